@@ -1,0 +1,1 @@
+"""Seawall: keeps Kafka write-ahead logs safe, small and replayable."""
