@@ -1,0 +1,1 @@
+"""The custom resources as pydantic models: the one source of the CRDs, their documentation and their validation."""

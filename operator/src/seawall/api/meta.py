@@ -1,0 +1,162 @@
+"""What all kinds share: the API group, the model base class, conditions and references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+GROUP = "seawall.dev"
+VERSION = "v1alpha1"
+
+PAUSED_ANNOTATION = f"{GROUP}/paused"
+"""`"true"`: no writes to Kafka or ConfigMaps; the status is still observed and deletion still released."""
+
+TOPICS_FINALIZER = f"{GROUP}/topics"
+"""Stands on a WALCluster only while its deletion has topics to delete."""
+
+MAX_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One `x-kubernetes-validations` entry, and the same check for pydantic.
+
+    The API server evaluates `cel`, pydantic calls `holds` with the model; crds/examples prove that they agree.
+    A rule about `oldSelf` has no `holds`: only the API server knows the old object.
+    """
+
+    cel: str
+    message: str
+    holds: Callable[[Any], bool] | None = None
+
+
+class APIModel(BaseModel):
+    """A part of a custom resource: immutable, camelCase on the wire, unknown fields refused.
+
+    Attribute docstrings are the field descriptions of the CRD and of the reference documentation.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        use_attribute_docstrings=True,
+        validate_default=True,
+    )
+    RULES: ClassVar[tuple[Rule, ...]] = ()
+
+    @model_validator(mode="after")
+    def _check_rules(self) -> Self:
+        for rule in self.RULES:
+            if rule.holds is not None and not rule.holds(self):
+                raise ValueError(rule.message)
+        return self
+
+
+class StatusModel(APIModel):
+    """A part of a status. A newer operator may have written fields that this one does not know: they are dropped."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class PrinterColumn:
+    """One `additionalPrinterColumns` entry; priority 1 shows with `kubectl get -o wide` only."""
+
+    name: str
+    type: Literal["string", "integer", "date"]
+    json_path: str
+    description: str
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a kind appears in the API: the input of the CRD generator and of the API client."""
+
+    kind: str
+    plural: str
+    short_names: tuple[str, ...]
+    description: str
+    spec: type[APIModel]
+    status: type[StatusModel]
+    columns: tuple[PrinterColumn, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """Namespace and name of an object."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class ObjectMeta(StatusModel):
+    """The part of an object's metadata that Seawall reads."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    resource_version: str
+    creation_timestamp: datetime
+    deletion_timestamp: datetime | None = None
+    finalizers: tuple[str, ...] = ()
+    annotations: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return Key(self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidSpec:
+    """A spec that the API server let through and the models refuse: its CRD is older or newer than the operator."""
+
+    message: str
+
+
+Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
+"""A Kubernetes object name (RFC 1123 subdomain)."""
+
+DataKey = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[-._a-zA-Z0-9]+$")]
+"""A key of a Secret's or ConfigMap's data."""
+
+
+class ConditionType(StrEnum):
+    """Condition types; the first three are kstatus's, so `kubectl wait` and Flux understand them."""
+
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+    KAFKA_REACHABLE = "KafkaReachable"
+    TOPICS_READY = "TopicsReady"
+
+
+class Condition(StatusModel):
+    """A metav1.Condition."""
+
+    type: Annotated[str, Field(max_length=64)]
+    """Type of the condition, in CamelCase."""
+    status: Literal["True", "False", "Unknown"]
+    """Whether the condition holds."""
+    reason: Annotated[str, Field(max_length=128)]
+    """Why, in one CamelCase word: a member of the closed set of reasons."""
+    message: Annotated[str, Field(max_length=32768)] = ""
+    """Why, in one sentence for people."""
+    observed_generation: Annotated[int, Field(ge=0)] | None = None
+    """The metadata.generation that this condition was computed from."""
+    last_transition_time: datetime
+    """When the status last changed between True, False and Unknown."""

@@ -1,0 +1,48 @@
+"""Byte quantities as Kubernetes writes them: `64Mi`, `1500k`, `1048576`.
+
+Source: "Quantity" in the Kubernetes API conventions. Only whole bytes make sense here, so fractions are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from seawall.api.meta import MAX_INT32, Rule
+
+_SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_PATTERN = r"^[0-9]{1,10}(k|M|G|Ki|Mi|Gi)?$"
+
+
+def parse_bytes(value: object) -> object:
+    """Returns the bytes of a quantity such as `64Mi`; other types are left for pydantic to refuse.
+
+    Raises:
+        ValueError: the text is no whole quantity of bytes.
+    """
+    if not isinstance(value, str):
+        return value
+    if not re.match(_PATTERN, value):
+        raise ValueError(f"{value!r} is no quantity of bytes such as 64Mi")
+    digits = value.rstrip("kMGi")
+    return int(digits) * _SUFFIX[value[len(digits) :]]
+
+
+Bytes = Annotated[
+    int,
+    Field(strict=True, ge=1, le=MAX_INT32),
+    BeforeValidator(parse_bytes),
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": _PATTERN, "maxLength": 12}),
+]
+"""A number of bytes, at most 2^31 - 1 (Kafka's size configs are int32). Shape on the wire: integer or quantity."""
+
+
+def bytes_rule(field: str) -> Rule:
+    """CEL for the bounds of a field of type `Bytes`, which OpenAPI cannot say of an int-or-string."""
+    value = f"quantity(string(self.{field}))"
+    return Rule(
+        f"!has(self.{field}) || ({value}.isGreaterThan(quantity('0')) && {value}.isLessThan(quantity('2147483648')))",
+        f"{field} must be between 1 byte and 2147483647 bytes",
+    )

@@ -1,0 +1,1 @@
+"""What Seawall decides: pure functions of typed values. No I/O, no clock, no logging."""

@@ -1,0 +1,19 @@
+"""The errors of Seawall. Adapters translate what their libraries raise into these, at the border."""
+
+from __future__ import annotations
+
+
+class SeawallError(Exception):
+    """Base of all errors that a tick knows how to answer."""
+
+
+class OutsideUnavailable(SeawallError):
+    """Kafka or the API server did not answer, or only in part: try again. Deletes and writes may have happened."""
+
+
+class Refused(SeawallError):
+    """The outside understood and said no; the message is its own sentence. Trying again changes nothing."""
+
+
+class Conflict(SeawallError):
+    """The object changed since it was read: read again."""

@@ -1,0 +1,73 @@
+"""What Kafka says, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as the brokers' metadata shows it; replicas, in-sync replicas and leader are those of partition 0."""
+
+    name: str
+    partitions: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaView:
+    """One answer to a metadata request: the cluster, the brokers that are alive, and all topics by name."""
+
+    cluster_id: str
+    online: frozenset[int]
+    topics: Mapping[str, Topic]
+
+    def known_brokers(self) -> frozenset[int]:
+        """The live brokers and those that replica lists name: Kafka's metadata leaves fenced brokers out."""
+        return self.online.union(*(topic.replicas for topic in self.topics.values()))
+
+
+Configs = Mapping[str, str]
+"""The configs that are set on a topic itself, by name; what brokers default to is not in it."""
+
+
+class Unreachable(StrEnum):
+    """Why Kafka could not be asked."""
+
+    AUTHENTICATION_FAILED = "AuthenticationFailed"
+    """The brokers refused the user name or password."""
+    TLS_FAILED = "TLSFailed"
+    """The TLS handshake failed: CA, host name or client certificate."""
+    NOT_ANSWERING = "KafkaUnreachable"
+    """No broker answered."""
+    SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no secret
+    """A Secret or a key in it, which the connection needs, does not exist or makes no sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoKafka:
+    """Kafka could not be asked, and why in one sentence."""
+
+    why: Unreachable
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaConnection:
+    """All that is needed to connect: addresses in host:port form, PEM texts and credentials, never logged."""
+
+    bootstrap_servers: tuple[str, ...]
+    tls: bool = False
+    ca_pem: str | None = None
+    client_cert_pem: str | None = None
+    client_key_pem: str | None = None
+    sasl_mechanism: str | None = None
+    username: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        return f"KafkaConnection({','.join(self.bootstrap_servers)})"

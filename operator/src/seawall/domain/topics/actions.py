@@ -1,0 +1,91 @@
+"""Actions on topics. Each carries the reason that its event shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from seawall.domain.step import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create: one partition, so that its offsets are the entry ids."""
+
+    name: str
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """Configs to set on a topic and configs to reset to the brokers' default."""
+
+    topic: str
+    set: Mapping[str, str] = field(default_factory=dict)
+    reset: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopics:
+    """Create topics; one that exists already is left as it is."""
+
+    topics: tuple[NewTopic, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "TopicsCreated", f"Created {listed([topic.name for topic in self.topics])}")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRetention:
+    """Set the guarded configs on topics from which Kafka could delete or compact records by itself."""
+
+    changes: tuple[ConfigChange, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(
+            EventType.WARNING,
+            "RetentionGuarded",
+            "Kafka could have deleted or compacted WAL records: set cleanup.policy=delete and unlimited retention on "
+            + listed([change.topic for change in self.changes]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RepairConfigs:
+    """Set and reset configs that drifted."""
+
+    changes: tuple[ConfigChange, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        keys = sorted({key for change in self.changes for key in (*change.set, *change.reset)})
+        return Event(
+            EventType.NORMAL,
+            "ConfigsRepaired",
+            f"Repaired {', '.join(keys)} on {listed([change.topic for change in self.changes])}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopics:
+    """Delete topics, records and all; one that does not exist is no error."""
+
+    names: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "TopicsDeleted", f"Deleted {listed(list(self.names))} (deletionPolicy Delete)")
+
+
+TopicAction = CreateTopics | GuardRetention | RepairConfigs | DeleteTopics
+
+
+def listed(names: list[str]) -> str:
+    """`3 topics (a, b, c)`, or the first and the last of many; `topic a` for one."""
+    if len(names) == 1:
+        return f"topic {names[0]}"
+    shown = ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"  # noqa: PLR2004 - what fits a line
+    return f"{len(names)} topics ({shown})"

@@ -1,0 +1,119 @@
+"""How the topics that exist compare with the pool that is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seawall.api.v1alpha1.wal_cluster import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
+from seawall.domain.kafka import Configs, KafkaView, Topic
+from seawall.domain.topics.actions import ConfigChange
+
+RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")
+"""The guarded configs whose absence lets Kafka itself remove records."""
+
+
+class TopicState(StrEnum):
+    """State of one topic of the pool. A topic in several of them is in the first."""
+
+    MISSING = "Missing"
+    """Does not exist yet. Leaves when Kafka shows it."""
+    PARTITIONS_DIFFER = "PartitionsDiffer"
+    """Has more than one partition: reported, never changed, because entry ids are offsets of partition 0."""
+    REPLICATION_FACTOR_DIFFERS = "ReplicationFactorDiffers"
+    """Has another number of replicas than declared: reported."""
+    DRIFTED = "Drifted"
+    """A config differs. Leaves when it was repaired."""
+    LEADERLESS = "Leaderless"
+    """Has no leader: just created, or all its brokers are gone."""
+    UNDER_MIN_ISR = "UnderMinISR"
+    """Has fewer in-sync replicas than min.insync.replicas: Kafka refuses writes."""
+    READY = "Ready"
+    """As declared, and accepts writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The topic pool as observed.
+
+    `states` has every topic of the pool by name; `changes` the config changes of the drifted ones; `guards` the changes
+    that stop Kafka from removing records, foreign topics included.
+    """
+
+    states: Mapping[str, TopicState]
+    guards: tuple[ConfigChange, ...]
+    changes: tuple[ConfigChange, ...]
+    foreign: tuple[str, ...]
+    under_replicated: int
+
+    def in_state(self, *states: TopicState) -> list[str]:
+        """The names of the topics in one of the states, in the order of the pool."""
+        return [name for name, state in self.states.items() if state in states]
+
+
+def desired_configs(spec: TopicsSpec, replication_factor: int) -> dict[str, str]:
+    """The configs that a topic with this many replicas should have.
+
+    min.insync.replicas stands only while it is below the topic's actual replication factor (or both are 1): a topic
+    whose min.insync.replicas equals its replicas refuses all writes when one broker is down.
+    """
+    desired = {key: str(value) for key, value in spec.config.items()}
+    desired |= GUARDED_CONFIGS
+    desired["max.message.bytes"] = str(spec.max_message_bytes)
+    desired["segment.bytes"] = str(spec.segment_bytes)
+    min_isr = spec.effective_min_in_sync_replicas()
+    if min_isr < replication_factor or min_isr == replication_factor == 1:
+        desired["min.insync.replicas"] = str(min_isr)
+    return desired
+
+
+def observe_pool(spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs]) -> Pool:
+    """Compares what is declared with what Kafka shows; `configs` has every existing topic with the prefix."""
+    drift = {name: _drift(spec, kafka.topics[name], configs[name]) for name in wal_topics(spec, kafka)}
+    names = spec.topic_names()
+    wanted = set(names)
+    foreign = tuple(name for name in drift if name not in wanted)
+    guards = tuple(guard for name in drift if (guard := _guard(name, configs[name])))
+    states = {
+        name: _state(spec, kafka.topics[name], drift[name]) if name in drift else TopicState.MISSING for name in names
+    }
+    return Pool(
+        states=states,
+        guards=guards,
+        changes=tuple(drift[name] for name in names if name in drift and (drift[name].set or drift[name].reset)),
+        foreign=foreign,
+        under_replicated=sum(len(kafka.topics[n].isr) < len(kafka.topics[n].replicas) for n in names if n in drift),
+    )
+
+
+def wal_topics(spec: TopicsSpec, kafka: KafkaView) -> list[str]:
+    """The existing topics `<prefix>_<index>`, of the pool and beyond it, by index."""
+    indexed = ((spec.index_of(name), name) for name in kafka.topics)
+    return [name for _, name in sorted((index, name) for index, name in indexed if index is not None)]
+
+
+def _guard(name: str, configs: Configs) -> ConfigChange | None:
+    unsafe = {key: GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS if configs.get(key) != GUARDED_CONFIGS[key]}
+    return ConfigChange(name, set=unsafe) if unsafe else None
+
+
+def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
+    desired = desired_configs(spec, len(topic.replicas))
+    keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, "min.insync.replicas"}
+    return ConfigChange(
+        topic.name,
+        set={key: value for key, value in desired.items() if configs.get(key) != value},
+        reset=tuple(sorted(key for key in configs if key not in keep)),
+    )
+
+
+def _state(spec: TopicsSpec, topic: Topic, drift: ConfigChange) -> TopicState:
+    differs_in_shape = (
+        (topic.partitions != 1, TopicState.PARTITIONS_DIFFER),
+        (topic.leader is None, TopicState.LEADERLESS),
+        (len(topic.replicas) != spec.replication_factor, TopicState.REPLICATION_FACTOR_DIFFERS),
+        (bool(drift.set or drift.reset), TopicState.DRIFTED),
+        (len(topic.isr) < spec.effective_min_in_sync_replicas(), TopicState.UNDER_MIN_ISR),
+    )
+    return next((state for holds, state in differs_in_shape if holds), TopicState.READY)

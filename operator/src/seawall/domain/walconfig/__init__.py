@@ -1,0 +1,1 @@
+"""The database's `[wal]` configuration, rendered from a WALCluster."""

@@ -1,0 +1,18 @@
+"""A ConfigMap as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.api.meta import Key
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMap:
+    """A ConfigMap: its data, the UID of the object that controls it, and the version that was read (None: not yet there)."""
+
+    key: Key
+    data: Mapping[str, str]
+    controller_uid: str | None = None
+    resource_version: str | None = None

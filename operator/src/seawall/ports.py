@@ -1,0 +1,131 @@
+"""The outside, as Seawall needs it: small protocols. Each has a real adapter and, in tests, a fake that passes the same
+contract tests. All calls block, have a deadline, and raise only `seawall.domain.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
+from seawall.domain.step import Event
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.walconfig.config_map import ConfigMap
+
+
+class KafkaAdmin(Protocol):
+    """One Kafka cluster. Every call is one batch: one request for a thousand topics, not a thousand requests."""
+
+    def view(self) -> KafkaView | NoKafka:
+        """Asks for the cluster's metadata; what hinders the answer is a value, with its sentence."""
+        ...
+
+    def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
+        """The configs set on the topics themselves. A topic that vanished meanwhile is left out.
+
+        Raises:
+            OutsideUnavailable: Kafka did not answer for all of them.
+        """
+        ...
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Creates topics with one partition each; one that exists already is no error.
+
+        Raises:
+            Refused: Kafka said no to some of them; the message is its sentence for the first.
+            OutsideUnavailable: Kafka did not answer for some of them; they may exist or not.
+        """
+        ...
+
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
+        """Sets and resets configs (IncrementalAlterConfigs).
+
+        Raises:
+            Refused: Kafka said no to some of them; the message is its sentence for the first.
+            OutsideUnavailable: Kafka did not answer for some of them.
+        """
+        ...
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Deletes topics; one that does not exist is no error.
+
+        Raises:
+            Refused: Kafka said no.
+            OutsideUnavailable: Kafka did not answer for some of them.
+        """
+        ...
+
+
+class KafkaClusters(Protocol):
+    """Connections to Kafka clusters, one for each object, kept while what they were made from stays the same."""
+
+    def connect(self, key: Key, connection: KafkaConnection) -> KafkaAdmin:
+        """The connection of the object `key`; a changed address, certificate or password makes a new one."""
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Closes the connection of an object that is gone."""
+        ...
+
+
+class Kube(Protocol):
+    """The API server. Reads are never cached."""
+
+    def get_wal_cluster(self, key: Key) -> WALCluster | None:
+        """Reads a WALCluster; None when there is none."""
+        ...
+
+    def list_wal_clusters(self) -> Sequence[WALCluster]:
+        """All WALClusters in the operator's scope."""
+        ...
+
+    def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
+        """Replaces the status of `cluster` as it was read.
+
+        Raises:
+            Conflict: it changed since.
+        """
+        ...
+
+    def set_finalizers(self, cluster: WALCluster, finalizers: Sequence[str]) -> None:
+        """Replaces the finalizers of `cluster` as it was read.
+
+        Raises:
+            Conflict: it changed since.
+        """
+        ...
+
+    def get_config_map(self, key: Key) -> ConfigMap | None:
+        """Reads a ConfigMap; None when there is none."""
+        ...
+
+    def write_config_map(self, owner: WALCluster, config_map: ConfigMap) -> None:
+        """Creates the ConfigMap when its resource version is None, else replaces that version; `owner` becomes its owner.
+
+        Raises:
+            Conflict: it changed, or appeared, since it was read.
+        """
+        ...
+
+    def get_secret(self, key: Key) -> Mapping[str, bytes] | None:
+        """The data of a Secret; None when there is none."""
+        ...
+
+    def is_terminating(self, namespace: str) -> bool:
+        """Whether the namespace is being deleted."""
+        ...
+
+    def post_event(self, cluster: WALCluster, event: Event) -> None:
+        """Posts an Event about `cluster`. Failing to do so is logged and no error: events are for people."""
+        ...
+
+
+class Clock(Protocol):
+    """Wall clock time, in UTC."""
+
+    def now(self) -> datetime:
+        """The current time."""
+        ...
