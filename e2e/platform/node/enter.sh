@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Joins the node's own cgroup and starts node/init.sh as pid 1 of namespaces of its own.
+# Everything that the instance runs is in this cgroup and comes to an end with it.
+# From the caller: RUN, BIN, NODE, NODE_IP, API_PORT.
+set -euo pipefail
+
+# The calling shell may already be inside a node's cgroup (`cluster shell`): the new one goes beside it.
+parent_of() { local path=${1%%/"$NODE"*}; echo "${path%/}"; }
+
+: >"$RUN/cgroups"   # what `down` empties and removes: "MOUNT_NAME OPTION FOLDER"
+while IFS=: read -r _ controllers path; do
+  [ -n "$controllers" ] || continue              # the v2 tree of a hybrid host: left alone
+  mount=/sys/fs/cgroup/${controllers#name=}
+  [ -d "$mount" ] || continue
+  own=$mount$(parent_of "$path")/$NODE
+  mkdir -p "$own"
+  echo "${controllers#name=} $controllers $own" >>"$RUN/cgroups"
+  if [ "$controllers" = cpuset ]; then           # a new cpuset is empty, and nothing may join it
+    for file in cpuset.cpus cpuset.mems; do
+      [ -n "$(cat "$own/$file")" ] || cat "$(dirname "$own")/$file" >"$own/$file"
+    done
+  fi
+  echo $$ >"$own/cgroup.procs"
+done </proc/self/cgroup
+
+if [ ! -s "$RUN/cgroups" ] && [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+  # Only the v2 tree. The root's children may have controllers without the no-processes rule.
+  own=/sys/fs/cgroup/$NODE
+  mkdir -p "$own"
+  echo "unified v2 $own" >>"$RUN/cgroups"
+  for controller in $(cat /sys/fs/cgroup/cgroup.controllers); do
+    echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || true
+  done
+  echo $$ >"$own/cgroup.procs"
+fi
+[ -s "$RUN/cgroups" ] || { echo "no cgroup hierarchy under /sys/fs/cgroup"; exit 1; }
+
+# The host's end of the bridge to the API server; the other end runs in the node (init.sh).
+(
+  while :; do
+    "$BIN/fwd" "tcp:127.0.0.1:$API_PORT" "unix:$RUN/sock/api.sock" >>"$RUN/log/fwd-host.log" 2>&1 || true
+    sleep 1
+  done
+) &
+
+exec unshare --mount --net --pid --uts --ipc --cgroup --fork --kill-child --mount-proc --propagation private \
+  "$(dirname "${BASH_SOURCE[0]}")/init.sh"
