@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # set here, used by those who source this
 # Shared by every script of the platform; source it, do not run it.
 # Scripts print progress on stderr, so that stdout can carry a result.
 
@@ -40,16 +41,16 @@ source_files() (
 # with_lock NAME COMMAND...: runs COMMAND while no other process on this cache holds NAME,
 # so that two clones wait for each other instead of building the same thing twice.
 with_lock() {
-  local file="$CACHE/locks/$1.lock"; shift
+  local name=$1; shift
   mkdir -p "$CACHE/locks"
   (
     if ! flock -n 9; then
-      say "waiting for another process to finish: $(basename "$file" .lock)"
-      flock -w 1800 9 || die "the lock $file was still held after 30 minutes"
+      say "waiting for another process: $name"
+      flock -w 1800 9 || die "the lock $name was still held after 30 minutes"
     fi
     # 9>&-: a process that COMMAND leaves behind must not keep the lock.
     "$@" 9>&-
-  ) 9>"$file"
+  ) 9>"$CACHE/locks/$name.lock"
 }
 
 # wait_until SECONDS WHAT COMMAND...: tries COMMAND until it succeeds; non-zero when time is up.
@@ -63,9 +64,10 @@ wait_until() {
 
 # packages NAME...: Debian packages, installed only when missing.
 packages() {
-  local missing=() name
+  local missing=() installed name
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
   for name in "$@"; do
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing+=("$name")
+    grep -qFx "$name installed" <<<"$installed" || missing+=("$name")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   command -v apt-get >/dev/null || die "needs Debian's packages ${missing[*]}, and this machine has no apt-get"
@@ -80,3 +82,11 @@ packages() {
 }
 
 has_docker() { docker info >/dev/null 2>&1; }
+
+# ---- the instance: what makes two clones on one machine two clusters
+INSTANCE=${SEAWALL_INSTANCE:-seawall-$(printf %s "$REPO" | sha256sum | cut -c1-8)}
+[[ $INSTANCE =~ ^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$ ]] ||
+  die "SEAWALL_INSTANCE must be 1 to 40 of a-z, 0-9 and '-', with no '-' at its ends"
+RUN=${SEAWALL_RUN_ROOT:-${XDG_STATE_HOME:-$HOME/.local/state}/seawall}/$INSTANCE
+# Below the range from which the kernel hands out ports.
+API_PORT=${SEAWALL_API_PORT:-$((20000 + 16#$(printf %s "$INSTANCE" | sha256sum | cut -c1-8) % 10000))}

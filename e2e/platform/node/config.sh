@@ -74,6 +74,7 @@ conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeou
 K
 
 # No forward: names outside the cluster answer SERVFAIL, nothing leaves the node.
+# No cache: a restarted broker's new address is there at once, and so is a name that was missing.
 cat >Corefile <<K
 .:53 {
   bind $NODE_IP
@@ -83,7 +84,6 @@ cat >Corefile <<K
     kubeconfig $pki/coredns.kubeconfig
     ttl 5
   }
-  cache 5
 }
 K
 

@@ -28,7 +28,7 @@ if [ ! -s "$RUN/cgroups" ] && [ -e /sys/fs/cgroup/cgroup.controllers ]; then
   own=/sys/fs/cgroup/$NODE
   mkdir -p "$own"
   echo "unified v2 $own" >>"$RUN/cgroups"
-  for controller in $(cat /sys/fs/cgroup/cgroup.controllers); do
+  for controller in $(</sys/fs/cgroup/cgroup.controllers); do
     echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || true
   done
   echo $$ >"$own/cgroup.procs"

@@ -15,7 +15,7 @@ if grep -q '^unified ' "$RUN/cgroups"; then
   mkdir -p /sys/fs/cgroup/daemons
   # A v2 group with controllers for its children holds no processes itself.
   while read -r pid; do echo "$pid" >/sys/fs/cgroup/daemons/cgroup.procs; done < <(cat /sys/fs/cgroup/cgroup.procs) 2>/dev/null
-  for controller in $(cat /sys/fs/cgroup/cgroup.controllers); do
+  for controller in $(</sys/fs/cgroup/cgroup.controllers); do
     echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || echo "cgroup controller $controller: not enabled"
   done
 else
@@ -66,12 +66,12 @@ keep() { # NAME COMMAND...
   local name=$1; shift
   (
     while :; do
-      echo "== $(date +%T.%N) start $name" >>"$RUN/log/$name.log"
-      "$@" >>"$RUN/log/$name.log" 2>&1
-      echo "== $(date +%T.%N) $name ended with $?" >>"$RUN/log/$name.log"
+      echo "== $(date +%T.%N) start $name"
+      "$@"
+      echo "== $(date +%T.%N) $name ended with $?"
       sleep 1
     done
-  ) &
+  ) >>"$RUN/log/$name.log" 2>&1 &
 }
 
 # The provisioner makes folders of mode 0750 owned by root, and kubelet applies no fsGroup to

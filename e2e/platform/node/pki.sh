@@ -3,7 +3,7 @@
 # From the caller: NODE, NODE_IP, API_PORT (the host's port of the API server).
 set -euo pipefail
 dir=$1
-[ ! -e "$dir/done" ] || exit 0
+[ ! -e "$dir/complete" ] || exit 0
 rm -rf "$dir"; mkdir -p "$dir"; chmod 700 "$dir"; cd "$dir"
 
 new_key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
@@ -51,4 +51,4 @@ for name in controller-manager scheduler proxy kubelet coredns; do
   new_kubeconfig "$name" "$name" https://127.0.0.1:6443
 done
 new_kubeconfig host admin "https://127.0.0.1:$API_PORT"
-touch done
+touch complete
