@@ -8,7 +8,9 @@ REPO=$(cd "$PLATFORM/../.." && pwd)
 CACHE=${SEAWALL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/seawall}
 DEBIAN_SUITE=bookworm
 
-say() { printf '%5ds  %s\n' "$SECONDS" "$*" >&2; }
+# Seconds since the outermost script began.
+export SEAWALL_STARTED=${SEAWALL_STARTED:-$EPOCHSECONDS}
+say() { printf '%5ds  %s\n' "$((EPOCHSECONDS - SEAWALL_STARTED))" "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # hash_of: what stdin says, as 16 hex digits; names cache entries.

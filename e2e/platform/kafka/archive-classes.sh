@@ -26,6 +26,7 @@ for _ in $(seq 240); do
   sleep 0.25
 done
 # Exit code 143 is the signal's.
-kill -TERM "$broker" && wait "$broker" || true
+kill -TERM "$broker"
+wait "$broker" || true
 # The brokers run as another user.
 chmod a+r /opt/kafka/classes.jsa

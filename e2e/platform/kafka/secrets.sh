@@ -19,8 +19,8 @@ K
 
 cd "$work"
 umask 077
-names=DNS:kafka.kafka,DNS:kafka.kafka.svc,DNS:kafka.kafka.svc.cluster.local
-names+=,DNS:*.kafka.kafka,DNS:*.kafka.kafka.svc,DNS:*.kafka.kafka.svc.cluster.local,DNS:localhost
+names="DNS:kafka.kafka,DNS:kafka.kafka.svc,DNS:kafka.kafka.svc.cluster.local"
+names+=",DNS:*.kafka.kafka,DNS:*.kafka.kafka.svc,DNS:*.kafka.kafka.svc.cluster.local,DNS:localhost"
 openssl genpkey -quiet -algorithm EC -pkeyopt ec_paramgen_curve:prime256v1 -out ca.key
 openssl req -x509 -new -key ca.key -days 3650 -subj /CN=seawall-kafka-ca -out ca.crt \
   -addext keyUsage=critical,keyCertSign,cRLSign
