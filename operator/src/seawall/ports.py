@@ -1,5 +1,7 @@
-"""The outside, as Seawall needs it: small protocols. Each has a real adapter and, in tests, a fake that passes the same
-contract tests. All calls block, have a deadline, and raise only `seawall.domain.errors`.
+"""The outside, as Seawall needs it: small protocols.
+
+Each has a real adapter and, in tests, a fake that passes the same contract tests.
+All calls block, have a deadline, and raise only `seawall.domain.errors`.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ class Kube(Protocol):
         ...
 
     def write_config_map(self, owner: WALCluster, config_map: ConfigMap) -> None:
-        """Creates the ConfigMap when its resource version is None, else replaces that version; `owner` becomes its owner.
+        """Creates the ConfigMap when its resource version is None, else replaces that version; `owner` will control it.
 
         Raises:
             Conflict: it changed, or appeared, since it was read.

@@ -7,13 +7,13 @@ class SeawallError(Exception):
     """Base of all errors that a tick knows how to answer."""
 
 
-class OutsideUnavailable(SeawallError):
+class OutsideUnavailable(SeawallError):  # noqa: N818 - named for what happened
     """Kafka or the API server did not answer, or only in part: try again. Deletes and writes may have happened."""
 
 
-class Refused(SeawallError):
+class Refused(SeawallError):  # noqa: N818 - named for what happened
     """The outside understood and said no; the message is its own sentence. Trying again changes nothing."""
 
 
-class Conflict(SeawallError):
+class Conflict(SeawallError):  # noqa: N818 - named for what happened
     """The object changed since it was read: read again."""

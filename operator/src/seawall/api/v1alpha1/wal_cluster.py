@@ -208,7 +208,7 @@ class TopicsSpec(APIModel):
     """Largest record batch that the brokers accept (max.message.bytes)."""
     segment_bytes: Annotated[Bytes, Field(json_schema_extra={"default": "64Mi"})] = 64 * MI
     """Size of a log segment (segment.bytes). Only closed segments free disk space after a purge."""
-    config: Annotated[dict[ConfigKey, StrictInt | ConfigText], Field(default_factory=dict, max_length=64)]
+    config: Annotated[dict[ConfigKey, StrictInt | ConfigText], Field(max_length=64)] = Field(default_factory=dict)
     """Any other topic config. Quote booleans: the values are integers or strings."""
     ignored_configs: Annotated[tuple[ConfigKey, ...], Field(max_length=64, json_schema_extra={"set": True})] = ()
     """Topic configs that belong to somebody else: neither set nor reset."""

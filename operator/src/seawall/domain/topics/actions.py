@@ -25,6 +25,10 @@ class ConfigChange:
     set: Mapping[str, str] = field(default_factory=dict)
     reset: tuple[str, ...] = ()
 
+    def is_needed(self) -> bool:
+        """Whether there is anything to set or reset."""
+        return bool(self.set or self.reset)
+
 
 @dataclass(frozen=True, slots=True)
 class CreateTopics:

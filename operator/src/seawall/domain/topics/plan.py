@@ -28,14 +28,14 @@ def plan_topics(spec: TopicsSpec, pool: Pool, *, may_create: bool) -> list[Topic
         configs = desired_configs(spec, spec.replication_factor)
         actions.append(CreateTopics(tuple(NewTopic(name, spec.replication_factor, configs) for name in missing)))
     guarded = {guard.topic for guard in pool.guards}
-    repairs = tuple(filter(None, (_beyond_guard(change, guarded) for change in pool.changes)))
+    repairs = tuple(rest for change in pool.changes if (rest := _beyond_guard(change, guarded)).is_needed())
     if repairs:
         actions.append(RepairConfigs(repairs))
     return actions
 
 
-def _beyond_guard(change: ConfigChange, guarded: set[str]) -> ConfigChange | None:
+def _beyond_guard(change: ConfigChange, guarded: set[str]) -> ConfigChange:
     if change.topic not in guarded:
         return change
     rest = {key: value for key, value in change.set.items() if key not in RETENTION_CONFIGS}
-    return ConfigChange(change.topic, rest, change.reset) if rest or change.reset else None
+    return ConfigChange(change.topic, rest, change.reset)

@@ -21,12 +21,12 @@ class TopicState(StrEnum):
     """Does not exist yet. Leaves when Kafka shows it."""
     PARTITIONS_DIFFER = "PartitionsDiffer"
     """Has more than one partition: reported, never changed, because entry ids are offsets of partition 0."""
+    LEADERLESS = "Leaderless"
+    """Has no leader: just created, or all its brokers are gone."""
     REPLICATION_FACTOR_DIFFERS = "ReplicationFactorDiffers"
     """Has another number of replicas than declared: reported."""
     DRIFTED = "Drifted"
     """A config differs. Leaves when it was repaired."""
-    LEADERLESS = "Leaderless"
-    """Has no leader: just created, or all its brokers are gone."""
     UNDER_MIN_ISR = "UnderMinISR"
     """Has fewer in-sync replicas than min.insync.replicas: Kafka refuses writes."""
     READY = "Ready"
@@ -69,21 +69,20 @@ def desired_configs(spec: TopicsSpec, replication_factor: int) -> dict[str, str]
 
 
 def observe_pool(spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs]) -> Pool:
-    """Compares what is declared with what Kafka shows; `configs` has every existing topic with the prefix."""
-    drift = {name: _drift(spec, kafka.topics[name], configs[name]) for name in wal_topics(spec, kafka)}
-    names = spec.topic_names()
-    wanted = set(names)
-    foreign = tuple(name for name in drift if name not in wanted)
-    guards = tuple(guard for name in drift if (guard := _guard(name, configs[name])))
-    states = {
-        name: _state(spec, kafka.topics[name], drift[name]) if name in drift else TopicState.MISSING for name in names
-    }
+    """Compares what is declared with what Kafka shows.
+
+    `configs` has the existing topics with the prefix; one without an entry is too new for all brokers to know it.
+    """
+    known = {name: kafka.topics[name] for name in wal_topics(spec, kafka)}
+    drift = {name: _drift(spec, topic, configs[name]) for name, topic in known.items() if name in configs}
+    pool = spec.topic_names()
+    wanted = set(pool)
     return Pool(
-        states=states,
-        guards=guards,
-        changes=tuple(drift[name] for name in names if name in drift and (drift[name].set or drift[name].reset)),
-        foreign=foreign,
-        under_replicated=sum(len(kafka.topics[n].isr) < len(kafka.topics[n].replicas) for n in names if n in drift),
+        states={name: _state(spec, known.get(name), drift.get(name)) for name in pool},
+        guards=tuple(guard for name in drift if (guard := _guard(name, configs[name]))),
+        changes=tuple(drift[name] for name in pool if name in drift and drift[name].is_needed()),
+        foreign=tuple(name for name in known if name not in wanted),
+        under_replicated=sum(len(known[n].isr) < len(known[n].replicas) for n in pool if n in known),
     )
 
 
@@ -108,12 +107,14 @@ def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
     )
 
 
-def _state(spec: TopicsSpec, topic: Topic, drift: ConfigChange) -> TopicState:
-    differs_in_shape = (
+def _state(spec: TopicsSpec, topic: Topic | None, drift: ConfigChange | None) -> TopicState:
+    if topic is None:
+        return TopicState.MISSING
+    findings = (
         (topic.partitions != 1, TopicState.PARTITIONS_DIFFER),
-        (topic.leader is None, TopicState.LEADERLESS),
+        (topic.leader is None or drift is None, TopicState.LEADERLESS),
         (len(topic.replicas) != spec.replication_factor, TopicState.REPLICATION_FACTOR_DIFFERS),
-        (bool(drift.set or drift.reset), TopicState.DRIFTED),
+        (drift is not None and drift.is_needed(), TopicState.DRIFTED),
         (len(topic.isr) < spec.effective_min_in_sync_replicas(), TopicState.UNDER_MIN_ISR),
     )
-    return next((state for holds, state in differs_in_shape if holds), TopicState.READY)
+    return next((state for holds, state in findings if holds), TopicState.READY)

@@ -10,7 +10,7 @@ from seawall.api.meta import Key
 
 @dataclass(frozen=True, slots=True)
 class ConfigMap:
-    """A ConfigMap: its data, the UID of the object that controls it, and the version that was read (None: not yet there)."""
+    """A ConfigMap's data, the UID of the object that controls it, and the version read (None: not there yet)."""
 
     key: Key
     data: Mapping[str, str]

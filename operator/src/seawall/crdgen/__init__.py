@@ -1,0 +1,1 @@
+"""Generates the CRD YAML from the pydantic models: `make crds` writes it, `make check` compares, nobody edits it."""

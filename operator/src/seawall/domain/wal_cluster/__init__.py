@@ -1,0 +1,1 @@
+"""The WALCluster: what is observed, which verdict that gives, and the next step."""

@@ -1,0 +1,45 @@
+"""Actions on a WALCluster's own objects, beside those on topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seawall.api.meta import TOPICS_FINALIZER
+from seawall.domain.step import Event, EventType
+from seawall.domain.topics.actions import TopicAction
+from seawall.domain.walconfig.config_map import ConfigMap
+
+
+@dataclass(frozen=True, slots=True)
+class AddFinalizer:
+    """Put the topics finalizer on the object, so that its deletion waits for its topics'."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "FinalizerAdded", f"Added {TOPICS_FINALIZER}: deletionPolicy is Delete")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFinalizer:
+    """Take the topics finalizer off."""
+
+    why: str
+    type: EventType = EventType.NORMAL
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(self.type, "FinalizerRemoved", f"Removed {TOPICS_FINALIZER}: {self.why}")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteConfigMap:
+    """Write the rendered WAL configuration."""
+
+    config_map: ConfigMap
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "WALConfigWritten", f"Wrote ConfigMap {self.config_map.key.name}")
+
+
+ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | WriteConfigMap

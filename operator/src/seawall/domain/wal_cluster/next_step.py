@@ -1,0 +1,126 @@
+"""The next step of a WALCluster: a pure function of the object and of what was observed.
+
+A living object goes through these gates, in this order; the first that is shut ends the tick:
+
+    spec valid → finalizer as deletionPolicy says → Kafka answers → it is the expected cluster → its id is pinned
+    → no older WALCluster owns the pool → status tells the truth → actions → nothing to do
+
+An object that is being deleted goes through `deletion.next_step_of_deletion` instead.
+"""
+
+from __future__ import annotations
+
+from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import DeletionPolicy, WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.step import Act, Record, Step, Wait
+from seawall.domain.topics.plan import plan_topics
+from seawall.domain.topics.pool import TopicState, observe_pool
+from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
+from seawall.domain.wal_cluster.deletion import next_step_of_deletion
+from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.reasons import Reason
+from seawall.domain.wal_cluster.status import events_of, status_of, status_without_pool
+from seawall.domain.wal_cluster.verdict import (
+    Case,
+    Outlook,
+    Verdict,
+    judge,
+    judge_unreachable,
+    may_create_topics,
+)
+from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.domain.walconfig.render import render_wal_config
+
+ClusterStep = Step[WALClusterStatus, ClusterAction]
+
+
+def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
+    """Decides what one tick does."""
+    if cluster.metadata.deletion_timestamp is not None:
+        return next_step_of_deletion(cluster, observed)
+    spec = cluster.spec
+    if isinstance(spec, InvalidSpec):
+        return _record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
+    if (finalizer := _finalizer_action(cluster, spec)) is not None:
+        return Act((finalizer,))
+    kafka = observed.kafka
+    if not isinstance(kafka, KafkaView):
+        return _record_or_wait(cluster, observed, _no_answer(kafka))
+    gate = _identity_gate(cluster, spec, kafka, observed)
+    if gate is not None:
+        return _record_or_wait(cluster, observed, gate)
+    return _tend_pool(cluster, spec, kafka, observed)
+
+
+def _tend_pool(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, observed: Observed) -> ClusterStep:
+    case = Case(cluster, spec, kafka, observe_pool(spec.topics, kafka, observed.configs), observed)
+    verdict = judge(case)
+    status = status_of(case, verdict)
+    if status != cluster.status:
+        return Record(status, events_of(cluster, status))
+    actions = plan_actions(case)
+    if actions and observed.failure is None:
+        return Act(tuple(actions))
+    return Wait(verdict.message, verdict.after)
+
+
+def plan_actions(case: Case) -> list[ClusterAction]:
+    """Everything to do now; nothing while paused. The WAL configuration follows the topics that it names."""
+    if case.paused:
+        return []
+    actions: list[ClusterAction] = []
+    actions.extend(plan_topics(case.spec.topics, case.pool, may_create=may_create_topics(case)))
+    if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
+        actions.append(write)
+    return actions
+
+
+def _finalizer_action(cluster: WALCluster, spec: WALClusterSpec) -> ClusterAction | None:
+    wanted = spec.topics.deletion_policy is DeletionPolicy.DELETE
+    stands = TOPICS_FINALIZER in cluster.metadata.finalizers
+    if wanted and not stands:
+        return AddFinalizer()
+    if stands and not wanted:
+        return RemoveFinalizer("deletionPolicy is Retain")
+    return None
+
+
+def _no_answer(kafka: NoKafka | None) -> Verdict:
+    if kafka is None:
+        raise ValueError("a valid spec was not observed")
+    return judge_unreachable(kafka)
+
+
+def _identity_gate(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, observed: Observed) -> Verdict | None:
+    pinned = cluster.status.kafka.cluster_id if cluster.status.kafka else None
+    for expected, source in ((spec.kafka.external.cluster_id, "spec.kafka.external.clusterId"), (pinned, "the status")):
+        if expected is not None and expected != kafka.cluster_id:
+            message = f"Kafka's cluster id is {kafka.cluster_id}, but {source} says {expected}: nothing is touched"
+            return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, message)
+    if pinned is None:
+        return Verdict(Outlook.PROGRESSING, Reason.FIRST_CONTACT, f"reached Kafka cluster {kafka.cluster_id}")
+    if observed.rival is not None:
+        message = f"the older WALCluster {observed.rival} owns the prefix {spec.topics.prefix} on this Kafka"
+        return Verdict(Outlook.STALLED, Reason.PREFIX_CLAIMED, message)
+    return None
+
+
+def _record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> ClusterStep:
+    status = status_without_pool(cluster, verdict, observed.kafka, observed.now)
+    if status != cluster.status:
+        return Record(status, events_of(cluster, status))
+    return Wait(verdict.message, verdict.after)
+
+
+def _config_map_action(case: Case) -> WriteConfigMap | None:
+    if case.spec.data_plane is None:
+        return None
+    found = case.observed.config_map
+    data = render_wal_config(case.spec)
+    if found is not None and (found.controller_uid != case.cluster.metadata.uid or found.data == data):
+        return None
+    key = case.cluster.metadata.key
+    name = case.spec.data_plane.wal_config.config_map_name
+    version = found.resource_version if found else None
+    return WriteConfigMap(ConfigMap(type(key)(key.namespace, name), data, case.cluster.metadata.uid, version))

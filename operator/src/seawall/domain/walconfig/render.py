@@ -1,0 +1,94 @@
+"""Renders GreptimeDB's `[wal]` configuration.
+
+Source: the remote-WAL guide (seed 000) and GreptimeDB's config/{metasrv,datanode,standalone}.example.toml: all keys
+sit flat in `[wal]`. Keys that say how the topics are made belong to the metasrv, the batch size to the datanode, and a
+standalone server reads both halves. No password and no user name is written here: they stay in their Secret and reach
+the database by environment variables, which a comment in the text names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tomlkit
+
+from seawall.api.v1alpha1.wal_cluster import ExternalKafka, TopicsSpec, WALClusterSpec
+
+TLS_MOUNT = "/etc/greptimedb/wal-tls"
+"""Where the database's pods are expected to mount the CA and the client certificate."""
+
+_UNITS = (("MB", 2**20), ("KB", 2**10), ("B", 1))
+_ROLES = {"metasrv": "METASRV", "datanode": "DATANODE", "standalone": "STANDALONE"}
+
+
+def render_wal_config(spec: WALClusterSpec) -> dict[str, str]:
+    """The data of the ConfigMap: metasrv.toml, datanode.toml and standalone.toml.
+
+    Only to be called for a spec with `dataPlane.walConfig`.
+    """
+    kafka, topics = spec.kafka.external, spec.topics
+    batch = _datanode(spec)
+    return {
+        "metasrv.toml": _document("metasrv", kafka, _metasrv(topics)),
+        "datanode.toml": _document("datanode", kafka, batch),
+        "standalone.toml": _document("standalone", kafka, {**_metasrv(topics), **batch}),
+    }
+
+
+def _metasrv(topics: TopicsSpec) -> dict[str, Any]:
+    return {
+        "auto_create_topics": False,
+        "num_topics": topics.count,
+        "topic_name_prefix": topics.prefix,
+        "replication_factor": topics.replication_factor,
+    }
+
+
+def _datanode(spec: WALClusterSpec) -> dict[str, Any]:
+    if spec.data_plane is None:
+        raise ValueError("no dataPlane.walConfig to render")
+    return {"max_batch_bytes": readable_size(spec.data_plane.wal_config.batch_bytes(spec.topics))}
+
+
+def readable_size(size: int) -> str:
+    """A number of bytes as GreptimeDB reads it, exactly: `1MB` is 2^20 bytes, `1000B` is 1,000."""
+    unit, factor = next((unit, factor) for unit, factor in _UNITS if size % factor == 0)
+    return f"{size // factor}{unit}"
+
+
+def _document(role: str, kafka: ExternalKafka, own: dict[str, Any]) -> str:
+    document = tomlkit.document()
+    document.add(tomlkit.comment("Written by Seawall: edit the WALCluster instead."))
+    for line in _secret_notes(role, kafka):
+        document.add(tomlkit.comment(line))
+    wal = tomlkit.table()
+    wal.update({"provider": "kafka", "broker_endpoints": list(kafka.bootstrap_servers), **own})
+    if kafka.sasl:
+        wal["sasl"] = tomlkit.item({"type": kafka.sasl.mechanism})
+    if kafka.tls:
+        wal["tls"] = tomlkit.item(_tls_paths(kafka))
+    document["wal"] = wal
+    return tomlkit.dumps(document)
+
+
+def _tls_paths(kafka: ExternalKafka) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    if kafka.tls and kafka.tls.ca_secret_ref:
+        paths["server_ca_cert_path"] = f"{TLS_MOUNT}/{kafka.tls.ca_secret_ref.key}"
+    if kafka.tls and (client := kafka.tls.client_cert_secret_ref):
+        paths["client_cert_path"] = f"{TLS_MOUNT}/{client.cert_key}"
+        paths["client_key_path"] = f"{TLS_MOUNT}/{client.key_key}"
+    return paths
+
+
+def _secret_notes(role: str, kafka: ExternalKafka) -> list[str]:
+    notes = []
+    if kafka.sasl:
+        secret, prefix = kafka.sasl.credentials_secret_ref, f"GREPTIMEDB_{_ROLES[role]}__WAL__SASL"
+        notes.append(f"Set {prefix}__USERNAME from Secret {secret.name}, key {secret.username_key}.")
+        notes.append(f"Set {prefix}__PASSWORD from Secret {secret.name}, key {secret.password_key}.")
+    if kafka.tls and (ca := kafka.tls.ca_secret_ref):
+        notes.append(f"Mount Secret {ca.name} at {TLS_MOUNT}.")
+    if kafka.tls and (client := kafka.tls.client_cert_secret_ref):
+        notes.append(f"Mount Secret {client.name} at {TLS_MOUNT}.")
+    return notes
