@@ -131,9 +131,12 @@ def _copied(source: Schema) -> Schema:
 
 
 def _with_default(source: Schema, target: Schema) -> Schema:
-    """Defaults are written where they say something: an empty map or list is the same as an absent one."""
-    if source.get("default") not in (None, {}, []) or (target.get("type") == "object" and "default" in source):
-        target["default"] = source["default"]
+    """Writes the default; `{}` for an object, whose fields have their own, and none for an empty map or list."""
+    default = source.get("default")
+    if "properties" in target and default is not None:
+        target["default"] = {}
+    elif default not in (None, {}, []):
+        target["default"] = default
     return target
 
 

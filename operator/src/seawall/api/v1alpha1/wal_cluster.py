@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -52,7 +53,8 @@ def _cel_list(keys: Iterable[str]) -> str:
     return "[" + ", ".join(f"'{key}'" for key in sorted(keys)) + "]"
 
 
-ConfigKey = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[a-z][a-z0-9.]*$")]
+CONFIG_KEY = r"^[a-z][a-z0-9.]{0,127}$"
+ConfigKey = Annotated[str, Field(min_length=1, max_length=128, pattern=CONFIG_KEY)]
 ConfigText = Annotated[StrictStr, Field(max_length=1024)]
 Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=r"^[^\s,:/]+:[0-9]{1,5}$")]
 
@@ -165,6 +167,11 @@ class TopicsSpec(APIModel):
             ),
         ),
         Rule(
+            f"!has(self.config) || self.config.all(key, key.matches('{CONFIG_KEY}'))",
+            "config keys are Kafka topic configs such as flush.messages",
+            lambda topics: all(re.match(CONFIG_KEY, key) for key in topics.config),
+        ),
+        Rule(
             f"!has(self.config) || self.config.all(key, !(key in {_cel_list(GUARDED_CONFIGS)}))",
             f"config must not set {', '.join(sorted(GUARDED_CONFIGS))}: Seawall guards them on every WAL topic",
             lambda topics: topics.config.keys().isdisjoint(GUARDED_CONFIGS),
@@ -208,7 +215,7 @@ class TopicsSpec(APIModel):
     """Largest record batch that the brokers accept (max.message.bytes)."""
     segment_bytes: Annotated[Bytes, Field(json_schema_extra={"default": "64Mi"})] = 64 * MI
     """Size of a log segment (segment.bytes). Only closed segments free disk space after a purge."""
-    config: Annotated[dict[ConfigKey, StrictInt | ConfigText], Field(max_length=64)] = Field(default_factory=dict)
+    config: Annotated[dict[str, StrictInt | ConfigText], Field(max_length=64)] = Field(default_factory=dict)
     """Any other topic config. Quote booleans: the values are integers or strings."""
     ignored_configs: Annotated[tuple[ConfigKey, ...], Field(max_length=64, json_schema_extra={"set": True})] = ()
     """Topic configs that belong to somebody else: neither set nor reset."""
