@@ -1,0 +1,77 @@
+"""Java for Kafka: its class path, and an archive of loaded classes (AppCDS) that halves the start."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from seawall_e2e.loopback.processes import Process, cache_folder, platform_folder, run
+
+DOWNLOAD_TIMEOUT = 900
+"""The first call on a machine downloads the jars."""
+
+SMALL_AND_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+LOG4J = """\
+Configuration:
+  Appenders:
+    Console:
+      name: stdout
+      PatternLayout: {pattern: "%d{ISO8601} %p %m (%c{1})%n"}
+  Loggers:
+    Root: {level: INFO, AppenderRef: {ref: stdout}}
+"""
+
+
+class Java:
+    """Builds the commands that run Kafka's classes."""
+
+    def __init__(self, folder: Path) -> None:
+        jars = sorted(platform_folder("kafka/jars.sh", DOWNLOAD_TIMEOUT).glob("*.jar"))
+        self._class_path = ":".join(map(str, jars))
+        self._log4j = folder / "log4j2.yaml"
+        self._log4j.write_text(LOG4J)
+        self._archive: Path | None = None
+
+    def command(self, main: str, *args: str | Path, options: Sequence[str] = ()) -> list[str | Path]:
+        """The command that runs a main class."""
+        archive = [f"-XX:SharedArchiveFile={self._archive}", "-Xshare:auto"] if self._archive else []
+        log4j = f"-Dlog4j2.configurationFile={self._log4j}"
+        return ["java", *SMALL_AND_QUICK, *archive, log4j, *options, "-cp", self._class_path, main, *args]
+
+    def archive_path(self) -> Path:
+        """Where this class path's and this JDK's archive is; it fits no other."""
+        # The JDK checks the jars' times itself and then just runs without the archive.
+        key = hashlib.sha256((self._class_path + run(["java", "--version"])).encode()).hexdigest()[:16]
+        return cache_folder() / "appcds" / f"{key}.jsa"
+
+    def use_archive(self, path: Path) -> None:
+        """Lets commands use the archive from now on."""
+        self._archive = path
+
+
+def build_archive(java: Java, main: str, *args: str | Path, folder: Path, ready: str, timeout: float) -> None:
+    """Runs a program until it logs `ready` and stops it: Java then writes the archive. At once when there is one."""
+    archive = java.archive_path()
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with archive.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may start at once
+        if not archive.exists():
+            handle, name = tempfile.mkstemp(dir=archive.parent)
+            os.close(handle)
+            unfinished = Path(name)
+            trial = Process(
+                "appcds", java.command(main, *args, options=[f"-XX:ArchiveClassesAtExit={unfinished}"]), folder
+            )
+            try:
+                trial.start()
+                trial.wait_ready(lambda: ready in trial.log_since_start(), timeout)
+                trial.stop(timeout)
+                unfinished.replace(archive)
+            finally:
+                trial.kill()
+                unfinished.unlink(missing_ok=True)
+    java.use_archive(archive)

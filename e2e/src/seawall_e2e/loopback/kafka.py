@@ -1,0 +1,169 @@
+"""A Kafka cluster of its own: combined KRaft nodes on loopback."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from seawall_e2e.loopback.java import Java, build_archive
+from seawall_e2e.loopback.kafka_properties import SCRAM_MECHANISM, NodePorts, properties_of
+from seawall_e2e.loopback.pki import CertificateAuthority
+from seawall_e2e.loopback.processes import BedError, Process, free_ports, run
+
+STARTED = "Kafka Server started"
+"""Logged after the broker was unfenced."""
+START_TIMEOUT = 120
+STOP_TIMEOUT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SecureListeners:
+    """What a client needs for the listeners SASL_SSL (SCRAM-SHA-512) and mutual TLS."""
+
+    sasl_ssl_servers: tuple[str, ...]
+    mutual_tls_servers: tuple[str, ...]
+    ca_pem: str
+    username: str
+    password: str
+    client_cert_pem: str
+    client_key_pem: str
+
+
+class KafkaProcesses:
+    """Kafka brokers, each also a controller. Their ids are 1, 2, …; methods count from 0, as tuples do.
+
+    Topics are never created by themselves. Data survive kill, stop and start of a broker, not `close()`. More than half
+    of the brokers must run for anything to work: they are the quorum.
+    """
+
+    def __init__(
+        self, brokers: int = 1, *, sasl_ssl: bool = False, properties: Mapping[str, str] | None = None
+    ) -> None:
+        self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self._folder = Path(tempfile.mkdtemp(prefix="seawall-kafka-"))
+        self._java = Java(self._folder)
+        numbers = free_ports(brokers * len(NodePorts._fields))
+        width = len(NodePorts._fields)
+        self._ports = [NodePorts(*numbers[i * width : (i + 1) * width]) for i in range(brokers)]
+        self._secure: SecureListeners | None = None
+        if sasl_ssl:
+            self._secure = self._make_secure()
+        self._extra = dict(properties or {})
+        self._nodes: list[Process] = []
+        try:
+            self._build_archive()
+            with ThreadPoolExecutor() as pool:  # a second for each node goes into formatting
+                self._nodes = list(pool.map(self._new_node, range(brokers)))
+            self._start_all()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def bootstrap_servers(self) -> tuple[str, ...]:
+        """Addresses of the plaintext listeners, in the order of the brokers."""
+        return tuple(f"127.0.0.1:{ports.plaintext}" for ports in self._ports)
+
+    @property
+    def secure(self) -> SecureListeners:
+        """The TLS listeners, of a bed made with `sasl_ssl=True`."""
+        if self._secure is None:
+            raise BedError("this bed was made without sasl_ssl=True")
+        return self._secure
+
+    def broker_id(self, index: int) -> int:
+        """The broker's id."""
+        return index + 1
+
+    def kill(self, index: int) -> None:
+        """Ends it by SIGKILL: nothing is flushed, nobody is told."""
+        self._nodes[index].kill()
+
+    def stop(self, index: int) -> None:
+        """A controlled shutdown: leaders move away first."""
+        self._nodes[index].stop(STOP_TIMEOUT)
+
+    def start(self, index: int) -> None:
+        """Starts a broker that was killed or stopped, with its data, and waits until it serves."""
+        self._nodes[index].start()
+        self._wait_started(index)
+
+    def is_running(self, index: int) -> bool:
+        """Whether the broker's process runs."""
+        return self._nodes[index].is_running()
+
+    def close(self) -> None:
+        """Ends the brokers and removes their data."""
+        for node in self._nodes:
+            node.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _make_secure(self) -> SecureListeners:
+        authority = CertificateAuthority(self._folder)
+        server = authority.issue("server", "/CN=broker")
+        # A PEM key store is one file: the key and its chain.
+        (self._folder / "server.pem").write_text(server.key.read_text() + server.cert.read_text())
+        client = authority.issue("client", "/CN=client")
+        return SecureListeners(
+            sasl_ssl_servers=tuple(f"127.0.0.1:{ports.sasl_ssl}" for ports in self._ports),
+            mutual_tls_servers=tuple(f"127.0.0.1:{ports.mutual_tls}" for ports in self._ports),
+            ca_pem=authority.cert.read_text(),
+            username="seawall",
+            password=uuid.uuid4().hex,
+            client_cert_pem=client.cert.read_text(),
+            client_key_pem=client.key.read_text(),
+        )
+
+    def _build_archive(self) -> None:
+        if self._java.archive_path().exists():
+            self._java.use_archive(self._java.archive_path())
+            return
+        folder = self._folder / "appcds"
+        path = self._write_properties(folder, 0, [NodePorts(*free_ports(len(NodePorts._fields)))], {})
+        self._format(path)
+        build_archive(self._java, "kafka.Kafka", path, folder=folder, ready=STARTED, timeout=START_TIMEOUT)
+
+    def _new_node(self, index: int) -> Process:
+        path = self._write_properties(self._folder / f"broker-{self.broker_id(index)}", index, self._ports, self._extra)
+        self._format(path)
+        command = self._java.command("kafka.Kafka", path, options=["-Xms128m", "-Xmx512m"])
+        return Process(f"kafka-{self.broker_id(index)}", command, path.parent)
+
+    def _write_properties(self, folder: Path, index: int, ports: list[NodePorts], extra: Mapping[str, str]) -> Path:
+        folder.mkdir()
+        tls = self._folder if self._secure is not None else None
+        path = folder / "server.properties"
+        properties = {**properties_of(index, ports, folder / "data", tls), **extra}
+        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        return path
+
+    def _format(self, path: Path) -> None:
+        user = []
+        if self._secure is not None:
+            secret = f"name={self._secure.username},password={self._secure.password}"
+            user = ["--add-scram", f"{SCRAM_MECHANISM}=[{secret}]"]
+        tool = self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path, *user)
+        run(tool)
+
+    def _start_all(self) -> None:
+        for node in self._nodes:
+            node.start()
+        for index in range(len(self._nodes)):
+            self._wait_started(index)
+
+    def _wait_started(self, index: int) -> None:
+        node = self._nodes[index]
+        node.wait_ready(lambda: STARTED in node.log_since_start(), START_TIMEOUT)

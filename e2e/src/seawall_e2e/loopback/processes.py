@@ -1,0 +1,177 @@
+"""Processes on loopback that end with their test bed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+PORTS = range(20_000, 32_000)
+"""Below Linux's ephemeral ports: no outgoing connection takes a port while its server is being restarted."""
+
+TAIL_BYTES = 4_000
+
+# PDEATHSIG is sent when the *thread* that forked ends, so all processes are started from one that lives until the end.
+_STARTER = ThreadPoolExecutor(1, thread_name_prefix="loopback")
+
+
+class BedError(AssertionError):
+    """A test bed does not do what it should; the message has the tail of the process's log."""
+
+
+class Process:
+    """One program, its log, and how to stop, kill, pause and start it again.
+
+    The kernel kills it when this process dies, however that happens.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str | Path], folder: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.log = folder / f"{name}.log"
+        self._command = ["setpriv", "--pdeathsig", "KILL", *map(str, command)]
+        self._folder = folder
+        self._environment = {**os.environ, **(environment or {})}
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        if self._popen is None:
+            raise BedError(f"{self.name} was never started")
+        return self._popen.pid
+
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._popen is not None and self._popen.poll() is None
+
+    def start(self) -> None:
+        """Starts it; the log goes on where it ended."""
+        if self.is_running():
+            raise BedError(f"{self.name} runs already")
+        self._log_start = self.log.stat().st_size if self.log.exists() else 0
+        self._popen = _STARTER.submit(self._spawn).result()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                self._command,
+                cwd=self._folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C goes to pytest, which closes its beds in order
+            )
+
+    def log_since_start(self) -> str:
+        """What it logged since its last start."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")
+
+    def wait_ready(self, is_ready: Callable[[], bool], timeout: float) -> None:
+        """Waits until it is ready; its end or the end of the time is an error with the tail of its log."""
+        deadline = time.monotonic() + timeout
+        while not is_ready():
+            if not self.is_running():
+                raise BedError(f"{self.name} ended while it was starting:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise BedError(f"{self.name} was not ready within {timeout} s:\n{self.tail()}")
+            time.sleep(0.05)
+
+    def stop(self, timeout: float) -> None:
+        """SIGTERM, and waits for its end."""
+        self.signal(signal.SIGTERM)
+        self.wait_ended(timeout)
+
+    def kill(self) -> None:
+        """SIGKILL, and waits for its end. One that has ended already is fine."""
+        if self._popen is not None and self._popen.poll() is None:
+            self._popen.kill()
+            self.wait_ended(10)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal to a process that must be running."""
+        if self._popen is None or self._popen.poll() is not None:
+            raise BedError(f"{self.name} does not run:\n{self.tail()}")
+        self._popen.send_signal(number)
+
+    def wait_ended(self, timeout: float) -> None:
+        """Waits until it has ended by itself."""
+        if self._popen is None:
+            raise BedError(f"{self.name} was never started")
+        try:
+            self._popen.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise BedError(f"{self.name} did not end within {timeout} s:\n{self.tail()}") from None
+
+    def tail(self) -> str:
+        """The end of its log."""
+        if not self.log.exists():
+            return "(no log)"
+        with self.log.open("rb") as log:
+            log.seek(max(0, self.log.stat().st_size - TAIL_BYTES))
+            return log.read().decode(errors="replace")
+
+
+def run(
+    command: Sequence[str | Path], *, stdin: str | None = None, timeout: float = 60, folder: Path | None = None
+) -> str:
+    """Runs a command to its end and returns its stdout; a failure is an error with what it said."""
+    try:
+        done = subprocess.run(
+            [str(word) for word in command],
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            cwd=folder,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BedError(f"{command[0]} {command[1]} did not end within {timeout} s") from None
+    if done.returncode != 0:
+        raise BedError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def free_ports(count: int) -> list[int]:
+    """Free loopback ports, all different."""
+    chosen: list[int] = []
+    with ExitStack() as held:
+        for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+            probe = held.enter_context(socket.socket())
+            # As servers do: a connection in TIME_WAIT hinders nobody.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            chosen.append(port)
+            if len(chosen) == count:
+                return chosen
+    raise BedError(f"there are no {count} free ports on loopback")
+
+
+def platform_folder(script: str, timeout: float) -> Path:
+    """The folder that a script of e2e/platform makes (or made before) and prints."""
+    platform = Path(__file__).parents[3] / "platform"
+    lines = run([platform / script], timeout=timeout).split()
+    return Path(lines[-1])
+
+
+def cache_folder() -> Path:
+    """The folder that the scripts of e2e/platform keep what they build in."""
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("SEAWALL_CACHE") or Path(cache_home) / "seawall")
