@@ -72,7 +72,7 @@ cluster_down() {
   if [ -s "$RUN/cgroups" ]; then
     for again in $(seq 100); do
       pids=$(while read -r _ _ folder; do
-        find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+        [ ! -d "$folder" ] || find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null || true
       done <"$RUN/cgroups" | sort -u)
       [ -n "$pids" ] || break
       # shellcheck disable=SC2086  # a list

@@ -11,7 +11,8 @@ image=$("$PLATFORM/images.sh" kafka "$PLATFORM/kafka" --build-context "jars=$jar
   --only Dockerfile jvm.options log4j2.properties entrypoint.sh kafka-tool.sh archive-classes.sh)
 "$PLATFORM/cluster" load "$image"
 "$PLATFORM/kafka/secrets.sh"
-sed "s|@IMAGE@|$image|" "$PLATFORM/kafka/kafka.yaml" | kube apply -f - >/dev/null
+manifest=$PLATFORM/kafka/kafka.yaml
+sed "s|@IMAGE@|$image|; s|@REVISION@|$(hash_of <"$manifest")|" "$manifest" | kube apply -f - >/dev/null
 
 say "waiting for Kafka"
 # No --request-timeout: this one watches.

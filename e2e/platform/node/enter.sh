@@ -7,11 +7,14 @@ set -euo pipefail
 # The calling shell may already be inside a node's cgroup (`cluster shell`): the new one goes beside it.
 parent_of() { local path=${1%%/"$NODE"*}; echo "${path%/}"; }
 
+# Read at once: the file changes with every group that is joined below.
+groups=$(</proc/self/cgroup)
+
 : >"$RUN/cgroups"   # what `down` empties and removes: "MOUNT_NAME OPTION FOLDER"
 while IFS=: read -r _ controllers path; do
   [ -n "$controllers" ] || continue              # the v2 tree of a hybrid host: left alone
   mount=/sys/fs/cgroup/${controllers#name=}
-  [ -d "$mount" ] || continue
+  [ -e "$mount/cgroup.procs" ] || continue
   own=$mount$(parent_of "$path")/$NODE
   mkdir -p "$own"
   echo "${controllers#name=} $controllers $own" >>"$RUN/cgroups"
@@ -21,7 +24,7 @@ while IFS=: read -r _ controllers path; do
     done
   fi
   echo $$ >"$own/cgroup.procs"
-done </proc/self/cgroup
+done <<<"$groups"
 
 if [ ! -s "$RUN/cgroups" ] && [ -e /sys/fs/cgroup/cgroup.controllers ]; then
   # Only the v2 tree. The root's children may have controllers without the no-processes rule.
