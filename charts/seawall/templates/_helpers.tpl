@@ -1,0 +1,57 @@
+{{- define "seawall.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* 50 characters leave room for the suffixes "-metrics" and "-leader". */}}
+{{- define "seawall.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- else if contains (include "seawall.name" .) .Release.Name }}
+{{- .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "seawall.name" .) | trunc 50 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- /* For objects outside the release's namespace, where releases of one name in two namespaces would collide. */}}
+{{- define "seawall.scopedName" -}}
+{{- printf "%s-%s" (include "seawall.fullname" .) .Release.Namespace }}
+{{- end }}
+
+{{- define "seawall.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "seawall.fullname" .) "default" .Values.serviceAccount.create) }}
+{{- end }}
+
+{{- define "seawall.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "seawall.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "seawall.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "seawall.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: seawall
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "seawall.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+{{- end }}
+{{- end }}
+
+{{- /* The namespaces to serve, as a JSON list; an empty list means all. */}}
+{{- define "seawall.namespaces" -}}
+{{- if .Values.scope.cluster }}
+{{- if .Values.scope.namespaces }}
+{{- fail "scope.cluster: true serves every namespace: leave scope.namespaces empty, or set scope.cluster: false" }}
+{{- end }}
+{{- list | toJson }}
+{{- else }}
+{{- .Values.scope.namespaces | default (list .Release.Namespace) | toJson }}
+{{- end }}
+{{- end }}
