@@ -77,11 +77,23 @@ build_archive() {
   say "building $ref (log: $log)"
   {
     timeout 1800 buildah --version &&
-      buildah_ bud --network host --layers=false "${mounts[@]}" "$@" -t "$ref" -f "$dockerfile" "$context" &&
+      buildah_ bud --network host --layers "${mounts[@]}" "$@" -t "$ref" -f "$dockerfile" "$context" &&
       buildah_ push "$ref" "docker-archive:$archive.tmp:$ref"
   } >"$log" 2>&1 </dev/null || { rm -f "$archive.tmp"; tail -20 "$log"; die "the build of $ref failed (log: $log)"; }
   mv "$archive.tmp" "$archive"   # last: an interrupted build leaves no entry
   say "built $ref, $(du -h "$archive" | cut -f1)"
+  prune "${archive%-*}"
+}
+
+# prune PREFIX: of each image the eight states that were used last stay in the cache.
+prune() {
+  local old
+  find "${1%/*}" -name "${1##*/}-????????????????.tar" -printf '%T@ %p\n' | sort -rn | tail -n +9 | cut -d' ' -f2- |
+    while read -r old; do
+      rm -f "$old"
+      old=${old##*/} old=${old%.tar}
+      buildah_ rmi "localhost/seawall/${old%-*}:${old##*-}" >/dev/null 2>&1 </dev/null || true
+    done
 }
 
 build_with_docker() {
@@ -160,7 +172,9 @@ trap 'rm -rf "$staged"' EXIT
 if has_docker; then
   stage "$staged"
   build_with_docker "$ref" "$staged" "$dockerfile" "${options[@]}"
-elif [ ! -e "$(archive_of "$ref")" ]; then
+elif [ -e "$(archive_of "$ref")" ]; then
+  touch "$(archive_of "$ref")"   # used just now: not to be pruned
+else
   stage "$staged"
   with_lock "image-$name-$key" build_archive "$ref" "$staged" "$dockerfile" "${options[@]}"
 fi

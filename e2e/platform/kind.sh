@@ -9,7 +9,7 @@ is_up() { [ -s "$KUBECONFIG_FILE" ] && kind get clusters 2>/dev/null | grep -qFx
 cluster_up() {
   local tool
   for tool in kind kubectl helm; do
-    command -v "$tool" >/dev/null || die "with Docker the platform uses kind, and $tool is not in PATH"
+    command -v "$tool" >/dev/null || die "a Docker engine answers, so the platform uses kind, but $tool is not in PATH: install it or set SEAWALL_PLATFORM=local"
   done
   mkdir -p "$RUN/log"
   is_up || kind create cluster --name "$INSTANCE" --config "$PLATFORM/kind.yaml" --kubeconfig "$KUBECONFIG_FILE" --wait 180s >&2 ||

@@ -28,6 +28,9 @@ give_up() {
   die "$2 (logs: $RUN/log)"
 }
 
+# node_revision: what a running node cannot take over.
+node_revision() { { echo "$bin $pause"; tree_manifest "$PLATFORM/node"; } | hash_of; }
+
 is_up() { node_pid >/dev/null; }
 
 cluster_up() {
@@ -44,12 +47,15 @@ cluster_up() {
       die "port $API_PORT, which instance $INSTANCE uses for its API, is taken: set SEAWALL_API_PORT"
     rm -f "$RUN"/log/*
     ln -sfn "$bin" "$RUN/bin"
+    node_revision >"$RUN/etc.revision"
     export RUN NODE=$INSTANCE NODE_IP API_PORT BIN=$bin PAUSE_IMAGE=$pause
     "$PLATFORM/node/pki.sh" "$RUN/pki"
     "$PLATFORM/node/config.sh"
     say "starting node $INSTANCE"
     setsid nohup "$PLATFORM/node/enter.sh" >"$RUN/log/node.log" 2>&1 </dev/null 9>&- &
     echo $! >"$RUN/node.pid"
+  elif [ "$(node_revision)" != "$(cat "$RUN/etc.revision" 2>/dev/null)" ]; then
+    say "the node runs an older state of e2e/platform: \`cluster down\`, then \`up\`, brings it up to date"
   fi
   wait_until 60 "the API server" api_answers || give_up kube-apiserver "the API server did not become ready within 60 s"
   kubectl_ apply -f "$RUN/etc/base.yaml" >/dev/null
@@ -85,7 +91,7 @@ cluster_down() {
     done <"$RUN/cgroups"
   fi
   # containerd/ holds the imported images and stays; the API server's memory does not.
-  rm -rf "${RUN:?}"/{node.pid,cgroups,sock,pki,etc,etcd,kubelet,volumes,pod-logs,container-logs,cni,bin}
+  rm -rf "${RUN:?}"/{node.pid,cgroups,etc.revision,sock,pki,etc,etcd,kubelet,volumes,pod-logs,container-logs,cni,bin}
 }
 
 # cluster_load REF|ARCHIVE...: images of images.sh, or docker archives of other origin.
