@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.topics.pool import Pool
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -130,4 +131,16 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The current time."""
+        ...
+
+
+class TopicMeter(Protocol):
+    """Where the metrics of topic pools go."""
+
+    def measure(self, key: Key, pool: Pool | None) -> None:
+        """Replaces the metrics of one object's pool; None clears them, because nothing is known."""
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of an object that is gone."""
         ...

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, StrictInt, StrictStr
+from pydantic import Field, StrictInt, StrictStr, ValidationError
 
 from seawall.api.meta import (
     APIModel,
@@ -360,3 +360,20 @@ class WALCluster:
     metadata: ObjectMeta
     spec: WALClusterSpec | InvalidSpec
     status: WALClusterStatus
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> WALCluster:
+        """Reads the object as the API server gives it; a spec that does not fit the models becomes an InvalidSpec."""
+        spec: WALClusterSpec | InvalidSpec
+        try:
+            spec = WALClusterSpec.model_validate(raw.get("spec", {}))
+        except ValidationError as error:
+            first, *others = error.errors(include_url=False, include_input=False)
+            where = ".".join(map(str, ("spec", *first["loc"])))
+            more = f" (and {len(others)} more)" if others else ""
+            spec = InvalidSpec(f"{where}: {first['msg']}{more}")
+        return cls(
+            metadata=ObjectMeta.model_validate(raw["metadata"]),
+            spec=spec,
+            status=WALClusterStatus.model_validate(raw.get("status") or {}),
+        )

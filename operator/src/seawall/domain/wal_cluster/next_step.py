@@ -15,7 +15,7 @@ from seawall.api.v1alpha1.wal_cluster import DeletionPolicy, WALCluster, WALClus
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import plan_topics
-from seawall.domain.topics.pool import TopicState, observe_pool
+from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
 from seawall.domain.wal_cluster.deletion import next_step_of_deletion
 from seawall.domain.wal_cluster.observed import Observed
@@ -45,22 +45,21 @@ def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
     if (finalizer := _finalizer_action(cluster, spec)) is not None:
         return Act((finalizer,))
     kafka = observed.kafka
-    if not isinstance(kafka, KafkaView):
+    if not isinstance(kafka, KafkaView) or observed.pool is None:
         return _record_or_wait(cluster, observed, _no_answer(kafka))
     gate = _identity_gate(cluster, spec, kafka, observed)
     if gate is not None:
         return _record_or_wait(cluster, observed, gate)
-    return _tend_pool(cluster, spec, kafka, observed)
+    return _tend_pool(Case(cluster, spec, kafka, observed.pool, observed))
 
 
-def _tend_pool(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, observed: Observed) -> ClusterStep:
-    case = Case(cluster, spec, kafka, observe_pool(spec.topics, kafka, observed.configs), observed)
+def _tend_pool(case: Case) -> ClusterStep:
     verdict = judge(case)
     status = status_of(case, verdict)
-    if status != cluster.status:
-        return Record(status, events_of(cluster, status))
+    if status != case.cluster.status:
+        return Record(status, events_of(case.cluster, status))
     actions = plan_actions(case)
-    if actions and observed.failure is None:
+    if actions and case.observed.failure is None:
         return Act(tuple(actions))
     return Wait(verdict.message, verdict.after)
 
@@ -86,9 +85,9 @@ def _finalizer_action(cluster: WALCluster, spec: WALClusterSpec) -> ClusterActio
     return None
 
 
-def _no_answer(kafka: NoKafka | None) -> Verdict:
-    if kafka is None:
-        raise ValueError("a valid spec was not observed")
+def _no_answer(kafka: KafkaView | NoKafka | None) -> Verdict:
+    if not isinstance(kafka, NoKafka):
+        raise TypeError("a valid spec was observed only in part")
     return judge_unreachable(kafka)
 
 

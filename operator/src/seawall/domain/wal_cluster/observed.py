@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
-from seawall.domain.kafka import Configs, KafkaView, NoKafka
+from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.topics.pool import Pool
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -24,14 +24,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one tick sees. `configs` has the topics with the prefix; `rival` is an older WALCluster with the same pool.
+    """What one tick sees. `rival` is an older WALCluster with the same pool.
 
-    `kafka` is None when it was not asked: the spec is invalid, or the tick has no use for it.
+    `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
     """
 
     now: datetime
     kafka: KafkaView | NoKafka | None = None
-    configs: Mapping[str, Configs] = field(default_factory=dict)
+    pool: Pool | None = None
     rival: Key | None = None
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None

@@ -1,0 +1,254 @@
+"""Kafka by confluent-kafka: the ports `KafkaAdmin` and `KafkaClusters`."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ClusterMetadata,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ResourceType,
+    TopicMetadata,
+)
+from confluent_kafka.admin import NewTopic as ClientNewTopic
+
+from seawall.adapters.kafka_connection import Trouble, explain, open_client
+from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, wait_for
+from seawall.api.meta import Key
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+
+_ItemT = TypeVar("_ItemT")
+
+VIEW_TIMEOUT = 10.0
+REQUEST_TIMEOUT = 30.0
+WRITE_BATCH = 1_000
+"""Topics in a request that creates, alters or deletes. 1,000 of RF 3 take a broker about a second."""
+DESCRIBE_BATCH = 500
+"""Topics in a DescribeConfigs request: each answer has all configs, some 40, of every topic."""
+
+
+class ConfluentKafkaAdmin:
+    """One Kafka cluster.
+
+    A client that could not connect is thrown away: librdkafka goes on trying, many times a second while it is asked,
+    and what it says piles up in memory until somebody listens.
+    """
+
+    def __init__(
+        self,
+        connection: KafkaConnection,
+        *,
+        view_timeout: float = VIEW_TIMEOUT,
+        request_timeout: float = REQUEST_TIMEOUT,
+    ) -> None:
+        self.connection = connection
+        self._view_timeout = view_timeout
+        self._request_timeout = request_timeout
+        self._trouble = Trouble()
+        self._client: AdminClient | None = None
+
+    def close(self) -> None:
+        """Closes the connections; a call that is under way ends first."""
+        self._client = None
+
+    def view(self) -> KafkaView | NoKafka:
+        """Asks for the cluster's metadata, which also finds the controller anew."""
+        client = self._open()
+        if isinstance(client, NoKafka):
+            return client
+        answer = self._ask_metadata(client)
+        if isinstance(answer, NoKafka):
+            self.close()
+        return answer
+
+    def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
+        """The configs set on the topics themselves."""
+        configs: dict[str, Configs] = {}
+
+        def describe(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
+            resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in batch]
+            return _by_topic(client.describe_configs(resources, request_timeout=self._request_timeout))
+
+        def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
+            configs.update({topic: _overrides(entries) for topic, entries in values.items()})
+
+        self._in_batches(topics, DESCRIBE_BATCH, describe, fine=UNKNOWN_TOPIC, keep=keep)
+        return configs
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Creates topics with one partition each; one that exists already is no error."""
+
+        def create(client: AdminClient, batch: Sequence[NewTopic]) -> dict[str, Future[Any]]:
+            new = [
+                ClientNewTopic(
+                    topic.name,
+                    num_partitions=1,
+                    replication_factor=topic.replication_factor,
+                    config=dict(topic.configs),
+                )
+                for topic in batch
+            ]
+            return client.create_topics(new, **self._write_timeouts())
+
+        self._in_batches(topics, WRITE_BATCH, create, fine=ALREADY_EXISTS)
+
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
+        """Sets and resets configs."""
+
+        def alter(client: AdminClient, batch: Sequence[ConfigChange]) -> dict[str, Future[Any]]:
+            resources = [_alteration(change) for change in batch]
+            return _by_topic(client.incremental_alter_configs(resources, request_timeout=self._request_timeout))
+
+        self._in_batches(changes, WRITE_BATCH, alter)
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Deletes topics; one that does not exist is no error."""
+
+        def delete(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
+            return client.delete_topics(list(batch), **self._write_timeouts())
+
+        self._in_batches(names, WRITE_BATCH, delete, fine=UNKNOWN_TOPIC)
+
+    def _open(self) -> AdminClient | NoKafka:
+        if self._client is None:
+            self._trouble = Trouble()
+            opened = open_client(self.connection, self._trouble)
+            if isinstance(opened, NoKafka):
+                return opened
+            self._client = opened
+        return self._client
+
+    def _ask_metadata(self, client: AdminClient) -> KafkaView | NoKafka:
+        """Asks in slices that grow: a wrong password is known after a moment, a slow answer gets its time."""
+        deadline = time.monotonic() + self._view_timeout
+        _drain(client)
+        self._trouble.clear()
+        slices = itertools.chain((0.5, 1.0, 2.0), itertools.repeat(self._view_timeout))
+        for seconds in slices:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or self._trouble.is_final():
+                break
+            try:
+                metadata = client.list_topics(timeout=min(seconds, remaining))
+            except KafkaException:
+                client.poll(0.1)  # it can also fail at once: do not spin
+            else:
+                return _view(self.connection, metadata)
+            finally:
+                _drain(client)
+        return explain(self.connection, self._trouble, self._view_timeout)
+
+    def _write_timeouts(self) -> dict[str, float]:
+        # The broker answers before the client gives up: its answer tells more.
+        return {"request_timeout": self._request_timeout, "operation_timeout": self._request_timeout * 0.8}
+
+    def _in_batches(
+        self,
+        items: Sequence[_ItemT],
+        size: int,
+        ask: Callable[[AdminClient, Sequence[_ItemT]], Mapping[str, Future[Any]]],
+        *,
+        fine: frozenset[int] = frozenset(),
+        keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    ) -> None:
+        failures = Failures(fine)
+        for start in range(0, len(items), size):
+            client = self._open()
+            if isinstance(client, NoKafka):
+                raise OutsideUnavailable(client.message)
+            try:
+                futures = ask(client, items[start : start + size])
+            except KafkaException as failure:
+                # The client refuses the request as a whole, before it is sent.
+                raise Refused(f"Kafka's client refused the request: {failure.args[0].str()}") from None
+            values, errors = wait_for(futures, self._request_timeout)
+            _drain(client)
+            keep(values)
+            failures.add(errors)
+            if failures.has_unanswered():
+                break  # each further batch would wait for a deadline of its own
+        failures.raise_any()
+
+
+class ConfluentKafkaClusters:
+    """One connection for each object; ticks of different objects run in different threads."""
+
+    def __init__(self, *, view_timeout: float = VIEW_TIMEOUT, request_timeout: float = REQUEST_TIMEOUT) -> None:
+        self._view_timeout = view_timeout
+        self._request_timeout = request_timeout
+        self._lock = threading.Lock()
+        self._admins: dict[Key, ConfluentKafkaAdmin] = {}
+
+    def connect(self, key: Key, connection: KafkaConnection) -> ConfluentKafkaAdmin:
+        """The connection of the object `key`; nothing is sent before its first call."""
+        with self._lock:
+            admin = self._admins.get(key)
+            if admin is None or admin.connection != connection:
+                replaced, admin = (
+                    admin,
+                    ConfluentKafkaAdmin(
+                        connection, view_timeout=self._view_timeout, request_timeout=self._request_timeout
+                    ),
+                )
+                self._admins[key] = admin
+                if replaced is not None:
+                    replaced.close()
+            return admin
+
+    def forget(self, key: Key) -> None:
+        """Closes the connection of an object that is gone."""
+        with self._lock:
+            admin = self._admins.pop(key, None)
+        if admin is not None:
+            admin.close()
+
+
+def _view(connection: KafkaConnection, metadata: ClusterMetadata) -> KafkaView | NoKafka:
+    if metadata.cluster_id is None:
+        message = f"Kafka at {connection.bootstrap_servers[0]} tells no cluster id: it is too old."
+        return NoKafka(Unreachable.NOT_ANSWERING, message)
+    topics = {name: _topic(name, topic) for name, topic in metadata.topics.items() if 0 in topic.partitions}
+    return KafkaView(cluster_id=metadata.cluster_id, online=frozenset(metadata.brokers), topics=topics)
+
+
+def _topic(name: str, topic: TopicMetadata) -> Topic:
+    first = topic.partitions[0]
+    return Topic(
+        name=name,
+        partitions=len(topic.partitions),
+        replicas=tuple(first.replicas),
+        isr=tuple(first.isrs),
+        leader=first.leader if first.leader >= 0 else None,
+    )
+
+
+def _overrides(entries: Mapping[str, ConfigEntry]) -> Configs:
+    dynamic = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+    return {name: entry.value or "" for name, entry in entries.items() if entry.source == dynamic}
+
+
+def _alteration(change: ConfigChange) -> ConfigResource:
+    sets = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in change.set.items()]
+    resets = [ConfigEntry(name, None, incremental_operation=AlterConfigOpType.DELETE) for name in change.reset]
+    return ConfigResource(ResourceType.TOPIC, change.topic, incremental_configs=[*sets, *resets])
+
+
+def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:
+    return {resource.name: future for resource, future in futures.items()}
+
+
+def _drain(client: AdminClient) -> None:
+    while client.poll(0):
+        pass

@@ -1,0 +1,101 @@
+"""Kafka's answers for each topic, sorted into fine, refused and not answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from seawall.domain.errors import OutsideUnavailable, Refused
+
+ALREADY_EXISTS = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
+UNKNOWN_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
+
+RETRIABLE = frozenset(
+    {
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.KAFKA_STORAGE_ERROR,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.REBOOTSTRAP_REQUIRED,
+        KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.THROTTLING_QUOTA_EXCEEDED,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,  # right after creation, and right after deletion by somebody else
+    }
+)
+"""What brokers say when the same request may succeed later. Errors of the client itself have negative codes."""
+
+GRACE = 5.0
+"""Seconds that the client gets beyond its own deadline; it has never needed them."""
+
+
+def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[str, Any], dict[str, KafkaError]]:
+    """Waits for every topic's answer: the values, and the errors.
+
+    Raises:
+        OutsideUnavailable: an answer did not come, not even an error.
+    """
+    deadline = time.monotonic() + timeout + GRACE
+    values: dict[str, Any] = {}
+    errors: dict[str, KafkaError] = {}
+    for topic, future in futures.items():
+        try:
+            values[topic] = future.result(max(0.0, deadline - time.monotonic()))
+        except KafkaException as failure:
+            errors[topic] = failure.args[0]
+        except FutureTimeoutError:
+            raise OutsideUnavailable(f"Kafka's client gave no answer for {_named(list(futures))}") from None
+    return values, errors
+
+
+class Failures:
+    """The errors of one call, over all its batches."""
+
+    def __init__(self, fine: frozenset[int] = frozenset()) -> None:
+        self._fine = fine
+        self._refused: dict[str, KafkaError] = {}
+        self._unanswered: dict[str, KafkaError] = {}
+
+    def add(self, errors: Mapping[str, KafkaError]) -> None:
+        """Sorts the errors of one batch."""
+        for topic, error in errors.items():
+            if error.code() in self._fine:
+                continue
+            is_answer = error.code() >= 0 and error.code() not in RETRIABLE
+            # The client itself refuses what it cannot encode; everything else that it says means: no answer.
+            sorted_in = self._refused if is_answer or error.code() == KafkaError._INVALID_ARG else self._unanswered
+            sorted_in[topic] = error
+
+    def has_unanswered(self) -> bool:
+        """Whether to save the further batches: each would wait for its own deadline."""
+        return bool(self._unanswered)
+
+    def raise_any(self) -> None:
+        """Raises what there is.
+
+        Raises:
+            Refused: also when others were not answered: those are tried again, whatever is raised.
+            OutsideUnavailable: some were not answered.
+        """
+        if self._refused:
+            first = next(iter(self._refused.values()))
+            raise Refused(f"Kafka refused {_named(list(self._refused))}: {first.str()}")
+        if self._unanswered:
+            first = next(iter(self._unanswered.values()))
+            raise OutsideUnavailable(f"Kafka did not answer for {_named(list(self._unanswered))}: {first.str()}")
+
+
+def _named(topics: list[str]) -> str:
+    others = len(topics) - 1
+    if others == 0:
+        return f"topic {topics[0]}"
+    return f"topic {topics[0]} and {others} other{'s' if others > 1 else ''}"

@@ -1,0 +1,122 @@
+"""The WALCluster controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.controllers.connection import resolve_connection
+from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
+from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
+from seawall.domain.step import Event, Step
+from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
+from seawall.domain.topics.pool import Pool, observe_pool, wal_topics
+from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
+from seawall.domain.wal_cluster.next_step import next_step
+from seawall.domain.wal_cluster.observed import Failure, Observed
+from seawall.domain.wal_cluster.rival import find_rival
+from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.ports import Clock, KafkaAdmin, KafkaClusters, Kube, TopicMeter
+
+
+@dataclass(frozen=True, slots=True)
+class WALClusterController:
+    """Observes and acts for WALClusters."""
+
+    kube: Kube
+    kafka_clusters: KafkaClusters
+    clock: Clock
+    meter: TopicMeter
+    kind: str = "WALCluster"
+
+    def read(self, key: Key) -> WALCluster | None:
+        """Reads the WALCluster."""
+        return self.kube.get_wal_cluster(key)
+
+    def forget(self, key: Key) -> None:
+        """Drops the Kafka connection and the metrics of a WALCluster that is gone."""
+        self.kafka_clusters.forget(key)
+        self.meter.forget(key)
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Reads Secrets, Kafka, the other WALClusters and the ConfigMap. An invalid spec leaves nothing to look at."""
+        now = self.clock.now()
+        if isinstance(obj.spec, InvalidSpec):
+            return Observed(now)
+        deleted = obj.metadata.deletion_timestamp is not None
+        kafka, pool = self._observe_kafka(obj.metadata.key, obj.spec)
+        self.meter.measure(obj.metadata.key, pool)
+        return Observed(
+            now=now,
+            kafka=kafka,
+            pool=pool,
+            rival=find_rival(obj, kafka, self.kube.list_wal_clusters()) if isinstance(kafka, KafkaView) else None,
+            namespace_terminating=deleted and self.kube.is_terminating(obj.metadata.namespace),
+            config_map=self._observe_config_map(obj.metadata.key, obj.spec),
+        )
+
+    def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
+        """Decides (pure)."""
+        return next_step(obj, observed)
+
+    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
+        """Adds what the outside answered."""
+        return replace(observed, failure=Failure(str(error), final=isinstance(error, Refused)))
+
+    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
+        """Replaces the status."""
+        self.kube.replace_wal_cluster_status(obj, status)
+
+    def post(self, obj: WALCluster, event: Event) -> None:
+        """Posts an event about the WALCluster."""
+        self.kube.post_event(obj, event)
+
+    def perform(self, obj: WALCluster, action: ClusterAction) -> Event:
+        """Does one action."""
+        others = [name for name in obj.metadata.finalizers if name != TOPICS_FINALIZER]
+        match action:
+            case CreateTopics():
+                self._admin(obj).create_topics(action.topics)
+            case GuardRetention() | RepairConfigs():
+                self._admin(obj).alter_configs(action.changes)
+            case DeleteTopics():
+                self._admin(obj).delete_topics(action.names)
+            case WriteConfigMap():
+                self.kube.write_config_map(obj, action.config_map)
+            case AddFinalizer():
+                self.kube.set_finalizers(obj, [*others, TOPICS_FINALIZER])
+            case RemoveFinalizer():
+                self.kube.set_finalizers(obj, others)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
+        connection = resolve_connection(
+            spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name))
+        )
+        return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
+
+    def _observe_kafka(self, key: Key, spec: WALClusterSpec) -> tuple[KafkaView | NoKafka, Pool | None]:
+        """Only topics with a leader are asked for their configs: the others are too new to answer, or down."""
+        admin = self._connect(key, spec)
+        view = admin if isinstance(admin, NoKafka) else admin.view()
+        if isinstance(admin, NoKafka) or isinstance(view, NoKafka):
+            return view, None
+        led = [name for name in wal_topics(spec.topics, view) if view.topics[name].leader is not None]
+        return view, observe_pool(spec.topics, view, admin.describe_configs(led) if led else {})
+
+    def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
+        if spec.data_plane is None:
+            return None
+        return self.kube.get_config_map(Key(key.namespace, spec.data_plane.wal_config.config_map_name))
+
+    def _admin(self, obj: WALCluster) -> KafkaAdmin:
+        if isinstance(obj.spec, InvalidSpec):
+            raise Refused(obj.spec.message)
+        admin = self._connect(obj.metadata.key, obj.spec)
+        if isinstance(admin, NoKafka):
+            raise OutsideUnavailable(admin.message)
+        return admin

@@ -1,0 +1,32 @@
+"""Two WALClusters must not tend the same topics: the older one owns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.kafka import KafkaView
+
+
+def find_rival(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> Key | None:
+    """The oldest other WALCluster with this prefix on this Kafka that is older than `cluster` (ties by UID)."""
+    older = [other for other in others if _age(other) < _age(cluster) and _claims_the_same(cluster, kafka, other)]
+    return min(older, key=_age).metadata.key if older else None
+
+
+def _age(cluster: WALCluster) -> tuple[datetime, str]:
+    return cluster.metadata.creation_timestamp, cluster.metadata.uid
+
+
+def _claims_the_same(cluster: WALCluster, kafka: KafkaView, other: WALCluster) -> bool:
+    """An object that has not reached its Kafka yet is known by its addresses only."""
+    if isinstance(cluster.spec, InvalidSpec) or isinstance(other.spec, InvalidSpec):
+        return False
+    if other.spec.topics.prefix != cluster.spec.topics.prefix:
+        return False
+    if other.status.kafka is not None:
+        return other.status.kafka.cluster_id == kafka.cluster_id
+    mine, theirs = cluster.spec.kafka.external, other.spec.kafka.external
+    return not set(mine.bootstrap_servers).isdisjoint(theirs.bootstrap_servers)

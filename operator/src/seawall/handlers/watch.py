@@ -1,0 +1,115 @@
+"""kopf as the front of the work queue: it watches, and wakes the queue when something that matters changed.
+
+kopf runs in a thread and a loop of its own. Its handlers return nothing and patch nothing, so it leaves no annotation
+and no finalizer on our objects (its timers and daemons would).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import kopf
+
+from seawall.api.meta import GROUP, VERSION, Key
+from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
+
+INACTIVITY_SECONDS = 20
+"""A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
+
+_Fingerprint = tuple[Any, ...]
+
+
+class Watcher:
+    """Watches our kinds in a thread.
+
+    Args:
+        namespaces: namespaces to watch; empty means all.
+        wake: called in kopf's thread with the key of each object that changed.
+    """
+
+    def __init__(self, namespaces: Sequence[str], wake: Callable[[Key], None]) -> None:
+        self._namespaces = namespaces
+        self._wake = wake
+        self._seen: dict[Key, _Fingerprint] = {}
+        self._stop = threading.Event()
+        self.ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="kopf", daemon=True)
+
+    def start(self) -> None:
+        """Starts watching."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stops watching and waits for the thread's end."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        kopf.run(
+            registry=self._registry(),
+            settings=_settings(),
+            standalone=True,
+            clusterwide=not self._namespaces,
+            namespaces=self._namespaces,
+            stop_flag=self._stop,
+            ready_flag=self.ready,
+            loop=asyncio.new_event_loop(),
+        )
+
+    def _registry(self) -> kopf.OperatorRegistry:
+        registry = kopf.OperatorRegistry()
+        kopf.on.login(registry=registry)(_login)
+        kopf.on.event(GROUP, VERSION, WAL_CLUSTER.plural, registry=registry)(self.on_event)
+        return registry
+
+    async def on_event(self, type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name for it
+        """Wakes the queue unless the event was caused by a status write, ours or another's."""
+        key = Key(str(body.metadata.namespace), str(body.metadata.name))
+        if type == "DELETED":
+            self._seen.pop(key, None)
+            self._wake(key)
+            return
+        found = _fingerprint(body)
+        if self._seen.get(key) != found:
+            self._seen[key] = found
+            self._wake(key)
+
+
+def _fingerprint(body: kopf.Body) -> _Fingerprint:
+    """All that a tick reads of the object itself, the status excepted."""
+    metadata = body.metadata
+    ours = sorted(item for item in metadata.annotations.items() if item[0].startswith(f"{GROUP}/"))
+    return (
+        metadata.get("uid"),
+        metadata.get("generation"),
+        metadata.get("deletionTimestamp"),
+        tuple(metadata.get("finalizers", ())),
+        tuple(ours),
+    )
+
+
+def _settings() -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.watching.inactivity_timeout = INACTIVITY_SECONDS
+    settings.watching.server_timeout = 300
+    settings.networking.connect_timeout = 5
+    settings.networking.error_backoffs = itertools.chain([0.5, 1, 2], itertools.repeat(3, 100_000))
+    return settings
+
+
+async def _login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return kopf.login_with_service_account(**kwargs)
+    return kopf.login_with_kubeconfig(**kwargs)

@@ -1,0 +1,38 @@
+"""The operator's settings, from environment variables `SEAWALL_*`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Settings of one operator process."""
+
+    model_config = SettingsConfigDict(env_prefix="SEAWALL_", frozen=True, use_attribute_docstrings=True)
+
+    namespaces: Annotated[tuple[str, ...], NoDecode] = ()
+    """Namespaces to serve, comma-separated; empty means the whole cluster."""
+    pod_namespace: str = "default"
+    """Namespace of the operator's Lease."""
+    pod_name: str = "seawall"
+    """This process's identity in the Lease."""
+    resync_seconds: Annotated[float, Field(ge=1)] = 60
+    """Every object is reconciled at least this often."""
+    topic_metrics: bool = False
+    """Whether to publish one metric series per topic."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Log level."""
+    http_port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    """Port of /healthz, /readyz and /metrics."""
+    workers: Annotated[int, Field(ge=1, le=256)] = 32
+    """Objects that are reconciled at the same time; each blocked Kafka keeps one busy until its deadline."""
+
+    @field_validator("namespaces", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value

@@ -1,0 +1,118 @@
+"""A keyed work queue: one entry per object, never two ticks at once for one object, backoff, periodic resync.
+
+It lives in one asyncio loop; the ticks themselves block and run in a thread pool. Everything in it may be lost: after a
+restart the first listing fills it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from seawall.api.meta import Key
+from seawall.reconciler import Outcome, Ticked
+
+_log = logging.getLogger(__name__)
+
+BACKOFF_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses between ticks that follow each other without ever having to wait; errors start at the second one."""
+
+FREE_STEPS = 8
+"""Steps that an object may take one after another before pauses set in: enough to create, check and record."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    due: float
+    is_running: bool = False
+    woken: bool = False
+    steps: int = 0
+    errors: int = 0
+
+
+class WorkQueue:
+    """Runs `tick` for each key when it is due.
+
+    Args:
+        tick: blocks; raises nothing but bugs and SeawallError, which are logged and retried with backoff.
+        executor: where ticks run; its size bounds how many run at once.
+        resync: seconds after which an object that waits for nothing is looked at again.
+    """
+
+    def __init__(self, tick: Callable[[Key], Ticked], executor: Executor, resync: float) -> None:
+        self._tick = tick
+        self._executor = executor
+        self._resync = resync
+        self._entries: dict[Key, _Entry] = {}
+        self._changed = asyncio.Event()
+        self._active = False
+
+    def wake(self, key: Key, after: float = 0.0) -> None:
+        """Makes `key` due in `after` seconds at the latest. Call it in the loop's thread."""
+        due = asyncio.get_running_loop().time() + after
+        entry = self._entries.setdefault(key, _Entry(due))
+        entry.due = min(entry.due, due)
+        entry.woken = entry.woken or entry.is_running
+        entry.steps = 0
+        self._changed.set()
+
+    def set_active(self, *, active: bool) -> None:
+        """Starts or stops handing out work: only the leader's queue is active. Running ticks end by themselves."""
+        if active and not self._active:
+            now = asyncio.get_running_loop().time()
+            for entry in self._entries.values():
+                entry.due = now
+        self._active = active
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Hands out work until it is cancelled."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as ticks:
+            while True:
+                self._changed.clear()
+                now = loop.time()
+                for key, entry in self._entries.items():
+                    if self._active and not entry.is_running and entry.due <= now:
+                        entry.is_running, entry.woken = True, False
+                        ticks.create_task(self._run_one(key, entry))
+                await self._until_next(now)
+
+    async def _until_next(self, now: float) -> None:
+        dues = [entry.due for entry in self._entries.values() if self._active and not entry.is_running]
+        try:
+            await asyncio.wait_for(self._changed.wait(), max(0.0, min(dues) - now) if dues else None)
+        except TimeoutError:
+            return
+
+    async def _run_one(self, key: Key, entry: _Entry) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            ticked = await loop.run_in_executor(self._executor, self._tick, key)
+        except Exception:  # noqa: BLE001 - the outermost handler: whatever it was, the object is tried again
+            _log.exception("%s: tick failed", key)
+            ticked = Ticked(Outcome.ERROR)
+        entry.is_running = False
+        if ticked.outcome is Outcome.GONE and not entry.woken:
+            del self._entries[key]
+        else:
+            entry.due = loop.time() + (0.0 if entry.woken else self._pause(entry, ticked))
+        self._changed.set()
+
+    def _pause(self, entry: _Entry, ticked: Ticked) -> float:
+        if ticked.outcome is Outcome.ERROR:
+            entry.errors += 1
+            return BACKOFF_SECONDS[min(entry.errors, len(BACKOFF_SECONDS) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
+        entry.errors = 0
+        if ticked.outcome is Outcome.WAITING:
+            entry.steps = 0
+        else:
+            entry.steps += 1
+        if ticked.after is None:
+            return self._resync * random.uniform(0.9, 1.0)  # noqa: S311 - spreads load, no secret
+        excess = max(0, entry.steps - FREE_STEPS)
+        return max(ticked.after, BACKOFF_SECONDS[min(excess, len(BACKOFF_SECONDS) - 1)])
