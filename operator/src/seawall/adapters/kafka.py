@@ -235,8 +235,9 @@ def _topic(name: str, topic: TopicMetadata) -> Topic:
 
 
 def _overrides(entries: Mapping[str, ConfigEntry]) -> Configs:
-    dynamic = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-    return {name: entry.value or "" for name, entry in entries.items() if entry.source == dynamic}
+    own = ConfigSource.DYNAMIC_TOPIC_CONFIG
+    # The client types the source as an enum and gives its number.
+    return {name: entry.value or "" for name, entry in entries.items() if ConfigSource(entry.source) is own}
 
 
 def _alteration(change: ConfigChange) -> ConfigResource:

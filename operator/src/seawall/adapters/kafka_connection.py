@@ -83,7 +83,7 @@ def open_client(connection: KafkaConnection, trouble: Trouble) -> AdminClient | 
         if option in config and "-----BEGIN" not in str(config[option]):
             return _unreadable(connection, what, "it is no PEM text")
     try:
-        return AdminClient({**config, "error_cb": trouble.on_error}, logger=trouble)
+        return AdminClient(config, error_cb=trouble.on_error, logger=trouble)
     except KafkaException as failure:
         text = failure.args[0].str().removeprefix("Failed to create admin client: ")
         for option, what in PEM_OPTIONS.items():

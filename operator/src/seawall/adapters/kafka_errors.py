@@ -32,7 +32,10 @@ RETRIABLE = frozenset(
         KafkaError.UNKNOWN_TOPIC_OR_PART,  # right after creation, and right after deletion by somebody else
     }
 )
-"""What brokers say when the same request may succeed later. Errors of the client itself have negative codes."""
+"""What brokers say when the same request may succeed later."""
+
+UNENCODABLE = KafkaError._INVALID_ARG  # noqa: SLF001 - the public name of the constant
+"""The client refuses what it cannot encode. Its other errors, all with negative codes, mean that no answer came."""
 
 GRACE = 5.0
 """Seconds that the client gets beyond its own deadline; it has never needed them."""
@@ -71,9 +74,7 @@ class Failures:
             if error.code() in self._fine:
                 continue
             is_answer = error.code() >= 0 and error.code() not in RETRIABLE
-            # The client itself refuses what it cannot encode; everything else that it says means: no answer.
-            sorted_in = self._refused if is_answer or error.code() == KafkaError._INVALID_ARG else self._unanswered
-            sorted_in[topic] = error
+            (self._refused if is_answer or error.code() == UNENCODABLE else self._unanswered)[topic] = error
 
     def has_unanswered(self) -> bool:
         """Whether to save the further batches: each would wait for its own deadline."""

@@ -17,7 +17,8 @@ Schema = dict[str, Any]
 _COPIED = ("description", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "format")
 _BOUND = {"string": "maxLength", "array": "maxItems", "object": "maxProperties", "integer": "maximum"}
 _BOUNDED_BY_FORMAT = ("date-time",)
-_MAX_INT64 = 2**63 - 1
+_MAX_INTEGER = 2**53 - 1
+"""Bounds are JSON numbers, that is floats, in the API server: 2^63 - 1 overflows there."""
 
 
 class NotStructuralError(ValueError):
@@ -145,7 +146,7 @@ def _require_bound(source: Schema, target: Schema, path: str) -> None:
     is_bounded_otherwise = "enum" in target or "properties" in target or source.get("format") in _BOUNDED_BY_FORMAT
     if kind == "integer":
         target["format"] = "int64"
-        target.setdefault("maximum", _MAX_INT64)
+        target.setdefault("maximum", _MAX_INTEGER)
     elif kind in _BOUND and target.get(_BOUND[kind]) is None and not is_bounded_otherwise:
         raise NotStructuralError(f"{path}: a {kind} needs {_BOUND[kind]}")
     if "description" not in target and "." in path and not path.endswith(("[]", "[*]")):

@@ -151,9 +151,13 @@ class TopicsSpec(APIModel):
     """The pool of WAL topics: `<prefix>_0` to `<prefix>_<count-1>`, one partition each."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule("self.prefix == oldSelf.prefix", "prefix is immutable: regions remember the names of their topics"),
+        # `has` is for the empty default object only, which the API server checks before it fills in its fields.
         Rule(
-            "self.count >= oldSelf.count",
+            "!has(self.prefix) || self.prefix == oldSelf.prefix",
+            "prefix is immutable: regions remember the names of their topics",
+        ),
+        Rule(
+            "!has(self.count) || self.count >= oldSelf.count",
             "count only grows: a topic that was dropped from the pool may still hold rows that were not flushed",
         ),
         Rule(
