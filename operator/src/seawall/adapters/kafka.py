@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -84,7 +85,7 @@ class ConfluentKafkaAdmin:
         def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
             configs.update({topic: _overrides(entries) for topic, entries in values.items()})
 
-        self._in_batches(topics, DESCRIBE_BATCH, describe, fine=UNKNOWN_TOPIC, keep=keep)
+        self._in_batches(_once(topics), DESCRIBE_BATCH, describe, fine=UNKNOWN_TOPIC, keep=keep)
         return configs
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
@@ -102,6 +103,7 @@ class ConfluentKafkaAdmin:
             ]
             return client.create_topics(new, **self._write_timeouts())
 
+        _refuse_repeated(topic.name for topic in topics)
         self._in_batches(topics, WRITE_BATCH, create, fine=ALREADY_EXISTS)
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
@@ -111,7 +113,9 @@ class ConfluentKafkaAdmin:
             resources = [_alteration(change) for change in batch]
             return _by_topic(client.incremental_alter_configs(resources, request_timeout=self._request_timeout))
 
-        self._in_batches(changes, WRITE_BATCH, alter)
+        _refuse_repeated(change.topic for change in changes)
+        # The client takes no resource without a change.
+        self._in_batches([change for change in changes if change.set or change.reset], WRITE_BATCH, alter)
 
     def delete_topics(self, names: Sequence[str]) -> None:
         """Deletes topics; one that does not exist is no error."""
@@ -119,7 +123,7 @@ class ConfluentKafkaAdmin:
         def delete(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
             return client.delete_topics(list(batch), **self._write_timeouts())
 
-        self._in_batches(names, WRITE_BATCH, delete, fine=UNKNOWN_TOPIC)
+        self._in_batches(_once(names), WRITE_BATCH, delete, fine=UNKNOWN_TOPIC)
 
     def _open(self) -> AdminClient | NoKafka:
         if self._client is None:
@@ -248,6 +252,18 @@ def _alteration(change: ConfigChange) -> ConfigResource:
 
 def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:
     return {resource.name: future for resource, future in futures.items()}
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    # librdkafka 2.16.0 crashes the process when a DeleteTopics request names a topic twice.
+    return list(dict.fromkeys(names))
+
+
+def _refuse_repeated(names: Iterable[str]) -> None:
+    """Kafka refuses such requests, too; librdkafka is not trusted to survive the answer."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise Refused(f"One request names topic {repeated[0]} more than once")
 
 
 def _drain(client: AdminClient) -> None:
