@@ -5,7 +5,7 @@
 set -euo pipefail
 
 # The calling shell may already be inside a node's cgroup (`cluster shell`): the new one goes beside it.
-parent_of() { local path=${1%%/"$NODE"*}; echo "${path%/}"; }
+parent_of() { local path=$1/; path=${path%%/"$NODE"/*}; echo "${path%/}"; }
 
 # Read at once: the file changes with every group that is joined below.
 groups=$(</proc/self/cgroup)
@@ -26,20 +26,32 @@ while IFS=: read -r _ controllers path; do
   echo $$ >"$own/cgroup.procs"
 done <<<"$groups"
 
+v2=''
 if [ ! -s "$RUN/cgroups" ] && [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-  # Only the v2 tree. The root's children may have controllers without the no-processes rule.
-  own=/sys/fs/cgroup/$NODE
-  mkdir -p "$own"
-  echo "unified v2 $own" >>"$RUN/cgroups"
+  # A machine with the v2 tree only (not run yet, see README.md).
+  v2=/sys/fs/cgroup/$NODE
+  mkdir -p "$v2/host"
+  echo "unified v2 $v2" >>"$RUN/cgroups"
   for controller in $(</sys/fs/cgroup/cgroup.controllers); do
     echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null || true
   done
-  echo $$ >"$own/cgroup.procs"
+  echo $$ >"$v2/cgroup.procs"
 fi
 [ -s "$RUN/cgroups" ] || { echo "no cgroup hierarchy under /sys/fs/cgroup"; exit 1; }
 
 # The host's end of the bridge to the API server; the other end runs in the node (init.sh).
+outside=$(readlink /proc/self/ns/cgroup)
 (
+  if [ "$v2" ]; then
+    # A v2 group that has controllers for its children holds no processes itself: this process and
+    # the one that becomes unshare leave it, once the new namespace has it as its root.
+    for _ in $(seq 200); do
+      [ "$(readlink "/proc/$$/ns/cgroup")" = "$outside" ] || break
+      sleep 0.05
+    done
+    echo $$ >"$v2/host/cgroup.procs"
+    echo "$BASHPID" >"$v2/host/cgroup.procs"
+  fi
   while :; do
     "$BIN/fwd" "tcp:127.0.0.1:$API_PORT" "unix:$RUN/sock/api.sock" >>"$RUN/log/fwd-host.log" 2>&1 || true
     sleep 1

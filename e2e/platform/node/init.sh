@@ -13,8 +13,12 @@ umount -R /sys/fs/cgroup
 if grep -q '^unified ' "$RUN/cgroups"; then
   mount -t cgroup2 cgroup2 /sys/fs/cgroup
   mkdir -p /sys/fs/cgroup/daemons
-  # A v2 group with controllers for its children holds no processes itself.
-  while read -r pid; do echo "$pid" >/sys/fs/cgroup/daemons/cgroup.procs; done < <(cat /sys/fs/cgroup/cgroup.procs) 2>/dev/null
+  # As in enter.sh: no processes in the root. Those of outside show as 0 and leave by themselves.
+  for _ in $(seq 200); do
+    grep -qx 0 /sys/fs/cgroup/cgroup.procs || break
+    sleep 0.05
+  done
+  while read -r pid; do echo "$pid" >/sys/fs/cgroup/daemons/cgroup.procs || true; done < <(cat /sys/fs/cgroup/cgroup.procs)
   for controller in $(</sys/fs/cgroup/cgroup.controllers); do
     echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || echo "cgroup controller $controller: not enabled"
   done
