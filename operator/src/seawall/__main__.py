@@ -18,6 +18,7 @@ def main() -> None:
     parser.parse_args()
     settings = Settings()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("kopf.objects").setLevel(logging.WARNING)  # one line per event says nothing of our work
     asyncio.run(_run(settings))
 
 

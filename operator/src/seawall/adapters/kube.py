@@ -1,17 +1,14 @@
-"""The Kube port on the official client."""
+"""The Kube port on the API server."""
 
 from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from kubernetes import client
-from kubernetes.client.exceptions import ApiException
-
-from seawall.adapters.kube_client import DEADLINE, is_absent, translated_errors
+from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import GROUP, VERSION, Key
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster, WALClusterStatus
 from seawall.domain.errors import SeawallError
@@ -20,10 +17,7 @@ from seawall.domain.walconfig.config_map import ConfigMap
 
 _log = logging.getLogger(__name__)
 
-AnswerT = TypeVar("AnswerT")
-
 _API_VERSION = f"{GROUP}/{VERSION}"
-_PLURAL = WAL_CLUSTER.plural
 _EVENT_MESSAGE = 1024
 """Longest message of an Event that the API server takes."""
 
@@ -36,36 +30,19 @@ class KubeAdapter:
         namespaces: the namespaces to list; empty means all.
     """
 
-    def __init__(self, api: client.ApiClient, namespaces: Sequence[str]) -> None:
-        self._objects = client.CustomObjectsApi(api)
-        self._core = client.CoreV1Api(api)
-        self._namespaces = tuple(namespaces)
+    def __init__(self, api: KubeApi, namespaces: Sequence[str]) -> None:
+        self._api = api
+        self._scopes = [f"/namespaces/{namespace}" for namespace in namespaces] or [""]
 
     def get_wal_cluster(self, key: Key) -> WALCluster | None:
         """Reads a WALCluster."""
-        raw: Any = _read(
-            f"reading WALCluster {key}",
-            lambda: self._objects.get_namespaced_custom_object(
-                GROUP, VERSION, key.namespace, _PLURAL, key.name, _request_timeout=DEADLINE
-            ),
-        )
+        raw = self._api.get(_wal_cluster_path(key))
         return None if raw is None else WALCluster.parse(raw)
 
     def list_wal_clusters(self) -> Sequence[WALCluster]:
         """All WALClusters in scope."""
-        answers: list[Any] = []
-        with translated_errors("listing WALClusters"):
-            answers.extend(
-                self._objects.list_namespaced_custom_object(
-                    GROUP, VERSION, namespace, _PLURAL, _request_timeout=DEADLINE
-                )
-                for namespace in self._namespaces
-            )
-            if not self._namespaces:
-                answers.append(
-                    self._objects.list_cluster_custom_object(GROUP, VERSION, _PLURAL, _request_timeout=DEADLINE)
-                )
-        return [WALCluster.parse(item) for answer in answers for item in answer["items"]]
+        paths = [f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}" for scope in self._scopes]
+        return [WALCluster.parse(raw) for path in paths for raw in self._api.list(path)]
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status: a merge patch would keep what is left out."""
@@ -75,113 +52,89 @@ class KubeAdapter:
             "metadata": _identity(cluster),
             "status": status.model_dump(mode="json", by_alias=True, exclude_none=True),
         }
-        key = cluster.metadata.key
-        with translated_errors(f"writing the status of WALCluster {key}"):
-            self._objects.replace_namespaced_custom_object_status(
-                GROUP, VERSION, key.namespace, _PLURAL, key.name, body, _request_timeout=DEADLINE
-            )
+        self._api.replace(f"{_wal_cluster_path(cluster.metadata.key)}/status", body)
 
     def set_finalizers(self, cluster: WALCluster, finalizers: Sequence[str]) -> None:
         """Patches the finalizers; the resource version in the patch makes it a compare-and-swap."""
-        key = cluster.metadata.key
         body = {"metadata": {**_identity(cluster), "finalizers": list(finalizers)}}
-        with translated_errors(f"writing the finalizers of WALCluster {key}"):
-            self._objects.patch_namespaced_custom_object(
-                GROUP, VERSION, key.namespace, _PLURAL, key.name, body, _request_timeout=DEADLINE
-            )
+        self._api.merge(_wal_cluster_path(cluster.metadata.key), body)
 
     def get_config_map(self, key: Key) -> ConfigMap | None:
         """Reads a ConfigMap."""
-        found = _read(
-            f"reading ConfigMap {key}",
-            lambda: self._core.read_namespaced_config_map(key.name, key.namespace, _request_timeout=DEADLINE),
-        )
-        if found is None:
+        raw = self._api.get(_core_path(key, "configmaps"))
+        if raw is None:
             return None
-        metadata = found.metadata or client.V1ObjectMeta()
-        controllers = [owner.uid for owner in metadata.owner_references or () if owner.controller]
+        owners = raw["metadata"].get("ownerReferences", ())
         return ConfigMap(
             key=key,
-            data=dict(found.data or {}),
-            controller_uid=controllers[0] if controllers else None,
-            resource_version=metadata.resource_version,
+            data=raw.get("data") or {},
+            controller_uid=next((owner["uid"] for owner in owners if owner.get("controller")), None),
+            resource_version=raw["metadata"]["resourceVersion"],
         )
 
     def write_config_map(self, owner: WALCluster, config_map: ConfigMap) -> None:
         """Creates or replaces a ConfigMap."""
-        key = config_map.key
-        body = client.V1ConfigMap(
-            metadata=client.V1ObjectMeta(
-                name=key.name,
-                namespace=key.namespace,
-                resource_version=config_map.resource_version,
-                labels={"app.kubernetes.io/managed-by": "seawall"},
-                owner_references=[_owner_reference(owner)],
-            ),
-            data=dict(config_map.data),
-        )
-        with translated_errors(f"writing ConfigMap {key}"):
-            if config_map.resource_version is None:
-                self._core.create_namespaced_config_map(key.namespace, body, _request_timeout=DEADLINE)
-            else:
-                self._core.replace_namespaced_config_map(key.name, key.namespace, body, _request_timeout=DEADLINE)
+        metadata: dict[str, Any] = {
+            "name": config_map.key.name,
+            "namespace": config_map.key.namespace,
+            "labels": {"app.kubernetes.io/managed-by": "seawall"},
+            "ownerReferences": [{**_reference(owner), "controller": True, "blockOwnerDeletion": False}],
+        }
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(config_map.data)}
+        if config_map.resource_version is None:
+            self._api.create(f"/api/v1/namespaces/{config_map.key.namespace}/configmaps", body)
+            return
+        metadata["resourceVersion"] = config_map.resource_version
+        self._api.replace(_core_path(config_map.key, "configmaps"), body)
 
     def get_secret(self, key: Key) -> Mapping[str, bytes] | None:
         """Reads the data of a Secret."""
-        found = _read(
-            f"reading Secret {key}",
-            lambda: self._core.read_namespaced_secret(key.name, key.namespace, _request_timeout=DEADLINE),
-        )
-        return None if found is None else {name: base64.b64decode(text) for name, text in (found.data or {}).items()}
+        raw = self._api.get(_core_path(key, "secrets"))
+        return None if raw is None else {name: base64.b64decode(text) for name, text in (raw.get("data") or {}).items()}
 
     def is_terminating(self, namespace: str) -> bool:
         """Whether the namespace is being deleted, or gone."""
-        found = _read(
-            f"reading Namespace {namespace}",
-            lambda: self._core.read_namespace(namespace, _request_timeout=DEADLINE),
-        )
-        if found is None or found.metadata is None:
-            return True
-        return found.metadata.deletion_timestamp is not None
+        raw = self._api.get(f"/api/v1/namespaces/{namespace}")
+        return raw is None or "deletionTimestamp" in raw["metadata"]
 
     def post_event(self, cluster: WALCluster, event: Event) -> None:
         """Posts an Event; a failure is logged only."""
-        metadata, now = cluster.metadata, datetime.now(UTC)
-        body = client.CoreV1Event(
-            metadata=client.V1ObjectMeta(generate_name=f"{metadata.name}.", namespace=metadata.namespace),
-            involved_object=client.V1ObjectReference(
-                api_version=_API_VERSION,
-                kind=WAL_CLUSTER.kind,
-                name=metadata.name,
-                namespace=metadata.namespace,
-                uid=metadata.uid,
-                resource_version=metadata.resource_version,
-            ),
-            type=event.type.value,
-            reason=event.reason,
-            message=event.message[:_EVENT_MESSAGE],
-            source=client.V1EventSource(component="seawall"),
-            first_timestamp=now,
-            last_timestamp=now,
-            count=1,
-        )
+        metadata, now = cluster.metadata, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"generateName": f"{metadata.name}.", "namespace": metadata.namespace},
+            "involvedObject": {**_reference(cluster), "namespace": metadata.namespace},
+            "type": event.type.value,
+            "reason": event.reason,
+            "message": event.message[:_EVENT_MESSAGE],
+            "source": {"component": "seawall"},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
         _log.info("%s: %s: %s", metadata.key, event.reason, event.message)
         try:
-            with translated_errors(f"posting an event about {metadata.key}"):
-                self._core.create_namespaced_event(metadata.namespace, body, _request_timeout=DEADLINE)
+            self._api.create(f"/api/v1/namespaces/{metadata.namespace}/events", body)
         except SeawallError as error:
             _log.warning("%s", error)
 
 
-def _read(what: str, call: Callable[[], AnswerT]) -> AnswerT | None:
-    """Calls; 404 becomes None, here and nowhere else."""
-    with translated_errors(what):
-        try:
-            return call()
-        except ApiException as error:
-            if is_absent(error):
-                return None
-            raise
+def _wal_cluster_path(key: Key) -> str:
+    return f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{WAL_CLUSTER.plural}/{key.name}"
+
+
+def _core_path(key: Key, plural: str) -> str:
+    return f"/api/v1/namespaces/{key.namespace}/{plural}/{key.name}"
+
+
+def _reference(cluster: WALCluster) -> dict[str, Any]:
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": WAL_CLUSTER.kind,
+        "name": cluster.metadata.name,
+        "uid": cluster.metadata.uid,
+    }
 
 
 def _identity(cluster: WALCluster) -> dict[str, str]:
@@ -193,14 +146,3 @@ def _identity(cluster: WALCluster) -> dict[str, str]:
         "uid": metadata.uid,
         "resourceVersion": metadata.resource_version,
     }
-
-
-def _owner_reference(owner: WALCluster) -> client.V1OwnerReference:
-    return client.V1OwnerReference(
-        api_version=_API_VERSION,
-        kind=WAL_CLUSTER.kind,
-        name=owner.metadata.name,
-        uid=owner.metadata.uid,
-        controller=True,
-        block_owner_deletion=False,
-    )

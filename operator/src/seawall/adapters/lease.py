@@ -13,11 +13,9 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
-from kubernetes import client
-from kubernetes.client.exceptions import ApiException
-
-from seawall.adapters.kube_client import DEADLINE, is_absent, translated_errors
+from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, SeawallError
 
@@ -34,11 +32,11 @@ RETRY_SECONDS = 2.0
 class Lease:
     """One candidate for one Lease. `try_hold` is called by one thread; `is_leader` by any."""
 
-    def __init__(
-        self, api: client.ApiClient, key: Key, identity: str, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._api = client.CoordinationV1Api(api)
+    def __init__(self, api: KubeApi, key: Key, identity: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._api = api
         self._key = key
+        self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{key.namespace}/leases"
+        self._path = f"{self._collection}/{key.name}"
         self._identity = identity
         self._monotonic = monotonic
         self._lock = threading.Lock()
@@ -71,65 +69,48 @@ class Lease:
         with self._lock:
             self._renewed = None
         try:
-            found = self._get()
-            if found is not None and found.spec and found.spec.holder_identity == self._identity:
+            found = self._api.get(self._path)
+            if found is not None and found["spec"].get("holderIdentity") == self._identity:
                 self._replace(found, holder="")
         except SeawallError as error:
             _log.warning("%s", error)
 
     def _take_or_renew(self, now: float) -> bool:
-        found = self._get()
+        found = self._api.get(self._path)
         if found is None:
-            self._create()
+            metadata = {"name": self._key.name, "namespace": self._key.namespace}
+            self._api.create(self._collection, _lease(metadata, self._identity, transitions=0))
             return True
-        spec = found.spec or client.V1LeaseSpec()
-        if spec.holder_identity not in {self._identity, "", None} and not self._has_expired(found, now):
+        holder = found["spec"].get("holderIdentity")
+        if holder and holder != self._identity and not self._has_expired(found, now):
             return False
         self._replace(found, holder=self._identity)
         return True
 
-    def _has_expired(self, found: client.V1Lease, now: float) -> bool:
+    def _has_expired(self, found: dict[str, Any], now: float) -> bool:
         """Whether the Lease stayed the same for its whole duration by our own clock."""
-        version = _version(found)
+        version = found["metadata"]["resourceVersion"]
         if self._seen is None or self._seen[0] != version:
             self._seen = (version, now)
-        duration = found.spec.lease_duration_seconds if found.spec else None
-        return now - self._seen[1] >= (duration or LEASE_SECONDS)
+        return now - self._seen[1] >= float(found["spec"].get("leaseDurationSeconds", LEASE_SECONDS))
 
-    def _get(self) -> client.V1Lease | None:
-        with translated_errors(f"reading Lease {self._key}"):
-            try:
-                return self._api.read_namespaced_lease(self._key.name, self._key.namespace, _request_timeout=DEADLINE)
-            except ApiException as error:
-                if is_absent(error):
-                    return None
-                raise
-
-    def _create(self) -> None:
-        metadata = client.V1ObjectMeta(name=self._key.name)
-        body = client.V1Lease(metadata=metadata, spec=_spec(self._identity, transitions=0))
-        with translated_errors(f"creating Lease {self._key}"):
-            self._api.create_namespaced_lease(self._key.namespace, body, _request_timeout=DEADLINE)
-
-    def _replace(self, found: client.V1Lease, holder: str) -> None:
-        before = found.spec or client.V1LeaseSpec()
-        transitions = (before.lease_transitions or 0) + (before.holder_identity != holder)
-        metadata = client.V1ObjectMeta(name=self._key.name, resource_version=_version(found))
-        body = client.V1Lease(metadata=metadata, spec=_spec(holder, transitions))
-        with translated_errors(f"renewing Lease {self._key}"):
-            self._api.replace_namespaced_lease(self._key.name, self._key.namespace, body, _request_timeout=DEADLINE)
+    def _replace(self, found: dict[str, Any], holder: str) -> None:
+        before = found["spec"]
+        transitions = before.get("leaseTransitions", 0) + (before.get("holderIdentity") != holder)
+        self._api.replace(self._path, _lease(found["metadata"], holder, transitions))
 
 
-def _version(found: client.V1Lease) -> str:
-    return (found.metadata.resource_version if found.metadata else None) or ""
-
-
-def _spec(holder: str, transitions: int) -> client.V1LeaseSpec:
-    now = datetime.now(UTC)
-    return client.V1LeaseSpec(
-        holder_identity=holder,
-        lease_duration_seconds=int(LEASE_SECONDS),
-        acquire_time=now,
-        renew_time=now,
-        lease_transitions=transitions,
-    )
+def _lease(metadata: dict[str, Any], holder: str, transitions: int) -> dict[str, Any]:
+    now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": metadata,
+        "spec": {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": int(LEASE_SECONDS),
+            "acquireTime": now,
+            "renewTime": now,
+            "leaseTransitions": transitions,
+        },
+    }

@@ -12,7 +12,7 @@ from aiohttp import web
 from seawall.adapters.clock import SystemClock
 from seawall.adapters.kafka import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_client import connect
+from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.lease import RETRY_SECONDS, Lease
 from seawall.adapters.telemetry import Telemetry
 from seawall.api.meta import Key
@@ -42,9 +42,9 @@ class Operator:
         self._telemetry = Telemetry(per_topic=settings.topic_metrics)
         self._workers = ThreadPoolExecutor(settings.workers, thread_name_prefix="tick")
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
-        api = connect(connections=settings.workers + 2)
+        api = KubeApi(connections=settings.workers)
         self._kube = KubeAdapter(api, settings.namespaces)
-        self._lease = Lease(connect(connections=1), Key(settings.pod_namespace, "seawall"), settings.pod_name)
+        self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, "seawall"), settings.pod_name)
         controller = WALClusterController(self._kube, ConfluentKafkaClusters(), SystemClock(), self._telemetry)
         reconciler = Reconciler(controller, self._lease.is_leader)
         tick = self._telemetry.measured(controller.kind, reconciler.tick)

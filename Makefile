@@ -1,0 +1,63 @@
+# Every target is explained by its `##` comment: `make help` prints them.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+PY := .venv/bin/python
+PYTEST := .venv/bin/pytest
+PLATFORM := e2e/platform
+INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
+
+.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds lock images cluster cluster-down bench
+
+help: ## Explain the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml e2e/pyproject.toml
+	@requirements/venv.sh
+
+demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker
+	$(PY) -m seawall_e2e.demo
+
+test: check cluster images ## Everything: check, unit, integration and e2e tests; what CI runs
+	$(INSTANCE_ENV) && $(PYTEST) -n 2 --dist loadgroup operator/tests e2e
+
+test-unit: .venv/.stamp ## Tests of pure functions; needs no process
+	$(PYTEST) operator/tests -m 'not integration'
+
+test-integration: .venv/.stamp ## Tests on real Kafka, etcd and API server processes on loopback
+	$(PYTEST) operator/tests -m integration
+
+e2e: .venv/.stamp cluster images ## Tests on the local Kubernetes cluster
+	$(INSTANCE_ENV) && $(PYTEST) e2e
+
+check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
+	.venv/bin/ruff format --check
+	.venv/bin/ruff check
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	$(PY) -m seawall.crdgen --check
+	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
+	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
+
+format: .venv/.stamp ## Format the code and mend what the linter can
+	.venv/bin/ruff format
+	.venv/bin/ruff check --fix
+
+crds: .venv/.stamp ## Write crds/, the chart's copies and docs/reference.md from the models
+	$(PY) -m seawall.crdgen
+
+lock: ## Pin the dependencies anew
+	requirements/lock.sh
+
+images: cluster ## Build the operator's image and load it into the cluster
+	@$(PLATFORM)/cluster load "$$($(PLATFORM)/images.sh operator . operator/Dockerfile --only operator/Dockerfile operator/pyproject.toml operator/src requirements)"
+
+cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on it
+	$(PLATFORM)/cluster up
+
+cluster-down: ## Stop it
+	$(PLATFORM)/cluster down
+
+bench: .venv/.stamp ## Run a benchmark: make bench BENCH=topics
+	$(PY) bench/$(BENCH).py

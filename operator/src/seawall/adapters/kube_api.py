@@ -1,0 +1,110 @@
+"""JSON requests to the API server, and the translation of its errors.
+
+The official client's generated classes are left out on purpose: importing `CoreV1Api` alone costs 78 MB, for the models
+of every kind that Kubernetes has. Its `ApiClient` does what is hard: TLS, tokens and their renewal, connections.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from kubernetes import config
+from kubernetes.client.api_client import ApiClient
+from kubernetes.client.configuration import Configuration
+from urllib3.exceptions import HTTPError
+
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
+
+REQUEST_SECONDS = 5.0
+"""Deadline of one request: a frozen connection must not hold a tick, or the Lease, for longer."""
+
+Body = Mapping[str, Any]
+
+_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+class KubeApi:
+    """A connection to the API server; safe to use from many threads.
+
+    Connects as the pod's service account, or as `$KUBECONFIG` says outside of a cluster.
+
+    Args:
+        connections: how many requests may run at once.
+    """
+
+    def __init__(self, connections: int) -> None:
+        configuration = Configuration()
+        if os.environ.get("KUBERNETES_SERVICE_HOST"):
+            config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        else:
+            config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        configuration.retries = False
+        configuration.connection_pool_maxsize = connections
+        self._client = ApiClient(configuration)
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """Reads an object; None when the API server says 404, and for no other answer."""
+        status, answer = self._request("GET", path)
+        return None if status == HTTPStatus.NOT_FOUND else _checked(status, answer, f"reading {path}")
+
+    def list(self, path: str) -> list[dict[str, Any]]:
+        """Reads the items of a collection."""
+        status, answer = self._request("GET", path)
+        items: list[dict[str, Any]] = _checked(status, answer, f"listing {path}")["items"]
+        return items
+
+    def create(self, path: str, body: Body) -> None:
+        """Creates an object. Conflict: it exists."""
+        _checked(*self._request("POST", path, body), f"creating in {path}")
+
+    def replace(self, path: str, body: Body) -> None:
+        """Replaces an object, or its status. Conflict: it is not at the resource version in the body."""
+        _checked(*self._request("PUT", path, body), f"writing {path}")
+
+    def merge(self, path: str, body: Body) -> None:
+        """Merges a patch into an object. Conflict: it is not at the resource version in the patch."""
+        _checked(*self._request("PATCH", path, body, "application/merge-patch+json"), f"patching {path}")
+
+    def _request(
+        self, method: str, path: str, body: Body | None = None, content_type: str = "application/json"
+    ) -> tuple[int, bytes]:
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        request = self._client.param_serialize(
+            method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+        )
+        try:
+            response = self._client.call_api(*request, _request_timeout=(REQUEST_SECONDS, REQUEST_SECONDS))
+            return int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
+        except (HTTPError, OSError) as error:
+            raise OutsideUnavailable(f"{method} {path}: no answer ({type(error).__name__})") from error
+
+
+def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
+    """The answer's JSON.
+
+    Raises:
+        Conflict: 409.
+        Refused: an answer that the same request will get again; the message is the API server's.
+        OutsideUnavailable: any other error.
+    """
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        found: dict[str, Any] = json.loads(answer)
+        return found
+    sentence = f"{what}: {status} {_message(answer)}"
+    if status == HTTPStatus.CONFLICT:
+        raise Conflict(sentence)
+    if status in _REFUSALS:
+        raise Refused(sentence)
+    raise OutsideUnavailable(sentence)
+
+
+def _message(answer: bytes) -> str:
+    """The sentence in a metav1.Status, or the start of whatever came instead."""
+    try:
+        return str(json.loads(answer)["message"])
+    except (ValueError, KeyError, TypeError):
+        return answer[:200].decode(errors="replace")
