@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "seawall"
 CRD_CHART = ROOT / "charts" / "seawall-crds"
@@ -20,7 +22,7 @@ RELEASE = ("seawall", "--namespace", "ops", "--kube-version", "1.34.4")
 
 EVERYTHING = {
     "replicas": 2,
-    "scope": {"namespaces": ["db-a", "db-b"]},
+    "scope": {"namespaces": ["db-a", "db-b"], "releaseFinalizers": True},
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
@@ -172,6 +174,10 @@ def test_the_operator_gets_its_settings_from_the_environment(render: Render) -> 
     }
 
 
+def test_the_operator_knows_every_setting_and_has_no_other(render: Render) -> None:
+    assert environment(render()).keys() == {f"SEAWALL_{name.upper()}" for name in Settings.model_fields}
+
+
 def test_settings_can_be_changed(render: Render) -> None:
     settings = {"resyncSeconds": 1_000_000, "topicMetrics": True, "logLevel": "DEBUG", "workers": 4}
     found = environment(render({"settings": settings}))
@@ -289,6 +295,18 @@ def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
     assert where(the(objects, "Role")) == ("ops", "seawall-leader")
 
 
+def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> None:
+    """A namespace that is deleted loses its Roles before its WALClusters lose their finalizers."""
+    objects = render({"scope": {"releaseFinalizers": True}})
+    assert rights(the(objects, "ClusterRole")) == {
+        "walclusters.seawall.dev": (["get", "list", "update"], None),
+        "namespaces": (["get"], None),
+    }
+    assert where(the(objects, "ClusterRoleBinding")) == (None, "seawall-ops-finalizers")
+    assert len(of_kind(objects, "Role")) == 2
+    assert len(of_kind(render({"scope": {"releaseFinalizers": True, "cluster": True}}), "ClusterRole")) == 1
+
+
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
@@ -298,6 +316,7 @@ def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
         ({"replicas": "2"}, "replicas"),
         ({"settings": {"topicMetrics": "yes"}}, "topicMetrics"),
         ({"settings": {"workers": 0}}, "workers"),
+        ({"settings": {"workers": 257}}, "workers"),
         ({"settings": {"logLevel": "verbose"}}, "logLevel"),
         ({"secrets": {"names": "kafka-ca"}}, "names"),
         ({"secrets": {"names": ["*"]}}, "names"),
