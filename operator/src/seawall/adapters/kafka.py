@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -24,7 +23,7 @@ from confluent_kafka.admin import (
 from confluent_kafka.admin import NewTopic as ClientNewTopic
 
 from seawall.adapters.kafka_connection import Trouble, explain, open_client
-from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, wait_for
+from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
@@ -33,7 +32,7 @@ from seawall.domain.topics.actions import ConfigChange, NewTopic
 _ItemT = TypeVar("_ItemT")
 
 VIEW_TIMEOUT = 10.0
-REQUEST_TIMEOUT = 30.0
+REQUEST_TIMEOUT = 15.0
 WRITE_BATCH = 1_000
 """Topics in a request that creates, alters or deletes. 1,000 of RF 3 take a broker about a second."""
 DESCRIBE_BATCH = 500
@@ -103,7 +102,7 @@ class ConfluentKafkaAdmin:
             ]
             return client.create_topics(new, **self._write_timeouts())
 
-        _refuse_repeated(topic.name for topic in topics)
+        refuse_repeated(topic.name for topic in topics)
         self._in_batches(topics, WRITE_BATCH, create, fine=ALREADY_EXISTS)
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
@@ -113,7 +112,7 @@ class ConfluentKafkaAdmin:
             resources = [_alteration(change) for change in batch]
             return _by_topic(client.incremental_alter_configs(resources, request_timeout=self._request_timeout))
 
-        _refuse_repeated(change.topic for change in changes)
+        refuse_repeated(change.topic for change in changes)
         # The client takes no resource without a change.
         self._in_batches([change for change in changes if change.set or change.reset], WRITE_BATCH, alter)
 
@@ -257,13 +256,6 @@ def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future
 def _once(names: Sequence[str]) -> list[str]:
     # librdkafka 2.16.0 crashes the process when a DeleteTopics request names a topic twice.
     return list(dict.fromkeys(names))
-
-
-def _refuse_repeated(names: Iterable[str]) -> None:
-    """Kafka refuses such requests, too; librdkafka is not trusted to survive the answer."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise Refused(f"One request names topic {repeated[0]} more than once")
 
 
 def _drain(client: AdminClient) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
@@ -93,6 +94,17 @@ class Failures:
         if self._unanswered:
             first = next(iter(self._unanswered.values()))
             raise OutsideUnavailable(f"Kafka did not answer for {_named(list(self._unanswered))}: {first.str()}")
+
+
+def refuse_repeated(names: Iterable[str]) -> None:
+    """Kafka refuses such a request as well; librdkafka is not trusted to survive the answer.
+
+    Raises:
+        Refused: a name occurs twice.
+    """
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise Refused(f"One request names topic {repeated[0]} more than once")
 
 
 def _named(topics: list[str]) -> str:

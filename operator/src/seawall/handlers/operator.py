@@ -14,11 +14,11 @@ from seawall.adapters.kafka import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.lease import RETRY_SECONDS, Lease
-from seawall.adapters.telemetry import Telemetry
 from seawall.api.meta import Key
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.errors import SeawallError
 from seawall.handlers.probes import build_app
+from seawall.handlers.telemetry import Telemetry
 from seawall.handlers.watch import Watcher
 from seawall.reconciler import Reconciler
 from seawall.settings import Settings
