@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.domain.topics.pool import TopicState
+from seawall.handlers.telemetry import Telemetry
+from seawall.reconciler import Outcome
 from seawall.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -28,14 +31,6 @@ EVERYTHING = {
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "prometheusRule": {"enabled": True},
     "dashboard": {"enabled": True},
-}
-
-METRICS = {
-    "seawall_leader",
-    "seawall_reconcile_duration_seconds_bucket",
-    "seawall_reconcile_duration_seconds_count",
-    "seawall_reconcile_in_progress_start_time_seconds",
-    "seawall_topics",
 }
 
 Object = dict[str, Any]
@@ -223,7 +218,7 @@ def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
     roles = {obj["metadata"]["name"]: rights(obj) for obj in of_kind(objects, "Role")}
     assert roles == {
         "seawall-ops": {
-            "walclusters.seawall.dev": (["get", "list", "watch", "update"], None),
+            "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
             "walclusters/status.seawall.dev": (["get", "update"], None),
             "configmaps": (["get", "create", "update"], None),
             "events": (["create", "patch"], None),
@@ -286,7 +281,7 @@ def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
     objects = render({"scope": {"cluster": True}})
     assert environment(objects)["SEAWALL_NAMESPACES"] == ""
     assert rights(the(objects, "ClusterRole")) == {
-        "walclusters.seawall.dev": (["get", "list", "watch", "update"], None),
+        "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
         "walclusters/status.seawall.dev": (["get", "update"], None),
         "configmaps": (["get", "create", "update"], None),
         "events": (["create", "patch"], None),
@@ -299,7 +294,7 @@ def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> Non
     """A namespace that is deleted loses its Roles before its WALClusters lose their finalizers."""
     objects = render({"scope": {"releaseFinalizers": True}})
     assert rights(the(objects, "ClusterRole")) == {
-        "walclusters.seawall.dev": (["get", "list", "update"], None),
+        "walclusters.seawall.dev": (["get", "list", "update", "patch"], None),
         "namespaces": (["get"], None),
     }
     assert where(the(objects, "ClusterRoleBinding")) == (None, "seawall-ops-finalizers")
@@ -401,9 +396,18 @@ def test_alerts_and_dashboard_use_metrics_that_exist(render: Render) -> None:
     expressions = [rule["expr"] for rule in group["rules"]]
     expressions += [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     used = {name for expression in expressions for name in re.findall(r"\bseawall_\w+", expression)}
-    assert used == METRICS
+    published = {metric.name for metric in Telemetry(per_topic=False).registry.collect()}
+    assert {re.sub("_(bucket|count|sum)$", "", name) for name in used} == published - {"seawall_topic_state"}
     assert all(rule["annotations"].keys() == {"summary", "description"} for rule in group["rules"])
     assert all("{{" not in expression for expression in expressions)
+
+
+def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
+    (group,) = the(render(EVERYTHING), "PrometheusRule")["spec"]["groups"]
+    text = " ".join(rule["expr"] for rule in group["rules"])
+    states = {state for found in re.findall(r'state[!=~]+"(.+?)"', text) for state in found.split("|")}
+    assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign"}
+    assert set(re.findall(r'outcome="(.+?)"', text)) == {Outcome.ERROR}
 
 
 @pytest.mark.parametrize(
