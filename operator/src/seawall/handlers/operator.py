@@ -108,7 +108,7 @@ class Operator:
         self._loop.call_soon_threadsafe(self._queue.wake, key)
 
     def _unhealthy(self) -> str | None:
-        if self._watcher.ready.is_set() and not self._watcher.is_alive():
+        if self._watcher.has_ended():
             return "the watcher has ended"
         if self._telemetry.longest_tick_seconds() > STUCK_SECONDS:
             return f"a tick has been running for more than {STUCK_SECONDS} s"

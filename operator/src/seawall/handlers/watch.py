@@ -21,6 +21,9 @@ from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 INACTIVITY_SECONDS = 20
 """A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
 
+_IDENTITY: Any = "seawall"
+"""Only kopf's peering, which is off, reads it. Left to itself kopf looks up the user's name: uid 65532 has none."""
+
 _Fingerprint = tuple[Any, ...]
 
 
@@ -50,14 +53,15 @@ class Watcher:
         if self._thread.is_alive():
             self._thread.join(timeout=5)
 
-    def is_alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
+    def has_ended(self) -> bool:
+        """Whether the thread was started and runs no more."""
+        return self._thread.ident is not None and not self._thread.is_alive()
 
     def _run(self) -> None:
         kopf.run(
             registry=self._registry(),
             settings=_settings(),
+            identity=_IDENTITY,
             standalone=True,
             clusterwide=not self._namespaces,
             namespaces=self._namespaces,
