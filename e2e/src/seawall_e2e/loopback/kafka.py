@@ -41,17 +41,23 @@ class KafkaProcesses:
 
     Topics are never created by themselves. Data survive kill, stop and start of a broker, not `close()`. More than half
     of the brokers must run for anything to work: they are the quorum.
+
+    `properties` come on top of server.properties. `instead_of` makes another cluster at the addresses of one whose
+    brokers were killed.
     """
 
     def __init__(
-        self, brokers: int = 1, *, sasl_ssl: bool = False, properties: Mapping[str, str] | None = None
+        self,
+        brokers: int = 1,
+        *,
+        sasl_ssl: bool = False,
+        properties: Mapping[str, str] | None = None,
+        instead_of: KafkaProcesses | None = None,
     ) -> None:
         self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-kafka-"))
         self._java = Java(self._folder)
-        numbers = free_ports(brokers * len(NodePorts._fields))
-        width = len(NodePorts._fields)
-        self._ports = [NodePorts(*numbers[i * width : (i + 1) * width]) for i in range(brokers)]
+        self.ports: list[NodePorts] = instead_of.ports if instead_of is not None else _new_ports(brokers)
         self._secure: SecureListeners | None = None
         if sasl_ssl:
             self._secure = self._make_secure()
@@ -61,7 +67,7 @@ class KafkaProcesses:
             self._build_archive()
             with ThreadPoolExecutor() as pool:  # a second for each node goes into formatting
                 self._nodes = list(pool.map(self._new_node, range(brokers)))
-            self._start_all()
+            self.start_together(*range(brokers))
         except BaseException:
             self.close()
             raise
@@ -69,7 +75,7 @@ class KafkaProcesses:
     @property
     def bootstrap_servers(self) -> tuple[str, ...]:
         """Addresses of the plaintext listeners, in the order of the brokers."""
-        return tuple(f"127.0.0.1:{ports.plaintext}" for ports in self._ports)
+        return tuple(f"127.0.0.1:{ports.plaintext}" for ports in self.ports)
 
     @property
     def secure(self) -> SecureListeners:
@@ -92,8 +98,14 @@ class KafkaProcesses:
 
     def start(self, index: int) -> None:
         """Starts a broker that was killed or stopped, with its data, and waits until it serves."""
-        self._nodes[index].start()
-        self._wait_started(index)
+        self.start_together(index)
+
+    def start_together(self, *indexes: int) -> None:
+        """Starts several: one that lacks a quorum is not ready before the others."""
+        for index in indexes:
+            self._nodes[index].start()
+        for index in indexes:
+            self._wait_started(index)
 
     def is_running(self, index: int) -> bool:
         """Whether the broker's process runs."""
@@ -118,8 +130,8 @@ class KafkaProcesses:
         (self._folder / "server.pem").write_text(server.key.read_text() + server.cert.read_text())
         client = authority.issue("client", "/CN=client")
         return SecureListeners(
-            sasl_ssl_servers=tuple(f"127.0.0.1:{ports.sasl_ssl}" for ports in self._ports),
-            mutual_tls_servers=tuple(f"127.0.0.1:{ports.mutual_tls}" for ports in self._ports),
+            sasl_ssl_servers=tuple(f"127.0.0.1:{ports.sasl_ssl}" for ports in self.ports),
+            mutual_tls_servers=tuple(f"127.0.0.1:{ports.mutual_tls}" for ports in self.ports),
             ca_pem=authority.cert.read_text(),
             username="seawall",
             password=uuid.uuid4().hex,
@@ -132,12 +144,12 @@ class KafkaProcesses:
             self._java.use_archive(self._java.archive_path())
             return
         folder = self._folder / "appcds"
-        path = self._write_properties(folder, 0, [NodePorts(*free_ports(len(NodePorts._fields)))], {})
+        path = self._write_properties(folder, 0, _new_ports(1), {})
         self._format(path)
         build_archive(self._java, "kafka.Kafka", path, folder=folder, ready=STARTED, timeout=START_TIMEOUT)
 
     def _new_node(self, index: int) -> Process:
-        path = self._write_properties(self._folder / f"broker-{self.broker_id(index)}", index, self._ports, self._extra)
+        path = self._write_properties(self._folder / f"broker-{self.broker_id(index)}", index, self.ports, self._extra)
         self._format(path)
         command = self._java.command("kafka.Kafka", path, options=["-Xms128m", "-Xmx512m"])
         return Process(f"kafka-{self.broker_id(index)}", command, path.parent)
@@ -158,12 +170,12 @@ class KafkaProcesses:
         tool = self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path, *user)
         run(tool)
 
-    def _start_all(self) -> None:
-        for node in self._nodes:
-            node.start()
-        for index in range(len(self._nodes)):
-            self._wait_started(index)
-
     def _wait_started(self, index: int) -> None:
         node = self._nodes[index]
         node.wait_ready(lambda: STARTED in node.log_since_start(), START_TIMEOUT)
+
+
+def _new_ports(brokers: int) -> list[NodePorts]:
+    width = len(NodePorts._fields)
+    numbers = free_ports(brokers * width)
+    return [NodePorts(*numbers[i * width : (i + 1) * width]) for i in range(brokers)]

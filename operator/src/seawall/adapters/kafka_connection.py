@@ -112,7 +112,7 @@ def client_config(connection: KafkaConnection) -> dict[str, str | int | float | 
         "socket.connection.setup.timeout.ms": 5_000,  # below the deadline of a view, so that it can be told
         "reconnect.backoff.max.ms": 2_000,
         "socket.keepalive.enable": True,
-        "log.connection.close": False,
+        "log.connection.close": True,  # Trouble's only hint at a listener that wants TLS
         "enable.metrics.push": False,
     }
 

@@ -1,0 +1,28 @@
+"""Test beds for the whole session, started when a test first asks for them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from seawall_e2e.loopback import ApiServer, KafkaProcesses
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaProcesses]:
+    """Three brokers, plaintext. Tests share it: names of topics are their own, and all brokers run when a test ends."""
+    with KafkaProcesses(brokers=3) as processes:
+        yield processes
+
+
+@pytest.fixture(scope="session")
+def sasl_kafka() -> Iterator[KafkaProcesses]:
+    """One broker with SASL_SSL and mutual TLS listeners."""
+    with KafkaProcesses(brokers=1, sasl_ssl=True) as processes:
+        yield processes
+
+
+@pytest.fixture(scope="session")
+def api_server() -> Iterator[ApiServer]:
+    """An API server without controllers. Tests share it: their namespaces are their own."""
+    with ApiServer() as server:
+        yield server

@@ -1,0 +1,1 @@
+"""What holds for each port, asked of the fake and of the real adapter."""

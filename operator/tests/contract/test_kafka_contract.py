@@ -1,0 +1,259 @@
+"""What every KafkaAdmin does: the fake and the adapter on real brokers."""
+
+import uuid
+from collections.abc import Mapping
+
+import pytest
+
+from seawall.adapters.kafka import ConfluentKafkaClusters
+from seawall.api.meta import Key
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.ports import KafkaAdmin, KafkaClusters
+from seawall_e2e.loopback import KafkaProcesses
+from tests.eventually import eventually
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+
+KEY = Key("wal", "orders")
+NOBODY = "127.0.0.1:1"
+
+
+class World:
+    """Clusters and the address of one with three brokers; and a prefix that no other test has."""
+
+    def __init__(self, clusters: KafkaClusters, server: str) -> None:
+        self.clusters = clusters
+        self.server = server
+        self.prefix = f"t{uuid.uuid4().hex[:8]}"
+
+    def admin(self) -> KafkaAdmin:
+        return self.clusters.connect(KEY, KafkaConnection((self.server,)))
+
+    def view(self) -> KafkaView:
+        view = self.admin().view()
+        assert isinstance(view, KafkaView), view
+        return view
+
+    def create(self, name: str, replication_factor: int = 1, configs: Configs | None = None) -> str:
+        """Creates a topic and waits until it is led by an in-sync replica."""
+        topic = f"{self.prefix}_{name}"
+        self.admin().create_topics([NewTopic(topic, replication_factor, configs or {})])
+        eventually(lambda: self.is_whole(topic, replication_factor))
+        return topic
+
+    def is_whole(self, name: str, replication_factor: int) -> bool:
+        topic = self.view().topics.get(name)
+        return topic is not None and topic.leader is not None and len(topic.isr) == replication_factor
+
+    def configs_of(self, topic: str) -> Mapping[str, str] | None:
+        return self.admin().describe_configs([topic]).get(topic)
+
+    def assert_configs(self, topic: str, expected: Configs) -> None:
+        """Brokers learn of a change one after another."""
+        eventually(lambda: self.configs_of(topic) == expected)
+
+
+@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=pytest.mark.integration)])
+def world(request: pytest.FixtureRequest) -> World:
+    if request.param == "real":
+        kafka: KafkaProcesses = request.getfixturevalue("kafka")
+        return World(ConfluentKafkaClusters(view_timeout=5, request_timeout=5), kafka.bootstrap_servers[0])
+    fake = FakeKafka(brokers=3)
+    if request.param == "late fake":
+        fake.late_topics, fake.late_leaders, fake.late_configs = 2, 2, 2
+    return World(FakeKafkaClusters({"fake:9092": fake}), "fake:9092")
+
+
+def test_view_shows_the_cluster(world: World) -> None:
+    first, second = world.view(), world.view()
+    assert first.online == first.known_brokers() == {1, 2, 3}
+    assert first.cluster_id == second.cluster_id != ""
+
+
+def test_a_created_topic_has_one_partition_its_replicas_and_its_configs(world: World) -> None:
+    topic = world.create("a", 3, {"retention.ms": "-1", "min.insync.replicas": "2"})
+    shown = world.view().topics[topic]
+    assert (shown.name, shown.partitions) == (topic, 1)
+    assert set(shown.replicas) == set(shown.isr) == {1, 2, 3}
+    assert shown.leader in shown.replicas
+    world.assert_configs(topic, {"retention.ms": "-1", "min.insync.replicas": "2"})
+
+
+def test_creating_a_topic_again_changes_nothing(world: World) -> None:
+    topic = world.create("a", 2, {"retention.ms": "-1"})
+    world.admin().create_topics([NewTopic(topic, 3, {"retention.ms": "5"}), NewTopic(f"{world.prefix}_b", 1, {})])
+    eventually(lambda: world.is_whole(f"{world.prefix}_b", 1))
+    assert len(world.view().topics[topic].replicas) == 2
+    world.assert_configs(topic, {"retention.ms": "-1"})
+
+
+REFUSED_TOPICS = {
+    "unknown config": (NewTopic("", 1, {"no.such": "1"}), "Unknown topic config name: no.such"),
+    "no number": (
+        NewTopic("", 1, {"retention.ms": "soon"}),
+        "Invalid value soon for configuration retention.ms: Not a number of type LONG",
+    ),
+    "too small": (
+        NewTopic("", 1, {"min.insync.replicas": "0"}),
+        "Invalid value 0 for configuration min.insync.replicas: Value must be at least 1",
+    ),
+    "small segments": (
+        NewTopic("", 1, {"segment.bytes": "1024"}),
+        "Invalid value 1024 for configuration segment.bytes: Value must be at least 1048576",
+    ),
+    "more replicas than brokers": (
+        NewTopic("", 4, {}),
+        (
+            "Unable to replicate the partition 4 time(s): The target replication factor of 4 cannot be reached because"
+            " only 3 broker(s) are registered or some brokers have all their log directories cordoned."
+        ),
+    ),
+    "bad name": (
+        NewTopic("!", 1, {}),
+        (
+            "Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics,"
+            " '.', '_' and '-'"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("topic", "sentence"), REFUSED_TOPICS.values(), ids=REFUSED_TOPICS.keys())
+def test_a_topic_that_kafka_refuses_is_told_in_its_words(world: World, topic: NewTopic, sentence: str) -> None:
+    name = world.prefix + topic.name
+    with pytest.raises(Refused) as refused:
+        world.admin().create_topics([NewTopic(name, topic.replication_factor, topic.configs)])
+    assert str(refused.value) == f"Kafka refused topic {name}: {sentence.format(name=name)}"
+
+
+def test_the_others_of_a_refused_batch_are_created(world: World) -> None:
+    good, *bad = (f"{world.prefix}_{index}" for index in range(4))
+    with pytest.raises(
+        Refused, match=rf"Kafka refused topic {bad[0]} and 2 others: Unknown topic config name: no\.such"
+    ):
+        world.admin().create_topics([NewTopic(good, 1, {}), *(NewTopic(name, 1, {"no.such": "1"}) for name in bad)])
+    eventually(lambda: world.is_whole(good, 1))
+    assert world.view().topics.keys().isdisjoint(bad)
+
+
+def test_a_request_must_not_name_a_topic_twice(world: World) -> None:
+    topic = world.create("a")
+    with pytest.raises(Refused, match=f"topic {topic} more than once"):
+        world.admin().create_topics([NewTopic(topic, 1, {}), NewTopic(topic, 1, {})])
+    with pytest.raises(Refused, match=f"topic {topic} more than once"):
+        world.admin().alter_configs([ConfigChange(topic, {"retention.ms": "1"}), ConfigChange(topic)])
+
+
+def test_describe_shows_only_what_is_set_on_topics_that_exist(world: World) -> None:
+    plain, configured = world.create("a"), world.create("b", 1, {"cleanup.policy": "compact"})
+    eventually(lambda: world.configs_of(configured) == {"cleanup.policy": "compact"})
+    described = world.admin().describe_configs([plain, configured, f"{world.prefix}_gone", plain])
+    assert described == {plain: {}, configured: {"cleanup.policy": "compact"}}
+    assert world.admin().describe_configs([]) == {}
+
+
+def test_describing_an_impossible_name_is_refused(world: World) -> None:
+    with pytest.raises(Refused, match="Topic name is invalid"):
+        world.admin().describe_configs(["no name"])
+
+
+def test_altering_sets_and_resets_and_leaves_the_rest(world: World) -> None:
+    first = world.create("a", 1, {"retention.ms": "5", "segment.bytes": "2000000", "flush.ms": "7"})
+    second = world.create("b")
+    world.admin().alter_configs(
+        [
+            ConfigChange(first, {"retention.ms": "-1"}, ("segment.bytes",)),
+            ConfigChange(second, {"cleanup.policy": "delete"}),
+        ]
+    )
+    world.assert_configs(first, {"retention.ms": "-1", "flush.ms": "7"})
+    world.assert_configs(second, {"cleanup.policy": "delete"})
+
+
+def test_a_config_set_to_the_default_is_still_shown_as_set(world: World) -> None:
+    topic = world.create("a")
+    world.admin().alter_configs([ConfigChange(topic, {"cleanup.policy": "delete", "retention.ms": "604800000"})])
+    world.assert_configs(topic, {"cleanup.policy": "delete", "retention.ms": "604800000"})
+
+
+def test_resetting_what_is_not_set_or_not_known_is_fine(world: World) -> None:
+    topic = world.create("a", 1, {"retention.ms": "5"})
+    world.admin().alter_configs([ConfigChange(topic, {}, ("flush.ms", "no.such", "retention.ms"))])
+    world.assert_configs(topic, {})
+
+
+def test_changes_without_a_change_are_fine(world: World) -> None:
+    topic = world.create("a", 1, {"retention.ms": "5"})
+    world.admin().alter_configs([ConfigChange(topic)])
+    world.admin().alter_configs([])
+    world.assert_configs(topic, {"retention.ms": "5"})
+
+
+def test_a_refused_change_changes_nothing_of_its_topic(world: World) -> None:
+    good, bad = world.create("a"), world.create("b", 1, {"retention.ms": "5"})
+    with pytest.raises(Refused) as refused:
+        world.admin().alter_configs(
+            [
+                ConfigChange(bad, {"retention.ms": "6", "no.such": "1"}),
+                ConfigChange(good, {"retention.ms": "6"}),
+            ]
+        )
+    assert str(refused.value) == f"Kafka refused topic {bad}: Unknown topic config name: no.such"
+    world.assert_configs(good, {"retention.ms": "6"})
+    world.assert_configs(bad, {"retention.ms": "5"})
+
+
+def test_setting_and_resetting_one_config_at_once_is_refused(world: World) -> None:
+    topic = world.create("a")
+    with pytest.raises(Refused, match="Duplicate ConfigEntry found"):
+        world.admin().alter_configs([ConfigChange(topic, {"retention.ms": "5"}, ("retention.ms",))])
+
+
+def test_altering_a_topic_that_brokers_do_not_know_is_worth_another_try(world: World) -> None:
+    with pytest.raises(OutsideUnavailable, match=f"topic {world.prefix}_gone"):
+        world.admin().alter_configs([ConfigChange(f"{world.prefix}_gone", {"retention.ms": "5"})])
+
+
+def test_deleting_is_idempotent(world: World) -> None:
+    kept, dropped = world.create("a"), world.create("b")
+    world.admin().delete_topics([dropped, f"{world.prefix}_gone", dropped, f"{world.prefix}_gone_too"])
+    eventually(lambda: dropped not in world.view().topics)
+    world.admin().delete_topics([dropped])
+    world.admin().delete_topics([])
+    assert kept in world.view().topics
+
+
+def test_topics_of_others_are_shown(world: World) -> None:
+    ours = world.create("a")
+    theirs = f"{world.prefix}-theirs"
+    world.clusters.connect(Key("other", "one"), KafkaConnection((world.server,))).create_topics(
+        [NewTopic(theirs, 2, {})]
+    )
+    eventually(lambda: world.is_whole(theirs, 2))
+    assert {ours, theirs} <= world.view().topics.keys()
+
+
+def test_a_connection_is_kept_until_its_value_changes_or_it_is_forgotten(world: World) -> None:
+    same = world.clusters.connect(KEY, KafkaConnection((world.server,)))
+    assert world.clusters.connect(KEY, KafkaConnection((world.server,))) is same
+    elsewhere = world.clusters.connect(KEY, KafkaConnection((NOBODY,)))
+    assert elsewhere is not same
+    world.clusters.forget(KEY)
+    world.clusters.forget(KEY)
+    assert isinstance(world.admin().view(), KafkaView)
+
+
+def test_nobody_at_the_address_is_a_sentence(world: World) -> None:
+    nobody = world.clusters.connect(KEY, KafkaConnection((NOBODY,)))
+    view = nobody.view()
+    assert isinstance(view, NoKafka)
+    assert view.why is Unreachable.NOT_ANSWERING
+    assert NOBODY in view.message
+    with pytest.raises(OutsideUnavailable):
+        nobody.delete_topics([f"{world.prefix}_gone"])
+
+
+def test_known_brokers_are_those_that_live_and_those_that_have_replicas() -> None:
+    topic = Topic("a", 1, replicas=(1, 4), isr=(1,), leader=1)
+    assert KafkaView("id", frozenset({1, 2}), {"a": topic}).known_brokers() == {1, 2, 4}

@@ -1,0 +1,247 @@
+"""Kafka in memory. It is no kinder than Kafka: late, partial, and its answers get lost.
+
+Messages are sorted and worded by the adapter's own `Failures`; Kafka's sentences are the real ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError
+
+from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated
+from seawall.api.meta import Key
+from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+from tests.fakes.kafka_configs import config_refusal, name_refusal
+
+Refusal = Callable[[str, str, str], str | None]
+"""Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
+
+
+@dataclass
+class FakeTopic:
+    """A topic; tests may change what they like."""
+
+    name: str
+    replicas: tuple[int, ...]
+    partitions: int = 1
+    configs: dict[str, str] = field(default_factory=dict)
+    described: dict[str, str] = field(default_factory=dict)
+    """What DescribeConfigs shows: `configs` as they were `late_configs` calls ago."""
+    views_until_seen: int = 0
+    views_until_led: int = 0
+    describes_until_current: int = 0
+
+
+class FakeKafka:
+    """One cluster, and a `KafkaAdmin` of it. Brokers count from 1.
+
+    Attributes:
+        unreachable: what `view` answers instead of the cluster, if anything; other calls then are unavailable.
+        offline: brokers that are down.
+        refuse: refuses configs beyond what Kafka itself refuses.
+        late_topics: how many views do not show a new topic.
+        late_leaders: how many views, after that, show a new topic without a leader.
+        late_configs: how many describe calls show a topic's configs as they were before a change.
+        lost_answers: how many of the next writes happen although they seem unanswered.
+        requests: how many calls that were not empty were made, by method.
+    """
+
+    def __init__(self, brokers: int = 3, cluster_id: str = "fake-cluster") -> None:
+        self.cluster_id = cluster_id
+        self.brokers = tuple(range(1, brokers + 1))
+        self.topics: dict[str, FakeTopic] = {}
+        self.offline: set[int] = set()
+        self.unreachable: NoKafka | None = None
+        self.refuse: Refusal = lambda _topic, _config, _value: None
+        self.late_topics = 0
+        self.late_leaders = 0
+        self.late_configs = 0
+        self.lost_answers = 0
+        self.requests: dict[str, int] = {}
+        self._placement = itertools.count()
+
+    def add_topic(
+        self, name: str, *, replicas: Sequence[int] = (1,), partitions: int = 1, configs: Configs | None = None
+    ) -> FakeTopic:
+        """A topic that somebody else made."""
+        topic = FakeTopic(name, tuple(replicas), partitions, dict(configs or {}), dict(configs or {}))
+        self.topics[name] = topic
+        return topic
+
+    def view(self) -> KafkaView | NoKafka:
+        """The cluster as a broker that may be behind shows it."""
+        self._count("view")
+        if self.unreachable is not None:
+            return self.unreachable
+        if self.offline.issuperset(self.brokers):
+            return NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka answered.")
+        online = frozenset(self.brokers) - self.offline
+        seen = {topic.name: self._seen(topic) for topic in self.topics.values() if topic.views_until_seen == 0}
+        for topic in self.topics.values():
+            if topic.views_until_seen > 0:
+                topic.views_until_seen -= 1
+            elif topic.views_until_led > 0:
+                topic.views_until_led -= 1
+        return KafkaView(self.cluster_id, online, seen)
+
+    def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
+        """The configs set on the topics themselves."""
+        self._ask("describe_configs", topics)
+        configs: dict[str, Configs] = {}
+        failures = Failures()
+        for name in dict.fromkeys(topics):
+            topic = self.topics.get(name)
+            if refusal := name_refusal(name):
+                failures.add({name: KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)})
+            elif topic is not None and topic.views_until_seen == 0:
+                if topic.describes_until_current > 0:
+                    topic.describes_until_current -= 1
+                else:
+                    topic.described = dict(topic.configs)
+                configs[name] = dict(topic.described)
+        failures.raise_any()
+        return configs
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Creates those that Kafka does not refuse."""
+        refuse_repeated(topic.name for topic in topics)
+        self._ask("create_topics", topics)
+        failures = Failures(ALREADY_EXISTS)
+        for topic in topics:
+            error = self._creation_error(topic)
+            if error is None:
+                self._create(topic)
+            else:
+                failures.add({topic.name: error})
+        self._answer(failures)
+
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
+        """Alters the topics whose changes Kafka does not refuse; each topic all or nothing."""
+        refuse_repeated(change.topic for change in changes)
+        changes = [change for change in changes if change.set or change.reset]
+        self._ask("alter_configs", changes)
+        failures = Failures()
+        for change in changes:
+            error = self._alteration_error(change)
+            if error is None:
+                self._alter(self.topics[change.topic], change)
+            else:
+                failures.add({change.topic: error})
+        self._answer(failures)
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Deletes those that exist."""
+        self._ask("delete_topics", names)
+        failures = Failures(UNKNOWN_TOPIC)
+        for name in dict.fromkeys(names):
+            self.topics.pop(name, None)
+        self._answer(failures)
+
+    def _seen(self, topic: FakeTopic) -> Topic:
+        isr = tuple(broker for broker in topic.replicas if broker not in self.offline)
+        is_led = bool(isr) and topic.views_until_led == 0
+        # The last replica stays in the ISR when it goes down.
+        isr = isr or topic.replicas[-1:]
+        return Topic(topic.name, topic.partitions, topic.replicas, isr, isr[0] if is_led else None)
+
+    def _creation_error(self, topic: NewTopic) -> KafkaError | None:
+        if topic.name in self.topics:
+            return KafkaError(KafkaError.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+        if refusal := name_refusal(topic.name):
+            return KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)
+        if topic.replication_factor > len(self.brokers):
+            wanted = topic.replication_factor
+            return KafkaError(
+                KafkaError.INVALID_REPLICATION_FACTOR,
+                f"Unable to replicate the partition {wanted} time(s): The target replication factor of {wanted} cannot "
+                f"be reached because only {len(self.brokers)} broker(s) are registered or some brokers have all their "
+                "log directories cordoned.",
+            )
+        return self._config_error(topic.name, topic.configs)
+
+    def _alteration_error(self, change: ConfigChange) -> KafkaError | None:
+        if refusal := name_refusal(change.topic):
+            return KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)
+        if change.topic not in self.topics:
+            return KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, f"The topic '{change.topic}' does not exist.")
+        if not change.set.keys().isdisjoint(change.reset):
+            return KafkaError(KafkaError.INVALID_REQUEST, "Duplicate ConfigEntry found")
+        return self._config_error(change.topic, change.set)
+
+    def _config_error(self, topic: str, configs: Mapping[str, str]) -> KafkaError | None:
+        for key, value in configs.items():
+            if refusal := config_refusal(key, value):
+                return KafkaError(KafkaError.INVALID_CONFIG, refusal)
+            if refusal := self.refuse(topic, key, value):
+                return KafkaError(KafkaError.POLICY_VIOLATION, refusal)
+        return None
+
+    def _create(self, topic: NewTopic) -> None:
+        first = next(self._placement)
+        # Registered brokers that are down get replicas as well.
+        replicas = tuple(
+            self.brokers[(first + offset) % len(self.brokers)] for offset in range(topic.replication_factor)
+        )
+        created = self.add_topic(topic.name, replicas=replicas, configs=topic.configs)
+        created.views_until_seen, created.views_until_led = self.late_topics, self.late_leaders
+
+    def _alter(self, topic: FakeTopic, change: ConfigChange) -> None:
+        topic.configs |= change.set
+        for key in change.reset:
+            topic.configs.pop(key, None)
+        topic.describes_until_current = self.late_configs
+
+    def _ask(self, method: str, items: Sequence[object]) -> None:
+        if not items:
+            return
+        self._count(method)
+        if self.unreachable is not None:
+            raise OutsideUnavailable(self.unreachable.message)
+        if self.offline.issuperset(self.brokers):
+            raise OutsideUnavailable("No broker of Kafka answered.")
+
+    def _answer(self, failures: Failures) -> None:
+        if self.lost_answers > 0:
+            self.lost_answers -= 1
+            raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
+        failures.raise_any()
+
+    def _count(self, method: str) -> None:
+        self.requests[method] = self.requests.get(method, 0) + 1
+
+
+class FakeKafkaClusters:
+    """Finds clusters by their addresses; an address without a cluster is unreachable.
+
+    Attributes:
+        clusters: the cluster at each address.
+        connections: what each object is connected with.
+        forgotten: the objects whose connections were closed.
+    """
+
+    def __init__(self, clusters: Mapping[str, FakeKafka]) -> None:
+        self.clusters = dict(clusters)
+        self.connections: dict[Key, KafkaConnection] = {}
+        self.forgotten: list[Key] = []
+
+    def connect(self, key: Key, connection: KafkaConnection) -> FakeKafka:
+        """The cluster at the first address where there is one."""
+        self.connections[key] = connection
+        found = [self.clusters[server] for server in connection.bootstrap_servers if server in self.clusters]
+        if found:
+            return found[0]
+        nobody = FakeKafka()
+        nobody.unreachable = NoKafka(
+            Unreachable.NOT_ANSWERING, f"No broker of Kafka at {', '.join(connection.bootstrap_servers)} answered."
+        )
+        return nobody
+
+    def forget(self, key: Key) -> None:
+        """Closes the connection of an object that is gone."""
+        self.connections.pop(key, None)
+        self.forgotten.append(key)

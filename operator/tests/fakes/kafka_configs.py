@@ -1,0 +1,74 @@
+"""What Kafka 4.3 says of topic names and topic configs."""
+
+from __future__ import annotations
+
+import re
+
+NUMBERS: dict[str, tuple[str, int]] = {
+    "delete.retention.ms": ("LONG", 0),
+    "file.delete.delay.ms": ("LONG", 0),
+    "flush.messages": ("LONG", 1),
+    "flush.ms": ("LONG", 0),
+    "index.interval.bytes": ("INT", 0),
+    "local.retention.bytes": ("LONG", -2),
+    "local.retention.ms": ("LONG", -2),
+    "max.compaction.lag.ms": ("LONG", 1),
+    "max.message.bytes": ("INT", 0),
+    "message.timestamp.after.max.ms": ("LONG", 0),
+    "message.timestamp.before.max.ms": ("LONG", 0),
+    "min.compaction.lag.ms": ("LONG", 0),
+    "min.insync.replicas": ("INT", 1),
+    "retention.bytes": ("LONG", -1),
+    "retention.ms": ("LONG", -1),
+    "segment.bytes": ("INT", 1_048_576),
+    "segment.index.bytes": ("INT", 4),
+    "segment.jitter.ms": ("LONG", 0),
+    "segment.ms": ("LONG", 1),
+}
+OTHERS = frozenset(
+    {
+        "cleanup.policy",
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.type",
+        "compression.zstd.level",
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "message.timestamp.type",
+        "min.cleanable.dirty.ratio",
+        "preallocate",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "unclean.leader.election.enable",
+    }
+)
+MAX_NAME = 249
+
+
+def name_refusal(name: str) -> str | None:
+    """Why Kafka refuses a topic name."""
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in {".", ".."}:
+        return f"Topic name is invalid: '{name}' is not allowed"
+    if len(name) > MAX_NAME:
+        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {MAX_NAME}"
+    if not re.fullmatch(r"[a-zA-Z0-9._-]+", name):
+        allowed = "ASCII alphanumerics, '.', '_' and '-'"
+        return f"Topic name is invalid: '{name}' contains one or more characters other than {allowed}"
+    return None
+
+
+def config_refusal(key: str, value: str) -> str | None:
+    """Why Kafka refuses a topic config."""
+    if key in OTHERS:
+        return None
+    if key not in NUMBERS:
+        return f"Unknown topic config name: {key}"
+    kind, least = NUMBERS[key]
+    if not re.fullmatch(r"[-+]?\d+", value.strip()):
+        return f"Invalid value {value} for configuration {key}: Not a number of type {kind}"
+    if int(value) < least:
+        return f"Invalid value {value} for configuration {key}: Value must be at least {least}"
+    return None

@@ -1,0 +1,1 @@
+"""Adapters against real processes on loopback."""
