@@ -41,7 +41,10 @@ class KubeApi:
         if os.environ.get("KUBERNETES_SERVICE_HOST"):
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
         else:
-            config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            # The client reads $KUBECONFIG when it is imported; this reads it now.
+            config.load_kube_config(  # type: ignore[no-untyped-call]
+                os.environ.get("KUBECONFIG"), client_configuration=configuration
+            )
         configuration.retries = False
         configuration.connection_pool_maxsize = connections
         self._client = ApiClient(configuration)

@@ -1,0 +1,1 @@
+"""Tests of what decides: tables, properties and a transcript; no mocks."""

@@ -1,0 +1,75 @@
+"""Objects for tests, with everything that a test does not care about filled in."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from seawall.api.meta import ObjectMeta
+from seawall.api.v1alpha1.wal_cluster import (
+    BrokersStatus,
+    KafkaStatus,
+    TopicsSpec,
+    WALCluster,
+    WALClusterSpec,
+    WALClusterStatus,
+)
+from seawall.domain.kafka import Configs, KafkaView, Topic
+from seawall.domain.topics.pool import desired_configs, observe_pool
+from seawall.domain.wal_cluster.observed import Observed
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+CLUSTER_ID = "cluster-1"
+PINNED = WALClusterStatus(kafka=KafkaStatus(cluster_id=CLUSTER_ID, brokers=BrokersStatus(total=3, online=3)))
+
+
+def make_spec(topics: Mapping[str, Any] | None = None, **spec: Any) -> WALClusterSpec:
+    """A spec with a pool of two topics `wal_0` and `wal_1`, RF 3, unless told otherwise."""
+    external = {"bootstrapServers": ["kafka:9092"], **spec.pop("external", {})}
+    pool = {"prefix": "wal", "count": 2, **(topics or {})}
+    return WALClusterSpec.model_validate({"kafka": {"external": external}, "topics": pool, **spec})
+
+
+def make_cluster(
+    spec: WALClusterSpec | None = None, status: WALClusterStatus | None = None, **metadata: Any
+) -> WALCluster:
+    """A WALCluster `default/db`."""
+    meta = {
+        "namespace": "default",
+        "name": "db",
+        "uid": "uid-1",
+        "generation": 1,
+        "resourceVersion": "1",
+        "creationTimestamp": NOW,
+        **metadata,
+    }
+    return WALCluster(ObjectMeta.model_validate(meta), spec or make_spec(), status or WALClusterStatus())
+
+
+def make_topic(name: str, replicas: Sequence[int] = (1, 2, 3), **other: Any) -> Topic:
+    """A healthy topic."""
+    values = {"partitions": 1, "isr": tuple(replicas), "leader": replicas[0], **other}
+    return Topic(name, replicas=tuple(replicas), **values)
+
+
+def make_kafka(*topics: Topic, online: Sequence[int] = (1, 2, 3), cluster_id: str = CLUSTER_ID) -> KafkaView:
+    """A cluster with these topics."""
+    return KafkaView(cluster_id, frozenset(online), {topic.name: topic for topic in topics})
+
+
+def good_configs(spec: TopicsSpec, replication_factor: int = 3, **overrides: str | None) -> Configs:
+    """The declared configs; overrides have `_` for `.`, and None removes."""
+    configs: dict[str, str] = desired_configs(spec, replication_factor)
+    for name, value in overrides.items():
+        key = name.replace("_", ".")
+        configs.pop(key, None)
+        if value is not None:
+            configs[key] = value
+    return configs
+
+
+def observe(
+    spec: WALClusterSpec, kafka: KafkaView, configs: Mapping[str, Configs] | None = None, **other: Any
+) -> Observed:
+    """What a tick sees; topics without an entry in `configs` have the declared ones."""
+    found = {name: good_configs(spec.topics) for name in kafka.topics} | dict(configs or {})
+    return Observed(now=NOW, kafka=kafka, pool=observe_pool(spec.topics, kafka, found), **other)

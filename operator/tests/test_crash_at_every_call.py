@@ -1,0 +1,177 @@
+"""The operator dies at every call to the outside, once before it and once after it, when its answer is lost.
+
+A scenario is run once to count its N calls, then 2N times with one death each; a new process then finishes the work.
+The end must be the same as without a death. Everything runs on the in-memory ports, which pass the contract tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ConditionType, Key
+from seawall.controllers.wal_cluster import WALClusterController
+from seawall.domain.conditions import find_condition
+from seawall.domain.topics.pool import Pool
+from seawall.reconciler import Reconciler
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.fakes.kube import FakeKube
+
+KEY = Key("default", "db")
+MAX_TICKS = 60
+
+
+class Died(BaseException):
+    """The process was killed. Not an Exception, so that nothing in the operator can catch it."""
+
+
+class DeathRow:
+    """Counts calls of the ports and kills the process at one of them."""
+
+    def __init__(self, dies_at: int | None = None, *, after: bool = False) -> None:
+        self.calls = 0
+        self._dies_at = dies_at
+        self._after = after
+
+    def guard(self, port: Any) -> Any:
+        """The same port, each of whose calls may be the last."""
+        return _Guarded(self, port)
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Counts, calls, and kills."""
+        is_last = self.calls == self._dies_at
+        self.calls += 1
+        if is_last and not self._after:
+            raise Died
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if is_last:
+                raise Died
+
+
+class _Guarded:
+    def __init__(self, row: DeathRow, port: Any) -> None:
+        self._row = row
+        self._port = port
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._port, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            answer = self._row.call(found, *args, **kwargs)
+            return self._row.guard(answer) if isinstance(answer, FakeKafka) else answer
+
+        return call
+
+
+class NoMeter:
+    """Metrics are no part of what must survive."""
+
+    def measure(self, key: Key, pool: Pool | None) -> None: ...
+    def forget(self, key: Key) -> None: ...
+
+
+class FixedClock:
+    def now(self) -> datetime:
+        return datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class World:
+    """All that outlives a process."""
+
+    kube: FakeKube
+    kafka: FakeKafka
+
+    def process(self, row: DeathRow) -> Reconciler[Any, Any, Any, Any]:
+        """A new operator process."""
+        clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
+        controller = WALClusterController(row.guard(self.kube), row.guard(clusters), FixedClock(), NoMeter())
+        return Reconciler(controller, may_write=lambda: True)
+
+    def settle(self, row: DeathRow) -> None:
+        """Ticks until there is nothing to do before the next resync."""
+        process = self.process(row)
+        for _ in range(MAX_TICKS):
+            ticked = process.tick(KEY)
+            if ticked.after is None:
+                return
+        pytest.fail(f"not settled after {MAX_TICKS} ticks; last: {ticked}")
+
+    def end_state(self) -> Any:
+        """What must be the same, however often a process died on the way."""
+        cluster = self.kube.get_wal_cluster(KEY)
+        ready = find_condition(cluster.status.conditions, ConditionType.READY) if cluster else None
+        config_map = self.kube.get_config_map(Key("default", "wal"))
+        return (
+            {name: (len(topic.replicas), topic.configs) for name, topic in sorted(self.kafka.topics.items())},
+            cluster and (cluster.metadata.finalizers, cluster.status.topics, cluster.status.kafka),
+            ready and (ready.status, ready.reason, ready.message),
+            config_map and dict(config_map.data),
+        )
+
+
+def spec(**topics: Any) -> dict[str, Any]:
+    return {
+        "kafka": {"external": {"bootstrapServers": ["kafka:9092"]}},
+        "topics": {"prefix": "wal", "count": 3, **topics},
+        "dataPlane": {"walConfig": {"configMapName": "wal"}},
+    }
+
+
+def new_world() -> World:
+    world = World(FakeKube(), FakeKafka(brokers=3))
+    world.kafka.late_topics, world.kafka.late_leaders, world.kafka.late_configs = 1, 1, 1
+    return world
+
+
+def create(world: World) -> None:
+    world.kube.apply(KEY, spec())
+
+
+def adopt_and_repair(world: World) -> None:
+    world.kafka.add_topic("wal_0", replicas=(1, 2, 3), configs={"cleanup.policy": "compact", "preallocate": "true"})
+    world.kafka.add_topic("wal_5", replicas=(1, 2, 3), configs={"retention.ms": "1000"})
+    world.kafka.add_topic("other", replicas=(1,), configs={"retention.ms": "1000"})
+    world.kube.apply(KEY, spec(deletionPolicy="Delete"))
+
+
+def grow(world: World) -> None:
+    create(world)
+    world.settle(DeathRow())
+    world.kube.apply(KEY, spec(count=6, config={"flush.messages": 5}))
+
+
+def refuse(world: World) -> None:
+    world.kube.apply(KEY, spec(config={"no.such.config": 1}))
+
+
+def delete(world: World) -> None:
+    world.kube.apply(KEY, spec(deletionPolicy="Delete"))
+    world.kafka.add_topic("wal_5", replicas=(1, 2, 3))
+    world.settle(DeathRow())
+    world.kube.delete(KEY)
+
+
+SCENARIOS = (create, adopt_and_repair, grow, refuse, delete)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before the call", "after the call, answer lost"])
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_a_death_at_any_call_changes_nothing_about_the_end(scenario: Callable[[World], None], *, after: bool) -> None:
+    undisturbed, row = new_world(), DeathRow()
+    scenario(undisturbed)
+    undisturbed.settle(row)
+    for call in range(row.calls):
+        world = new_world()
+        scenario(world)
+        with pytest.raises(Died):
+            world.settle(DeathRow(call, after=after))
+        world.settle(DeathRow())
+        assert world.end_state() == undisturbed.end_state(), f"after a death at call {call} of {row.calls}"
+    print(f"{scenario.__name__}: {row.calls} deaths, one end")  # noqa: T201 - the count is the evidence
