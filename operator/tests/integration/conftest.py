@@ -1,0 +1,70 @@
+"""The operator on test beds of real processes, and a corner of its own for each test.
+
+Most tests share one operator, which serves all namespaces of an API server that nobody else uses. Those that kill their
+operator, freeze the API server, or want other settings bring operators of their own, on the session's API server: each
+of them serves the namespace of its test only, and has its Lease there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from seawall_e2e.loopback import ApiServer, KafkaProcesses
+
+from tests.support.kube import KubeClient
+from tests.support.operator_process import OperatorProcess
+from tests.support.site import Site, new_site
+
+NewOperator = Callable[..., OperatorProcess]
+
+
+@pytest.fixture(scope="session")
+def kube() -> Iterator[KubeClient]:
+    """The shared operator's API server, with the CRD."""
+    with ApiServer() as server:
+        client = KubeClient(server)
+        client.install_crd()
+        yield client
+
+
+@pytest.fixture(scope="session")
+def operator(kube: KubeClient) -> Iterator[OperatorProcess]:
+    """The shared operator."""
+    with OperatorProcess(kube.server.kubeconfig) as process:
+        yield process
+
+
+@pytest.fixture
+def site(kube: KubeClient, kafka: KafkaProcesses, operator: OperatorProcess) -> Iterator[Site]:
+    """A corner of the shared operator's world, with three plaintext brokers."""
+    corner = new_site(kube, kafka, operator)
+    yield corner
+    corner.clear()
+
+
+@pytest.fixture
+def own_site(api_server: ApiServer, kafka: KafkaProcesses) -> Iterator[Site]:
+    """A corner of the session's API server: no operator looks at it unless the test makes one."""
+    client = KubeClient(api_server)
+    client.install_crd()
+    corner = new_site(client, kafka)
+    yield corner
+    corner.clear()
+
+
+@pytest.fixture
+def new_operator(own_site: Site) -> Iterator[NewOperator]:
+    """Makes operators of `own_site`, not started yet; they end with the test."""
+    with ExitStack() as made:
+
+        def new(name: str = "operator", **settings: object) -> OperatorProcess:
+            defaults = {"namespaces": own_site.namespace, "pod_namespace": own_site.namespace}
+            kubeconfig = own_site.kube.server.kubeconfig
+            process = OperatorProcess(kubeconfig, name, **{**defaults, **settings})
+            made.callback(process.close)
+            own_site.operators.append(process)
+            return process
+
+        yield new

@@ -1,0 +1,152 @@
+"""The pool in Kafka becomes and stays what is declared."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.site import Site, condition
+
+pytestmark = pytest.mark.integration
+
+EXPECTED = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "unclean.leader.election.enable": "false",
+    "compression.type": "producer",
+    "max.message.bytes": "1048576",
+    "segment.bytes": "67108864",
+    "min.insync.replicas": "2",
+}
+
+
+def test_a_pool_becomes_ready_with_exactly_the_declared_configs(site: Site) -> None:
+    site.declare(topics={"count": 3, "maxMessageBytes": "2Mi", "config": {"flush.messages": 1000}})
+    found = site.wait_ready()
+    topics = site.eyes.topics(site.prefix)
+    assert sorted(topics) == [site.topic(0), site.topic(1), site.topic(2)]
+    for name, topic in topics.items():
+        assert list(topic.partitions) == [0]
+        assert len(topic.partitions[0].replicas) == 3
+        assert site.eyes.config(name) == {**EXPECTED, "max.message.bytes": "2097152", "flush.messages": "1000"}
+    assert found["status"]["topics"] == {
+        "desired": 3,
+        "ready": 3,
+        "drifted": 0,
+        "foreign": 0,
+        "underReplicated": 0,
+        "minInSyncReplicas": 2,
+    }
+    assert found["status"]["kafka"] == {"clusterId": site.kafka.cluster_id, "brokers": {"total": 3, "online": 3}}
+    assert len(site.events("TopicsCreated")) == 1
+
+
+def test_a_pool_grows(site: Site) -> None:
+    site.declare(topics={"count": 2})
+    site.wait_ready()
+    site.edit(count=5)
+    found = site.wait_ready()
+    assert sorted(site.eyes.topics(site.prefix)) == [site.topic(index) for index in range(5)]
+    assert found["status"]["topics"]["ready"] == 5
+    assert site.eyes.config(site.topic(4)) == EXPECTED
+
+
+def test_a_topic_deleted_behind_the_operators_back_is_created_again(site: Site) -> None:
+    site.declare()
+    site.wait_ready()
+    site.eyes.delete(site.topic(1))
+    site.wait(lambda: site.topic(1) not in site.eyes.topics(site.prefix), "the topic is deleted")
+    site.wait(lambda: site.topic(1) in site.eyes.topics(site.prefix), "the topic is there again")
+    site.wait_object(lambda found: found["status"]["topics"]["ready"] == 2, "both topics are ready")
+    assert site.eyes.config(site.topic(1)) == EXPECTED
+
+
+def test_a_config_changed_behind_the_operators_back_is_repaired(site: Site) -> None:
+    site.declare()
+    site.wait_ready()
+    site.eyes.alter(site.topic(1), {"segment.bytes": "1048576", "min.insync.replicas": "1", "flush.ms": "5"})
+    site.wait(lambda: site.eyes.config(site.topic(1)) == EXPECTED, "the configs are repaired")
+    site.wait(lambda: bool(site.events("ConfigsRepaired")), "an event tells so")
+    (event,) = site.events("ConfigsRepaired")
+    assert event["message"] == f"Repaired flush.ms, min.insync.replicas, segment.bytes on topic {site.topic(1)}"
+    site.wait_ready()
+
+
+def test_an_edit_of_a_config_reaches_the_topics_and_a_removed_one_is_reset(site: Site) -> None:
+    site.declare(topics={"config": {"flush.messages": 1000, "flush.ms": "500"}})
+    site.wait_ready()
+    site.edit(config={"flush.messages": 2000, "flush.ms": None}, segmentBytes="32Mi")
+    site.wait_ready()
+    expected = {**EXPECTED, "flush.messages": "2000", "segment.bytes": "33554432"}
+    assert site.eyes.config(site.topic(0)) == site.eyes.config(site.topic(1)) == expected
+
+
+def test_ignored_configs_are_neither_set_nor_reset(site: Site) -> None:
+    site.declare(topics={"ignoredConfigs": ["flush.ms"]})
+    site.wait_ready()
+    site.eyes.alter(site.topic(0), {"flush.ms": "7", "segment.bytes": "1048576"})
+    site.wait(lambda: site.eyes.config(site.topic(0))["segment.bytes"] == "67108864", "the other config is repaired")
+    assert site.eyes.config(site.topic(0)) == {**EXPECTED, "flush.ms": "7"}
+
+
+def test_reassignment_throttles_are_left_alone(site: Site) -> None:
+    site.declare()
+    site.wait_ready()
+    throttle = {"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "*"}
+    site.eyes.alter(site.topic(0), {**throttle, "segment.bytes": "1048576"})
+    site.wait(lambda: site.eyes.config(site.topic(0))["segment.bytes"] == "67108864", "the other config is repaired")
+    assert site.eyes.config(site.topic(0)) == {**EXPECTED, **throttle}
+
+
+@pytest.mark.parametrize(
+    "unsafe",
+    [{"retention.ms": "604800000"}, {"cleanup.policy": "compact"}, {"retention.bytes": "1000000"}, {}],
+    ids=["seven days", "compaction", "size", "broker defaults"],
+)
+def test_a_topic_that_kafka_could_empty_is_adopted_and_guarded(unsafe: dict[str, str], site: Site) -> None:
+    site.eyes.create(site.topic(0), unsafe)
+    site.declare()
+    site.wait_ready()
+    assert site.eyes.config(site.topic(0)) == EXPECTED
+    (event,) = site.events("RetentionGuarded")
+    assert event["type"] == "Warning"
+    assert event["message"].endswith(f"on topic {site.topic(0)}")
+
+
+def test_retention_set_later_is_guarded_too(site: Site) -> None:
+    site.declare()
+    site.wait_ready()
+    site.eyes.alter(site.topic(1), {"retention.ms": "1000"})
+    site.wait(lambda: site.eyes.config(site.topic(1)) == EXPECTED, "retention is unlimited again")
+    site.wait(lambda: len(site.events("RetentionGuarded")) == 1, "a warning tells so")
+
+
+def test_topics_with_the_prefix_beyond_the_count_are_guarded_and_counted_and_stay(site: Site) -> None:
+    site.eyes.create(site.topic(7), {"retention.ms": "604800000", "flush.ms": "5"})
+    site.declare()
+    found = site.wait_ready()
+    assert found["status"]["topics"]["foreign"] == 1
+    assert site.topic(7) in condition(found, "Ready")["message"]
+    assert site.eyes.config(site.topic(7)) == {
+        "cleanup.policy": "delete",
+        "retention.ms": "-1",
+        "retention.bytes": "-1",
+        "flush.ms": "5",
+    }
+    assert site.topic(7) in site.eyes.topics(site.prefix)
+
+
+def test_topics_with_other_names_are_not_touched(site: Site) -> None:
+    others = [f"{site.prefix}x_0", f"{site.prefix}_01", f"{site.prefix}_a", site.prefix, f"{site.prefix}_1_0"]
+    for name in others:
+        site.eyes.create(name, {"retention.ms": "604800000"}, replication_factor=1)
+    site.declare()
+    found = site.wait_ready()
+    assert found["status"]["topics"]["foreign"] == 0
+    assert site.eyes.configs(*others) == {name: {"retention.ms": "604800000"} for name in others}
+
+
+def test_a_pool_of_single_replicas_has_min_insync_replicas_one(site: Site) -> None:
+    site.declare(topics={"replicationFactor": 1})
+    site.wait_ready()
+    assert site.eyes.config(site.topic(0)) == {**EXPECTED, "min.insync.replicas": "1"}

@@ -1,0 +1,88 @@
+"""Kafka as any client sees it, independent of the operator's adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    ResourceType,
+    TopicMetadata,
+)
+
+from tests.support.waiting import wait_until
+
+TIMEOUT = 30.0
+BATCH = 200
+
+
+class KafkaEyes:
+    """Looks at topics and meddles with them."""
+
+    def __init__(self, servers: Sequence[str]) -> None:
+        self._client = AdminClient({"bootstrap.servers": ",".join(servers), "log_level": 0})
+
+    def topics(self, prefix: str) -> dict[str, TopicMetadata]:
+        """The topics whose name starts with the prefix, by name; nothing while no broker answers."""
+        try:
+            found: Mapping[str, TopicMetadata] = self._client.list_topics(timeout=TIMEOUT).topics
+        except KafkaException:
+            return {}
+        finally:
+            self._client.poll(0)
+        return {name: topic for name, topic in found.items() if name.startswith(prefix)}
+
+    def configs(self, *topics: str) -> dict[str, dict[str, str]]:
+        """The configs set on each topic itself."""
+        found: dict[str, dict[str, str]] = {}
+        for start in range(0, len(topics), BATCH):
+            resources = [ConfigResource(ResourceType.TOPIC, name) for name in topics[start : start + BATCH]]
+            for resource, future in self._client.describe_configs(resources, request_timeout=TIMEOUT).items():
+                own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+                entries = future.result(TIMEOUT)
+                found[resource.name] = {name: str(e.value) for name, e in entries.items() if e.source == own}
+        return found
+
+    def config(self, topic: str) -> dict[str, str]:
+        """The configs set on one topic itself."""
+        return self.configs(topic)[topic]
+
+    def create(
+        self,
+        name: str,
+        configs: Mapping[str, str] | None = None,
+        *,
+        partitions: int = 1,
+        replication_factor: int = 3,
+    ) -> None:
+        """Creates a topic as somebody else would, and waits until it has leaders."""
+        new = NewTopic(name, partitions, replication_factor, config=dict(configs or {}))
+        self._client.create_topics([new], request_timeout=TIMEOUT)[name].result(TIMEOUT)
+        wait_until(lambda: self._is_led(name), f"topic {name} has leaders")
+
+    def alter(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """Sets configs behind the operator's back; None resets."""
+        set_, reset = AlterConfigOpType.SET, AlterConfigOpType.DELETE
+        entries = [
+            ConfigEntry(key, value, incremental_operation=reset if value is None else set_)
+            for key, value in changes.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+        self._client.incremental_alter_configs([resource], request_timeout=TIMEOUT)[resource].result(TIMEOUT)
+
+    def delete(self, prefix: str) -> None:
+        """Deletes the topics with the prefix, if there are any."""
+        names = list(self.topics(prefix))
+        if names:
+            for future in self._client.delete_topics(names, request_timeout=TIMEOUT).values():
+                future.result(TIMEOUT)
+
+    def _is_led(self, name: str) -> bool:
+        topic = self.topics(name).get(name)
+        return topic is not None and all(part.leader >= 0 for part in topic.partitions.values())

@@ -1,0 +1,99 @@
+"""The API server as any client sees it: JSON over HTTP, nothing of the operator's own code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes import config
+from urllib3.exceptions import HTTPError
+
+from seawall_e2e.loopback import ApiServer
+
+from tests.support.waiting import wait_until
+
+CRD = Path(__file__).parents[3] / "crds/walclusters.yaml"
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+WAL_CLUSTERS = "/apis/seawall.dev/v1alpha1/namespaces/{}/walclusters"
+
+Object = dict[str, Any]
+
+
+class Refusal(Exception):  # noqa: N818 - named for what happened
+    """The API server said no; the text is its sentence."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+class KubeClient:
+    """Requests as the admin of an API server."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.server = server
+        self._client = config.new_client_from_config(config_file=str(server.kubeconfig))
+
+    def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> Object:
+        """One request; everything but 2xx is a Refusal, also no answer (status 0)."""
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        call = self._client.param_serialize(method, path, header_params=headers, body=body, auth_settings=[])
+        try:
+            response = self._client.call_api(*call, _request_timeout=(10, 30))
+            text = bytes(response.read())
+        except (HTTPError, OSError) as error:
+            raise Refusal(0, f"{method} {path}: {error}") from error
+        answer: Object = json.loads(text)
+        if response.status not in range(200, 300):
+            raise Refusal(response.status, str(answer.get("message", text)))
+        return answer
+
+    def find(self, path: str) -> Object | None:
+        """An object, or None when there is none."""
+        try:
+            return self.request("GET", path)
+        except Refusal as refusal:
+            if refusal.status == 404:
+                return None
+            raise
+
+    def create(self, path: str, body: Object) -> Object:
+        """Creates an object."""
+        return self.request("POST", path, body)
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> Object:
+        """Merges a patch into an object."""
+        return self.request("PATCH", path, patch, "application/merge-patch+json")
+
+    def delete(self, path: str) -> None:
+        """Deletes an object; one that is gone already is fine."""
+        try:
+            self.request("DELETE", path)
+        except Refusal as refusal:
+            if refusal.status != 404:
+                raise
+
+    def install_crd(self) -> None:
+        """Installs the CRD as it is in the repository, unless it is there, and waits until it is served."""
+        crd: Object = yaml.safe_load(CRD.read_text())
+        try:
+            self.create(CRD_PATH, crd)
+        except Refusal as refusal:
+            if refusal.status != 409:
+                raise
+        path = f"{CRD_PATH}/{crd['metadata']['name']}"
+        wait_until(lambda: crd_condition(self.request("GET", path), "Established") == "True", "the CRD is Established")
+        wait_until(lambda: self.find(WAL_CLUSTERS.format("default")) is not None, "WALClusters are served")
+
+    def make_namespace(self, name: str) -> None:
+        """Makes a namespace."""
+        self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+
+
+def crd_condition(crd: Object, kind: str) -> str | None:
+    """The status of one of a CRD's conditions."""
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return next((str(condition["status"]) for condition in conditions if condition["type"] == kind), None)

@@ -1,0 +1,185 @@
+"""One test's corner of the world: a namespace, a topic prefix, and the WALClusters there."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from seawall_e2e.loopback import KafkaProcesses
+
+from tests.support.kafka import KafkaEyes
+from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
+from tests.support.operator_process import OperatorProcess
+from tests.support.waiting import BOUND, wait_until
+
+PAUSED = "seawall.dev/paused"
+FINALIZER = "seawall.dev/topics"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Declares, edits and reads WALClusters; `operators` are those whose logs explain a failure."""
+
+    kube: KubeClient
+    kafka: KafkaProcesses
+    eyes: KafkaEyes
+    namespace: str
+    operators: list[OperatorProcess] = field(default_factory=list)
+
+    @property
+    def operator(self) -> OperatorProcess:
+        """The only operator."""
+        (operator,) = self.operators
+        return operator
+
+    @property
+    def prefix(self) -> str:
+        """The topic prefix, as unique as the namespace."""
+        return self.namespace
+
+    def topic(self, index: int) -> str:
+        """The name of a topic of the pool."""
+        return f"{self.prefix}_{index}"
+
+    def declare(
+        self,
+        name: str = "wal",
+        *,
+        topics: Mapping[str, Any] | None = None,
+        external: Mapping[str, Any] | None = None,
+        config_map: str | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> Object:
+        """Creates a WALCluster on this site's Kafka: two topics, unless told otherwise."""
+        spec: Object = {
+            "kafka": {"external": {"bootstrapServers": list(self.kafka.bootstrap_servers), **(external or {})}},
+            "topics": {"prefix": self.prefix, "count": 2, **(topics or {})},
+        }
+        if config_map is not None:
+            spec["dataPlane"] = {"walConfig": {"configMapName": config_map}}
+        body: Object = {
+            "apiVersion": "seawall.dev/v1alpha1",
+            "kind": "WALCluster",
+            "metadata": {"name": name, "annotations": dict(annotations or {})},
+            "spec": spec,
+        }
+        return self.kube.create(WAL_CLUSTERS.format(self.namespace), body)
+
+    def path(self, name: str = "wal") -> str:
+        """The API path of a WALCluster."""
+        return f"{WAL_CLUSTERS.format(self.namespace)}/{name}"
+
+    def core(self, plural: str, name: str = "") -> str:
+        """The API path of a core object in the namespace."""
+        return f"/api/v1/namespaces/{self.namespace}/{plural}/{name}".rstrip("/")
+
+    def read(self, name: str = "wal") -> Object:
+        """A WALCluster that exists."""
+        return self.kube.request("GET", self.path(name))
+
+    def edit(self, name: str = "wal", **topics: object) -> Object:
+        """Changes fields of spec.topics; None removes one."""
+        return self.kube.merge(self.path(name), {"spec": {"topics": topics}})
+
+    def annotate(self, name: str = "wal", **annotations: str | None) -> None:
+        """Sets or removes annotations of ours: `paused="true"`."""
+        ours = {f"seawall.dev/{key}": value for key, value in annotations.items()}
+        self.kube.merge(self.path(name), {"metadata": {"annotations": ours}})
+
+    def delete(self, name: str = "wal") -> None:
+        """Asks for the deletion of a WALCluster."""
+        self.kube.delete(self.path(name))
+
+    def exists(self, name: str = "wal") -> bool:
+        """Whether there is such a WALCluster."""
+        return self.kube.find(self.path(name)) is not None
+
+    def make_secret(self, name: str, **values: str) -> None:
+        """Creates a Secret; `ca_crt` is written `ca.crt`."""
+        data = {key.replace("_", "."): value for key, value in values.items()}
+        self.kube.create(self.core("secrets"), {"metadata": {"name": name}, "stringData": data})
+
+    def events(self, reason: str, name: str = "wal") -> list[Object]:
+        """The events about a WALCluster with this reason."""
+        events = self.kube.request("GET", self.core("events"))["items"]
+        return [e for e in events if e["reason"] == reason and e["involvedObject"]["name"] == name]
+
+    def wait_ready(self, name: str = "wal", within: float = BOUND) -> Object:
+        """Waits until Ready is True for the spec as it is now."""
+        return self.wait_for("Ready", "True", name=name, within=within)
+
+    def wait_stalled(self, reason: str, name: str = "wal", within: float = BOUND) -> str:
+        """Waits until Stalled is True for this reason, for the spec as it is now; returns the sentence."""
+        found = self.wait_for("Stalled", "True", reason, name=name, within=within)
+        return str(condition(found, "Stalled")["message"])
+
+    def wait_for(
+        self, kind: str, status: str, reason: str | None = None, *, name: str = "wal", within: float = BOUND
+    ) -> Object:
+        """Waits until a condition, computed from the spec as it is now, has this status (and reason)."""
+
+        def holds(found: Object) -> bool:
+            current = found.get("status", {}).get("observedGeneration") == found["metadata"]["generation"]
+            at = condition(found, kind)
+            return current and at.get("status") == status and reason in {None, at.get("reason")}
+
+        return self.wait_object(holds, f"{kind} is {status} ({reason or 'for any reason'})", name=name, within=within)
+
+    def wait_object(
+        self, holds: Callable[[Object], bool], what: str, *, name: str = "wal", within: float = BOUND
+    ) -> Object:
+        """Waits until something holds for a WALCluster that exists, and returns it."""
+        seen: list[Object] = [{}]
+
+        def look() -> bool:
+            seen[0] = self.read(name)
+            return holds(seen[0])
+
+        wait_until(look, f"{self.namespace}/{name}: {what}", within=within, explain=lambda: self.explain(seen[0]))
+        return seen[0]
+
+    def wait_gone(self, name: str = "wal", within: float = BOUND) -> float:
+        """Waits until a WALCluster is gone; returns the seconds that took."""
+        return wait_until(
+            lambda: not self.exists(name),
+            f"{self.namespace}/{name} is gone",
+            within=within,
+            explain=lambda: self.explain(self.read(name)),
+        )
+
+    def wait(self, holds: Callable[[], bool], what: str, within: float = BOUND) -> float:
+        """Waits for something else in this corner; returns the seconds that took."""
+        return wait_until(holds, what, within=within, explain=lambda: self.explain({}))
+
+    def explain(self, found: Object) -> str:
+        """The object and the operators' logs, for an error."""
+        return "\n".join([json.dumps(found, indent=1), *(operator.tail() for operator in self.operators)])
+
+    def clear(self) -> None:
+        """Removes the WALClusters, whatever holds them, and their topics."""
+        paths = [self.path(found["metadata"]["name"]) for found in self._all()]
+        for path in paths:
+            self.kube.merge(path, {"metadata": {"finalizers": None}})
+            self.kube.delete(path)
+        wait_until(lambda: not self._all(), f"namespace {self.namespace} is empty")
+        self.eyes.delete(self.prefix)
+
+    def _all(self) -> list[Object]:
+        found: list[Object] = self.kube.request("GET", WAL_CLUSTERS.format(self.namespace))["items"]
+        return found
+
+
+def condition(found: Object, kind: str) -> Object:
+    """One condition of a WALCluster; empty when there is none."""
+    conditions = found.get("status", {}).get("conditions", ())
+    return next((dict(at) for at in conditions if at["type"] == kind), {})
+
+
+def new_site(kube: KubeClient, kafka: KafkaProcesses, *operators: OperatorProcess) -> Site:
+    """A corner that nobody else uses."""
+    namespace = f"t-{uuid.uuid4().hex[:12]}"
+    kube.make_namespace(namespace)
+    return Site(kube, kafka, KafkaEyes(kafka.bootstrap_servers), namespace, list(operators))
