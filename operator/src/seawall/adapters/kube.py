@@ -11,7 +11,7 @@ from typing import Any
 from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import GROUP, VERSION, Key
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster, WALClusterStatus
-from seawall.domain.errors import SeawallError
+from seawall.domain.errors import Forbidden, SeawallError
 from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
 
@@ -41,8 +41,17 @@ class KubeAdapter:
 
     def list_wal_clusters(self) -> Sequence[WALCluster]:
         """All WALClusters in scope."""
-        paths = [f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}" for scope in self._scopes]
-        return [WALCluster.parse(raw) for path in paths for raw in self._api.list(path)]
+        return [WALCluster.parse(raw) for scope in self._scopes for raw in self._list(scope)]
+
+    def _list(self, scope: str) -> list[dict[str, Any]]:
+        """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
+        try:
+            return self._api.list(f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}")
+        except Forbidden as error:
+            if len(self._scopes) == 1:
+                raise
+            _log.warning("%s", error)
+            return []
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status: a merge patch would keep what is left out."""

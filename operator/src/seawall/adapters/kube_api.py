@@ -17,14 +17,14 @@ from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from urllib3.exceptions import HTTPError
 
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
+from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
 
 REQUEST_SECONDS = 5.0
 """Deadline of one request: a frozen connection must not hold a tick, or the Lease, for longer."""
 
 Body = Mapping[str, Any]
 
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)
+_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 class KubeApi:
@@ -91,6 +91,7 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
 
     Raises:
         Conflict: 409.
+        Forbidden: 403.
         Refused: an answer that the same request will get again; the message is the API server's.
         OutsideUnavailable: any other error.
     """
@@ -100,6 +101,8 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
     sentence = f"{what}: {status} {_message(answer)}"
     if status == HTTPStatus.CONFLICT:
         raise Conflict(sentence)
+    if status == HTTPStatus.FORBIDDEN:
+        raise Forbidden(sentence)
     if status in _REFUSALS:
         raise Refused(sentence)
     raise OutsideUnavailable(sentence)

@@ -14,6 +14,7 @@ from seawall.api.meta import MAX_INT32, Rule
 
 _SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 _PATTERN = r"^[0-9]{1,10}(k|M|G|Ki|Mi|Gi)?$"
+_PARTS = re.compile(r"([0-9]{1,10})(k|M|G|Ki|Mi|Gi)?")
 
 
 def parse_bytes(value: object) -> object:
@@ -24,10 +25,11 @@ def parse_bytes(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    if not re.match(_PATTERN, value):
+    found = _PARTS.fullmatch(value)
+    if found is None:
         raise ValueError(f"{value!r} is no quantity of bytes such as 64Mi")
-    digits = value.rstrip("kMGi")
-    return int(digits) * _SUFFIX[value[len(digits) :]]
+    digits, suffix = found.groups(default="")
+    return int(digits) * _SUFFIX[suffix]
 
 
 Bytes = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from seawall.api.v1alpha1.wal_cluster import ExternalKafka
+from seawall.domain.errors import Forbidden
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
 
 ReadSecret = Callable[[str], Mapping[str, bytes] | None]
@@ -14,18 +15,26 @@ ReadSecret = Callable[[str], Mapping[str, bytes] | None]
 class _SecretProblem(Exception):  # noqa: N818 - never leaves this module
     """What is wrong with a Secret, in one sentence."""
 
+    def __init__(self, sentence: str, why: Unreachable = Unreachable.SECRET_MISSING) -> None:
+        super().__init__(sentence)
+        self.why = why
+
 
 def resolve_connection(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnection | NoKafka:
     """Reads the Secrets anew, so that renewed certificates and passwords are used at the next tick."""
     try:
         return _resolve(kafka, read_secret)
     except _SecretProblem as problem:
-        return NoKafka(Unreachable.SECRET_MISSING, str(problem))
+        return NoKafka(problem.why, str(problem))
 
 
 def _resolve(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnection:
     def text(secret: str, key: str) -> str:
-        data = read_secret(secret)
+        try:
+            data = read_secret(secret)
+        except Forbidden as error:
+            sentence = f"the operator may not read Secret {secret}: name it in the chart's value secrets.names"
+            raise _SecretProblem(sentence, Unreachable.SECRET_FORBIDDEN) from error
         if data is None:
             raise _SecretProblem(f"Secret {secret} does not exist")
         if key not in data:

@@ -46,6 +46,9 @@ class WALClusterController:
         if isinstance(obj.spec, InvalidSpec):
             return Observed(now)
         deleted = obj.metadata.deletion_timestamp is not None
+        if deleted and self.kube.is_terminating(obj.metadata.namespace):
+            # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
+            return Observed(now, namespace_terminating=True)
         kafka, pool = self._observe_kafka(obj.metadata.key, obj.spec)
         self.meter.measure(obj.metadata.key, pool)
         return Observed(
@@ -53,7 +56,6 @@ class WALClusterController:
             kafka=kafka,
             pool=pool,
             rival=find_rival(obj, kafka, self.kube.list_wal_clusters()) if isinstance(kafka, KafkaView) else None,
-            namespace_terminating=deleted and self.kube.is_terminating(obj.metadata.namespace),
             config_map=self._observe_config_map(obj.metadata.key, obj.spec),
         )
 

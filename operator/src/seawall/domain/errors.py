@@ -15,5 +15,9 @@ class Refused(SeawallError):  # noqa: N818 - named for what happened
     """The outside understood and said no; the message is its own sentence. Trying again changes nothing."""
 
 
+class Forbidden(Refused):
+    """The operator has no right to do this: its Role lacks it."""
+
+
 class Conflict(SeawallError):  # noqa: N818 - named for what happened
     """The object changed since it was read: read again."""

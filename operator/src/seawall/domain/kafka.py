@@ -46,6 +46,8 @@ class Unreachable(StrEnum):
     """No broker answered."""
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no secret
     """A Secret or a key in it, which the connection needs, does not exist or makes no sense."""
+    SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a reason, no secret
+    """The operator may not read a Secret that the connection needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class Operator:
             is_leader = await self._loop.run_in_executor(self._elector, self._lease.try_hold)
             if is_leader != was_leader:
                 _log.info("%s", "leading" if is_leader else "not leading")
-            self._telemetry.leader.set(is_leader)
+            self._telemetry.lead(leading=is_leader)
             self._queue.set_active(active=is_leader)
             await asyncio.sleep(RETRY_SECONDS)
 

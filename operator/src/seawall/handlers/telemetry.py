@@ -47,7 +47,13 @@ class Telemetry:
             ["namespace", "name", "topic", "state"],
             registry=self.registry,
         )
-        self.leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
+        self._reachable = Gauge(
+            "seawall_kafka_reachable",
+            "1 while the object's Kafka answers; its topics have no series otherwise",
+            ["namespace", "name"],
+            registry=self.registry,
+        )
+        self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
         """The same tick, measured."""
@@ -77,8 +83,9 @@ class Telemetry:
 
     def measure(self, key: Key, pool: Pool | None) -> None:
         """Replaces the metrics of one object's pool."""
+        self._reachable.labels(key.namespace, key.name).set(pool is not None)
         if pool is None:
-            self.forget(key)
+            self._forget_topics(key)
             return
         tally = Tally(pool.states.values())
         for state in TopicState:
@@ -91,10 +98,21 @@ class Telemetry:
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of one object."""
-        labels = {"namespace": key.namespace, "name": key.name}
-        self._topics.remove_by_labels(labels)
-        self._topic_state.remove_by_labels(labels)
+        self._reachable.remove_by_labels({"namespace": key.namespace, "name": key.name})
+        self._forget_topics(key)
+
+    def lead(self, *, leading: bool) -> None:
+        """Says whether this process leads. One that does not lead knows nothing of the objects any more."""
+        self._leader.set(leading)
+        if not leading:
+            for gauge in (self._reachable, self._topics, self._topic_state):
+                gauge.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""
         return generate_latest(self.registry)
+
+    def _forget_topics(self, key: Key) -> None:
+        labels = {"namespace": key.namespace, "name": key.name}
+        self._topics.remove_by_labels(labels)
+        self._topic_state.remove_by_labels(labels)

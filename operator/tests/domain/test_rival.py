@@ -1,0 +1,44 @@
+"""Which of two WALClusters owns a pool."""
+
+from datetime import timedelta
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.domain.wal_cluster.rival import find_rival
+from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec
+
+KAFKA = make_kafka()
+
+
+def other(name: str, seconds: int, uid: str = "uid-2", status: WALClusterStatus = PINNED, **spec: Any) -> WALCluster:
+    created = NOW + timedelta(seconds=seconds)
+    return make_cluster(make_spec(**spec), status, name=name, uid=uid, creationTimestamp=created)
+
+
+def test_the_oldest_owns_the_pool() -> None:
+    mine = make_cluster()
+    found = find_rival(mine, KAFKA, [mine, other("a", -1), other("b", -2), other("c", 1)])
+    assert found == Key("default", "b")
+
+
+def test_a_tie_is_broken_by_uid_so_that_exactly_one_owns() -> None:
+    mine, theirs = make_cluster(), other("theirs", 0, uid="uid-0")
+    assert find_rival(mine, KAFKA, [theirs]) == Key("default", "theirs")
+    assert find_rival(theirs, KAFKA, [mine]) is None
+
+
+def test_another_prefix_or_another_kafka_is_no_claim() -> None:
+    elsewhere = WALClusterStatus(kafka=KafkaStatus(cluster_id="elsewhere", brokers=BrokersStatus(total=1, online=1)))
+    others = [other("a", -1, topics={"prefix": "else"}), other("b", -1, status=elsewhere)]
+    assert find_rival(make_cluster(), KAFKA, others) is None
+
+
+def test_an_older_one_that_has_not_reached_kafka_claims_by_its_addresses() -> None:
+    fresh = WALClusterStatus()
+    same, strange = (
+        other("same", -1, status=fresh),
+        other("strange", -1, status=fresh, external={"bootstrapServers": ["x:1"]}),
+    )
+    assert find_rival(make_cluster(), KAFKA, [strange]) is None
+    assert find_rival(make_cluster(), KAFKA, [strange, same]) == Key("default", "same")

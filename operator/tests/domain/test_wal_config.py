@@ -1,0 +1,81 @@
+"""The rendered `[wal]` configuration, parsed back and held against what GreptimeDB accepts."""
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
+from seawall.domain.walconfig.render import readable_size, render_wal_config
+from tests.domain.builders import make_spec
+
+# GreptimeDB's keys and their types, by the roles that read them (facts/greptimedb.md §2).
+SHARED: dict[str, type] = {"provider": str, "broker_endpoints": list, "sasl": dict, "tls": dict}
+METASRV: dict[str, type] = {
+    "auto_create_topics": bool,
+    "num_topics": int,
+    "topic_name_prefix": str,
+    "replication_factor": int,
+}
+DATANODE: dict[str, type] = {"max_batch_bytes": str}
+KEYS: dict[str, dict[str, type]] = {
+    "metasrv.toml": SHARED | METASRV,
+    "datanode.toml": SHARED | DATANODE,
+    "standalone.toml": SHARED | METASRV | DATANODE,
+}
+SECURE = {
+    "bootstrapServers": ["kafka-0:9093", "kafka-1:9093"],
+    "tls": {"caSecretRef": {"name": "ca"}, "clientCertSecretRef": {"name": "client"}},
+    "sasl": {"credentialsSecretRef": {"name": "user", "passwordKey": "secret-key"}},
+}
+
+
+def wal_spec(external: dict[str, Any] | None = None, **wal_config: Any) -> WALClusterSpec:
+    return make_spec(external=external or {}, dataPlane={"walConfig": {"configMapName": "wal", **wal_config}})
+
+
+@pytest.mark.parametrize("file", KEYS)
+@pytest.mark.parametrize("external", [{}, SECURE], ids=["plain", "secure"])
+def test_every_key_is_one_that_the_role_reads(file: str, external: dict[str, Any]) -> None:
+    document = tomllib.loads(render_wal_config(wal_spec(external))[file])
+    assert set(document) == {"wal"}
+    assert {key: type(value) for key, value in document["wal"].items()}.items() <= KEYS[file].items()
+    wanted = set(KEYS[file]) - ({"sasl", "tls"} if not external else set())
+    assert set(document["wal"]) == wanted
+
+
+def test_the_values_are_those_of_the_spec() -> None:
+    files = render_wal_config(wal_spec(SECURE, maxBatchBytes="512Ki"))
+    wal = tomllib.loads(files["standalone.toml"])["wal"]
+    assert wal == {
+        "provider": "kafka",
+        "broker_endpoints": ["kafka-0:9093", "kafka-1:9093"],
+        "auto_create_topics": False,
+        "num_topics": 2,
+        "topic_name_prefix": "wal",
+        "replication_factor": 3,
+        "max_batch_bytes": "512KB",
+        "sasl": {"type": "SCRAM-SHA-512"},
+        "tls": {
+            "server_ca_cert_path": "/etc/greptimedb/wal-tls/ca.crt",
+            "client_cert_path": "/etc/greptimedb/wal-tls/tls.crt",
+            "client_key_path": "/etc/greptimedb/wal-tls/tls.key",
+        },
+    }
+    assert "GREPTIMEDB_STANDALONE__WAL__SASL__PASSWORD from Secret user, key secret-key." in files["standalone.toml"]
+
+
+@pytest.mark.parametrize(
+    ("message", "batch", "rendered"), [("512Ki", None, "512KB"), ("4Mi", None, "1MB"), ("4Mi", "3Mi", "3MB")]
+)
+def test_a_batch_never_exceeds_what_the_topics_accept(message: str, batch: str | None, rendered: str) -> None:
+    wal_config = {"configMapName": "wal", **({"maxBatchBytes": batch} if batch else {})}
+    spec = make_spec({"maxMessageBytes": message}, dataPlane={"walConfig": wal_config})
+    assert tomllib.loads(render_wal_config(spec)["datanode.toml"])["wal"]["max_batch_bytes"] == rendered
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(1, "1B"), (1000, "1000B"), (2048, "2KB"), (2**20, "1MB"), (3 << 19, "1536KB")]
+)
+def test_sizes_are_exact(size: int, text: str) -> None:
+    assert readable_size(size) == text

@@ -1,0 +1,176 @@
+"""The work queue: one tick at a time for an object, no lost wake-up, no hot loop."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.reconciler import Outcome, Ticked
+from seawall.workqueue import BACKOFF_SECONDS, FREE_STEPS, WorkQueue
+
+A, B = Key("default", "a"), Key("default", "b")
+NEVER = 3600.0
+DEADLINE = 20.0
+
+
+def run(tick: Callable[[Key], Ticked], test: Callable[[WorkQueue], Awaitable[None]], resync: float = NEVER) -> None:
+    """Runs a test beside a running, active queue."""
+
+    async def main() -> None:
+        with ThreadPoolExecutor(4) as executor:
+            queue = WorkQueue(tick, executor, resync)
+            queue.set_active(active=True)
+            running = asyncio.create_task(queue.run())
+            try:
+                async with asyncio.timeout(DEADLINE):
+                    await test(queue)
+            finally:
+                running.cancel()
+
+    asyncio.run(main())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits; the deadline of the test bounds it."""
+    while not condition():  # noqa: ASYNC110 - the condition is set by another thread
+        await asyncio.sleep(0.005)
+
+
+def test_wakes_before_the_tick_are_one_tick() -> None:
+    ticks: list[Key] = []
+
+    def tick(key: Key) -> Ticked:
+        ticks.append(key)
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        for _ in range(100):
+            queue.wake(A)
+        queue.wake(B)
+        await until(lambda: len(ticks) == 2)
+        await asyncio.sleep(0.05)
+
+    run(tick, test)
+    assert sorted(ticks) == [A, B]
+
+
+def test_a_wake_during_a_tick_is_not_lost_and_never_runs_beside_it() -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    running, most, count = 0, 0, 0
+
+    def tick(_: Key) -> Ticked:
+        nonlocal running, most, count
+        running += 1
+        count += 1
+        most = max(most, running)
+        entered.set()
+        go_on.wait(DEADLINE)
+        running -= 1
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(A)
+        await until(entered.is_set)
+        queue.wake(A)
+        queue.wake(A)
+        await asyncio.sleep(0.05)
+        go_on.set()
+        await until(lambda: count == 2)
+
+    run(tick, test)
+    assert most == 1
+
+
+def test_a_blocked_object_delays_no_other() -> None:
+    go_on, done = threading.Event(), threading.Event()
+
+    def tick(key: Key) -> Ticked:
+        if key == A:
+            go_on.wait(DEADLINE)
+        else:
+            done.set()
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(A)
+        queue.wake(B)
+        await until(done.is_set)
+        go_on.set()
+
+    run(tick, test)
+
+
+@pytest.mark.parametrize("failing", [True, False])
+def test_a_tick_that_fails_is_tried_again_and_one_that_waits_is_resynced(*, failing: bool) -> None:
+    count = 0
+
+    def tick(_: Key) -> Ticked:
+        nonlocal count
+        count += 1
+        if failing:
+            raise RuntimeError("bug")
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(A)
+        await until(lambda: count == 3)
+
+    run(tick, test, resync=NEVER if failing else 0.01)
+
+
+def test_an_object_that_is_gone_is_forgotten_until_it_is_woken() -> None:
+    ticks: Counter[Key] = Counter()
+
+    def tick(key: Key) -> Ticked:
+        ticks[key] += 1
+        return Ticked(Outcome.GONE)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(A)
+        await until(lambda: ticks[A] == 1)
+        await asyncio.sleep(0.05)
+        assert ticks[A] == 1
+        queue.wake(A)
+        await until(lambda: ticks[A] == 2)
+
+    run(tick, test, resync=0.01)
+
+
+def test_steps_without_a_wait_are_slowed_down() -> None:
+    count = 0
+
+    def tick(_: Key) -> Ticked:
+        nonlocal count
+        count += 1
+        return Ticked(Outcome.ACTED, 0.0)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.wake(A)
+        await until(lambda: count > FREE_STEPS)
+        await asyncio.sleep(BACKOFF_SECONDS[1] / 2)
+
+    run(tick, test)
+    assert count <= FREE_STEPS + 2
+
+
+def test_only_an_active_queue_hands_out_work() -> None:
+    count = 0
+
+    def tick(_: Key) -> Ticked:
+        nonlocal count
+        count += 1
+        return Ticked(Outcome.WAITING)
+
+    async def test(queue: WorkQueue) -> None:
+        queue.set_active(active=False)
+        queue.wake(A)
+        await asyncio.sleep(0.05)
+        assert count == 0
+        queue.set_active(active=True)
+        await until(lambda: count == 1)
+
+    run(tick, test)
