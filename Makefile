@@ -8,7 +8,7 @@ PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 
-.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds lock images cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e check format crds lock images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -19,13 +19,17 @@ help: ## Explain the targets
 demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker
 	$(PY) -m seawall_e2e.demo
 
-test: check cluster images ## Everything: check, unit, integration and e2e tests; what CI runs
-	$(INSTANCE_ENV) && $(PYTEST) -n 2 --dist loadgroup operator/tests e2e
+test: ## Everything: check, unit, integration and e2e tests; what CI runs
+	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
+	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
+	@.ci/timed 'check' $(MAKE) --no-print-directory check
+	@.ci/timed 'cluster, Kafka and image' $(MAKE) --no-print-directory images
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests -m 'not integration'
 
-test-integration: .venv/.stamp ## Tests on real Kafka, etcd and API server processes on loopback
+test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
 	$(PYTEST) operator/tests -m integration
 
 e2e: .venv/.stamp cluster images ## Tests on the local Kubernetes cluster
@@ -38,6 +42,7 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
 	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
+	requirements/lock.sh --check
 	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
 
 format: .venv/.stamp ## Format the code and mend what the linter can
@@ -51,7 +56,11 @@ lock: ## Pin the dependencies anew
 	requirements/lock.sh
 
 images: cluster ## Build the operator's image and load it into the cluster
-	@$(PLATFORM)/cluster load "$$($(PLATFORM)/images.sh operator . operator/Dockerfile --only operator/Dockerfile operator/pyproject.toml operator/src requirements)"
+	@$(PLATFORM)/operator-image.sh
+
+tools: ## Build or find the cluster's binaries and Kafka's jars
+	@$(PLATFORM)/binaries.sh >/dev/null
+	@$(PLATFORM)/kafka/jars.sh >/dev/null
 
 cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on it
 	$(PLATFORM)/cluster up

@@ -1,10 +1,22 @@
 #!/usr/bin/env bash
 # Writes requirements/*.lock anew: pins with hashes, and no download host in them (docs/adr/0002-locks-without-hosts.md).
+# With --check it writes nothing and fails when a lock does not fit what is declared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=$(requirements/uv.sh)
-compile() { "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 "$@"; }
-compile requirements/uv.in -o requirements/uv.lock
-compile requirements/build.in -o requirements/build.lock
-compile operator/pyproject.toml -o requirements/operator.lock
-compile requirements/dev.in operator/pyproject.toml -c requirements/operator.lock -o requirements/dev.lock
+folder=requirements
+if [ "${1:-}" = --check ]; then
+  folder=$(mktemp -d)
+  trap 'rm -rf "$folder"' EXIT
+  cp requirements/*.lock "$folder"   # uv keeps the pins that it finds and changes only what does not fit
+fi
+compile() { "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.11 "$@"; }
+compile requirements/uv.in -o "$folder/uv.lock"
+compile requirements/build.in -o "$folder/build.lock"
+compile operator/pyproject.toml -o "$folder/operator.lock"
+compile requirements/dev.in operator/pyproject.toml -c requirements/operator.lock -o "$folder/dev.lock"
+if [ "$folder" != requirements ]; then
+  for lock in "$folder"/*.lock; do
+    diff -u "requirements/$(basename "$lock")" "$lock" >&2 || { echo "$(basename "$lock") does not fit: run make lock" >&2; exit 1; }
+  done
+fi
