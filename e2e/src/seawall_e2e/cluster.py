@@ -1,0 +1,162 @@
+"""The local cluster as the demo and the e2e tests use it: the platform, Seawall by Helm, WALClusters, brokers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seawall_e2e.commands import CommandFailed, Object, apply, find, get, helm, kubectl, run, wait_until
+
+REPOSITORY = Path(__file__).parents[3]
+PLATFORM = REPOSITORY / "e2e/platform"
+CHARTS = REPOSITORY / "charts"
+CRD = "crd/walclusters.seawall.dev"
+
+BROKERS = 3
+PLAINTEXT = tuple(f"kafka-{broker}.kafka.kafka:9092" for broker in range(BROKERS))
+SASL_SSL = tuple(f"kafka-{broker}.kafka.kafka:9093" for broker in range(BROKERS))
+
+PLATFORM_UP_SECONDS = 2400
+"""From empty caches Kubernetes is compiled and Kafka's jars are fetched."""
+START_SECONDS = 90
+"""Far beyond what the operator's start takes on a busy machine."""
+
+
+def start_platform() -> None:
+    """Starts the cluster with Kafka unless it is up, shows its progress, and points this process at it."""
+    subprocess.run([PLATFORM / "cluster", "up"], check=True, timeout=PLATFORM_UP_SECONDS)
+    script = 'eval "$("$0" env)" && printf "%s\\n%s" "$KUBECONFIG" "$PATH"'
+    os.environ["KUBECONFIG"], os.environ["PATH"] = run("bash", "-c", script, str(PLATFORM / "cluster")).split("\n")
+
+
+def build_operator_image() -> str:
+    """Builds the operator's image unless it was built, loads it into the cluster, and returns its reference."""
+    return run(str(PLATFORM / "operator-image.sh"), timeout=1200, show_progress=True).strip()
+
+
+def install_crds(chart: Path = CHARTS / "seawall-crds") -> None:
+    """Installs or upgrades the CRDs by Helm and waits until they are served."""
+    helm("upgrade", "--install", "seawall-crds", str(chart), "--namespace", "default")
+    kubectl("wait", CRD, "--for=condition=Established", "--timeout=30s")
+
+
+def make_namespace(name: str) -> None:
+    """Makes a namespace that admits only pods of the strictest Pod Security level."""
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A Helm release of the operator, named `seawall`, in a namespace."""
+
+    namespace: str
+    image: str
+
+    def install(self, *values: str) -> None:
+        """Installs or upgrades it, with values as in `helm --set`, and waits until its pods are ready."""
+        repository, tag = self.image.rsplit(":", 1)
+        settings = [f"image.repository={repository}", f"image.tag={tag}", *values]
+        wait = ("--wait", f"--timeout={START_SECONDS}s")
+        chart = ("seawall", str(CHARTS / "seawall"), "--namespace", self.namespace)
+        sets = (word for setting in settings for word in ("--set", setting))
+        try:
+            helm("upgrade", "--install", *chart, *wait, *sets, timeout=START_SECONDS + 30)
+        except CommandFailed as failed:
+            raise AssertionError(f"{failed}\n{self.log()}\n{kubectl('-n', self.namespace, 'get', 'events')}") from None
+
+    def uninstall(self) -> None:
+        """Uninstalls the release and waits until no pod of it is left."""
+        helm("uninstall", "seawall", "--namespace", self.namespace, "--wait", "--ignore-not-found")
+        wait_until(lambda: not self.pods(), "the operator's pods are gone", within=60, explain=self.pods)
+
+    def pods(self) -> list[str]:
+        """The names of its pods."""
+        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
+        return [str(pod["metadata"]["name"]) for pod in found["items"]]
+
+    def leader(self) -> str | None:
+        """The pod that holds the Lease."""
+        lease = find("-n", self.namespace, "lease/seawall")
+        return (lease["spec"].get("holderIdentity") or None) if lease else None
+
+    def kill(self, pod: str) -> None:
+        """Kills a pod without notice."""
+        kubectl("-n", self.namespace, "delete", "pod", pod, "--grace-period=0", "--force")
+
+    def resident_megabytes(self) -> int:
+        """The resident memory of one of its pods' main process."""
+        code = "import re; print(re.search(r'VmRSS:\\s+(\\d+)', open('/proc/1/status').read())[1])"
+        return int(kubectl("-n", self.namespace, "exec", self.pods()[0], "--", "python", "-c", code)) // 1024
+
+    def log(self, lines: int = 40) -> str:
+        """The end of the log of each of its pods."""
+        words = ("logs", "-l", "app.kubernetes.io/name=seawall", "--prefix", f"--tail={lines}")
+        return kubectl("-n", self.namespace, *words)
+
+
+@dataclass(frozen=True, slots=True)
+class WALCluster:
+    """A WALCluster on the cluster."""
+
+    namespace: str
+    name: str
+
+    def apply(self, topics: dict[str, Any], kafka: dict[str, Any] | None = None, **spec: Any) -> None:
+        """Applies it; without `kafka` its Kafka is the platform's, in plain text."""
+        external = kafka or {"bootstrapServers": list(PLAINTEXT)}
+        apply(
+            {
+                "apiVersion": "seawall.dev/v1alpha1",
+                "kind": "WALCluster",
+                "metadata": {"name": self.name, "namespace": self.namespace},
+                "spec": {"kafka": {"external": external}, "topics": topics, **spec},
+            }
+        )
+
+    def patch_command(self, merge: str) -> tuple[str, ...]:
+        """The kubectl command that merges JSON into it."""
+        return "-n", self.namespace, "patch", "walc", self.name, "--type=merge", "-p", merge
+
+    def find(self) -> Object | None:
+        """The object, or None."""
+        return find("-n", self.namespace, f"walc/{self.name}")
+
+    def wait(self, reason: str, *, within: float = 60) -> Object:
+        """Waits until the condition Ready has this reason for the current generation."""
+        return wait_until(lambda: self._with_reason(reason), f"{self} is {reason}", within=within, explain=self.explain)
+
+    def delete(self, *, within: float = 60) -> None:
+        """Deletes it and waits until it is gone."""
+        kubectl("-n", self.namespace, "delete", "walc", self.name, "--wait=false")
+        wait_until(lambda: self.find() is None, f"{self} is gone", within=within, explain=self.explain)
+
+    def events(self, reason: str) -> list[Object]:
+        """Its events with a reason."""
+        selector = f"involvedObject.kind=WALCluster,involvedObject.name={self.name},reason={reason}"
+        return list(get("-n", self.namespace, "events", "--field-selector", selector)["items"])
+
+    def explain(self) -> str:
+        """The object and its events, for people."""
+        about = f"involvedObject.kind=WALCluster,involvedObject.name={self.name}"
+        events = ("get", "events", "--field-selector", about, "--sort-by=.metadata.creationTimestamp")
+        whole = kubectl("-n", self.namespace, "get", "walc", self.name, "-o", "yaml", "--ignore-not-found")
+        return f"{whole}\n{kubectl('-n', self.namespace, *events)}"
+
+    def _with_reason(self, reason: str) -> Object | None:
+        found = self.find() or {}
+        status: Object = found.get("status", {})
+        reasons = {each["type"]: each["reason"] for each in status.get("conditions", ())}
+        seen = status.get("observedGeneration") == found.get("metadata", {}).get("generation")
+        return found if seen and reasons.get("Ready") == reason else None
+
+
+def scale_kafka(replicas: int) -> None:
+    """Takes brokers away or brings them back, and waits until that is done."""
+    kubectl("-n", "kafka", "scale", "statefulset", "kafka", f"--replicas={replicas}")
+    kubectl("-n", "kafka", "rollout", "status", "statefulset/kafka", "--timeout=120s", timeout=130)
+    if replicas < BROKERS:
+        kubectl("-n", "kafka", "wait", f"pod/kafka-{replicas}", "--for=delete", "--timeout=150s", timeout=160)

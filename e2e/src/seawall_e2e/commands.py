@@ -1,0 +1,101 @@
+"""Commands with a bound in time, and waits with one: nothing in the e2e tests and the demo hangs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+FoundT = TypeVar("FoundT")
+
+Object = dict[str, Any]
+"""A Kubernetes object as JSON."""
+
+
+class CommandFailed(AssertionError):  # noqa: N818 - named for what happened
+    """A command said no, or nothing at all; `said` is what it wrote to stderr."""
+
+    def __init__(self, command: tuple[str, ...], reason: str, said: str) -> None:
+        super().__init__(f"{' '.join(command)} {reason}\n{said}".rstrip())
+        self.said = said
+
+
+class WaitedInVain(AssertionError):  # noqa: N818 - named for what happened
+    """Something did not become so within its time."""
+
+
+def run(*command: str, stdin: str = "", timeout: float = 60, show_progress: bool = False) -> str:
+    """Runs a command to its end and returns its stdout; failure and delay are CommandFailed.
+
+    With `show_progress` its stderr goes to ours instead of into the error.
+    """
+    stderr = None if show_progress else subprocess.PIPE
+    try:
+        done = subprocess.run(
+            command, input=stdin, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=timeout, check=False
+        )
+    except FileNotFoundError:
+        raise CommandFailed(command, "is not installed", "") from None
+    except subprocess.TimeoutExpired as late:
+        said = late.stderr.decode(errors="replace") if isinstance(late.stderr, bytes) else ""
+        raise CommandFailed(command, f"did not end within {timeout:g} s", said) from None
+    if done.returncode != 0:
+        raise CommandFailed(command, f"ended with {done.returncode}", (done.stderr or done.stdout).strip())
+    return done.stdout
+
+
+def kubectl(*words: str, stdin: str = "", timeout: float = 60) -> str:
+    """Runs kubectl on the cluster of KUBECONFIG."""
+    return run("kubectl", *words, stdin=stdin, timeout=timeout)
+
+
+def helm(*words: str, timeout: float = 120) -> str:
+    """Runs helm on the cluster of KUBECONFIG."""
+    return run("helm", *words, timeout=timeout)
+
+
+def apply(*objects: Mapping[str, Any]) -> None:
+    """Applies objects."""
+    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+
+def get(*words: str) -> Object:
+    """An object, or a list of them, as JSON."""
+    found: Object = json.loads(kubectl("get", *words, "-o", "json"))
+    return found
+
+
+def find(*words: str) -> Object | None:
+    """An object as JSON; None when there is none."""
+    text = kubectl("get", *words, "--ignore-not-found", "-o", "json")
+    return json.loads(text) if text.strip() else None
+
+
+def refusal_of(*words: str) -> str:
+    """The sentence with which the API server refuses what this kubectl command asks for; it must refuse."""
+    try:
+        answer = kubectl(*words)
+    except CommandFailed as refused:
+        return refused.said
+    raise AssertionError(f"kubectl {' '.join(words)} was not refused: {answer}")
+
+
+def wait_until(
+    look: Callable[[], FoundT | None],
+    what: str,
+    *,
+    within: float,
+    explain: Callable[[], object] = lambda: "",
+    every: float = 0.3,
+) -> FoundT:
+    """Looks until there is something to see, and returns it. `what` and `explain` make up the error."""
+    deadline = time.monotonic() + within
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise WaitedInVain(f"not within {within:g} s: {what}\n{explain()}".rstrip())
+        time.sleep(every)

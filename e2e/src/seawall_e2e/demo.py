@@ -1,0 +1,223 @@
+"""`make demo`: Seawall's main job, from nothing, on real Kubernetes and real Kafka, step by step.
+
+It may be run again: what a former run left is replaced. It leaves everything running.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from seawall_e2e.cluster import (
+    BROKERS,
+    Operator,
+    WALCluster,
+    build_operator_image,
+    install_crds,
+    make_namespace,
+    scale_kafka,
+    start_platform,
+)
+from seawall_e2e.commands import get, kubectl, refusal_of, wait_until
+
+OPERATOR_NAMESPACE = "seawall"
+NAMESPACE = "databases"
+WAL = WALCluster(NAMESPACE, "wal")
+PREFIX = "greptimedb_wal_topic"
+RESYNC_SECONDS = 10
+GUARDED = "RetentionGuarded"
+SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000
+BOOTSTRAP = "kafka-0.kafka.kafka:9092"
+STARTED = time.monotonic()
+
+
+def main() -> None:
+    """Runs the demo; a failure shows what there is to see and ends with 1."""
+    try:
+        begin()
+        grow()
+        repair_drift()
+        refuse_edits()
+        lose_a_broker()
+    except (AssertionError, subprocess.SubprocessError) as failed:
+        print(f"\nFAILED: {failed}\n", flush=True)
+        show_everything()
+        sys.exit(1)
+    print(f"\nDone in {time.monotonic() - STARTED:.0f} s. Everything is left running.\n\n{NEXT}")
+
+
+def begin() -> None:
+    """From nothing to a pool of 64 topics."""
+    with step("Kubernetes with three Kafka brokers"):
+        start_platform()
+    with step(f"Seawall by Helm (resyncSeconds={RESYNC_SECONDS} instead of 60, so that drift is seen soon)"):
+        operator = Operator(OPERATOR_NAMESPACE, build_operator_image())
+        install_crds()
+        make_namespace(OPERATOR_NAMESPACE)
+        make_namespace(NAMESPACE)
+        operator.install(
+            f"scope.namespaces={{{NAMESPACE}}}",
+            "scope.releaseFinalizers=true",
+            f"settings.resyncSeconds={RESYNC_SECONDS}",
+        )
+        run_and_show("-n", OPERATOR_NAMESPACE, "get", "pods")
+        drop_former_run()
+    with step("A WALCluster: 64 topics with 3 replicas each"):
+        topics = {"prefix": PREFIX, "count": 64, "replicationFactor": 3}
+        WAL.apply(topics, dataPlane={"walConfig": {"configMapName": "greptimedb-wal"}})
+        wait_and_tell("Ready")
+        show_wal()
+        kafka_tool("kafka-topics", "--describe", "--topic", f"{PREFIX}_63")
+
+
+def drop_former_run() -> None:
+    """A pool never shrinks, so the 128 topics of a former run are deleted, in the way that Seawall deletes topics."""
+    if WAL.find() is None:
+        return
+    tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
+    kubectl(*WAL.patch_command('{"spec": {"topics": {"deletionPolicy": "Delete"}}}'))
+    wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
+    WAL.delete()
+
+
+def has_finalizer() -> bool:
+    """Whether the deletion of the WALCluster will wait for its topics'."""
+    return "finalizers" in (WAL.find() or {}).get("metadata", {})
+
+
+def grow() -> None:
+    """The pool grows by an edit."""
+    with step("Grow the pool to 128 topics"):
+        run_and_show(*WAL.patch_command('{"spec": {"topics": {"count": 128}}}'))
+        wait_and_tell("Ready")
+        show_wal()
+
+
+def repair_drift() -> None:
+    """Somebody gives a WAL topic a finite retention; the operator takes it away again."""
+    topic = f"{PREFIX}_7"
+    with step("Somebody sets retention.ms to 7 days on a topic, behind the operator's back"):
+        before = {event["metadata"]["uid"] for event in WAL.events(GUARDED)}
+        about_topic = ("--entity-type", "topics", "--entity-name", topic)
+        kafka_tool("kafka-configs", "--alter", *about_topic, "--add-config", f"retention.ms={SEVEN_DAYS_MS}")
+        changed = time.monotonic()
+        event = wait_until(
+            lambda: next((each for each in WAL.events(GUARDED) if each["metadata"]["uid"] not in before), None),
+            f"the event {GUARDED}",
+            within=RESYNC_SECONDS + 60,
+        )
+        tell(f"seen: event of type {event['type']}, {time.monotonic() - changed:.1f} s later")
+        say(f"{event['reason']}: {event['message']}")
+        kafka_tool("kafka-topics", "--describe", "--topic", topic)
+
+
+def refuse_edits() -> None:
+    """Edits that would endanger records are refused by the API server itself."""
+    with step("Edits that would lose records are refused"):
+        for edit in ({"count": 64}, {"config": {"retention.ms": "604800000"}}):
+            command = WAL.patch_command(json.dumps({"spec": {"topics": edit}}))
+            echo("kubectl", *command)
+            say(refusal_of(*command))
+
+
+def lose_a_broker() -> None:
+    """A broker goes, is missed, and comes back."""
+    with step("One of three brokers is taken away, and comes back"):
+        try:
+            tell(f"kafka is scaled to {BROKERS - 1} brokers")
+            scale_kafka(BROKERS - 1)
+            wait_and_tell("BrokersMissing")
+            show_wal("-o", "wide")
+        finally:
+            tell(f"kafka is scaled to {BROKERS} brokers")
+            scale_kafka(BROKERS)
+        wait_and_tell("Ready")
+        wait_until(is_fully_replicated, "every replica is in sync again", within=120, explain=WAL.explain)
+        show_wal("-o", "wide")
+
+
+def is_fully_replicated() -> bool:
+    """Whether the status counts no topic with a replica out of sync."""
+    status = get("-n", NAMESPACE, "walc", WAL.name)["status"]
+    return bool(status["topics"]["underReplicated"] == 0 and status["kafka"]["brokers"]["online"] == BROKERS)
+
+
+@contextmanager
+def step(title: str) -> Iterator[None]:
+    """Says what is done, and how long it took."""
+    started = time.monotonic()
+    print(f"\n== {title}", flush=True)
+    yield
+    tell(f"done, {time.monotonic() - started:.1f} s")
+
+
+def tell(text: str) -> None:
+    """Prints one line with the seconds since the start."""
+    print(f"{time.monotonic() - STARTED:5.0f}s  {text}", flush=True)
+
+
+def wait_and_tell(reason: str) -> None:
+    """Waits until the WALCluster has a reason, and says how long that took."""
+    started = time.monotonic()
+    WAL.wait(reason, within=RESYNC_SECONDS + 120)
+    tell(f"seen: {reason}, {time.monotonic() - started:.1f} s later")
+
+
+def say(text: str) -> None:
+    """Prints text, indented."""
+    for line in text.rstrip().splitlines():
+        print(f"        {line}", flush=True)
+
+
+def echo(*command: str) -> None:
+    """Prints a command that a person could type."""
+    say(
+        "$ " + " ".join(word if word.isprintable() and not set(word) & set(' {}"') else f"'{word}'" for word in command)
+    )
+
+
+def run_and_show(*words: str) -> None:
+    """Runs kubectl; prints the command and what it says."""
+    echo("kubectl", *words)
+    say(kubectl(*words))
+
+
+def show_wal(*options: str) -> None:
+    """Prints the WALCluster as `kubectl get` does."""
+    run_and_show("-n", NAMESPACE, "get", "walc", WAL.name, *options)
+
+
+def kafka_tool(tool: str, *options: str) -> None:
+    """Runs one of Kafka's tools in a broker's pod; prints the command and what it says."""
+    run_and_show("-n", "kafka", "exec", "kafka-0", "--", tool, "--bootstrap-server", BOOTSTRAP, *options)
+
+
+def show_everything() -> None:
+    """Prints what helps to understand a failure, as far as it is there."""
+    for look in (WAL.explain, Operator(OPERATOR_NAMESPACE, "").log):
+        try:
+            print(look(), flush=True)
+        except AssertionError as failed:
+            print(failed, flush=True)
+
+
+NEXT = f"""\
+Next, in a shell at the repository's root:
+
+  eval "$(e2e/platform/cluster env)"                           # kubectl and helm for this cluster
+  kubectl -n {NAMESPACE} get walc -w                             # watch it while you break things
+  kubectl -n {NAMESPACE} describe walc wal                       # conditions and events
+  kubectl -n {NAMESPACE} get configmap greptimedb-wal -o yaml    # the [wal] configuration for GreptimeDB
+  kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back
+  kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
+  kubectl -n {OPERATOR_NAMESPACE} port-forward service/seawall-metrics 8080   # then: curl localhost:8080/metrics
+  kubectl explain walc.spec.topics
+  make cluster-down                                            # stop everything"""
+
+
+if __name__ == "__main__":
+    main()
