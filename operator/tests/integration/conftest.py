@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from seawall_e2e.loopback import ApiServer, KafkaProcesses
 
+from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from tests.support.kube import KubeClient
 from tests.support.operator_process import OperatorProcess
 from tests.support.site import Site, new_site

@@ -12,7 +12,6 @@ from kubernetes import config
 from urllib3.exceptions import HTTPError
 
 from seawall_e2e.loopback import ApiServer
-
 from tests.support.waiting import wait_until
 
 CRD = Path(__file__).parents[3] / "crds/walclusters.yaml"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Self
 
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
-
 from tests.support.waiting import wait_until
 
 START_BOUND = 60
@@ -46,7 +45,7 @@ class OperatorProcess:
             self._process.wait_ready(self.is_ready, START_BOUND)
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill -9."""
         self._process.kill()
 
     def terminate(self) -> None:
@@ -128,7 +127,7 @@ class OperatorProcess:
 
     def _get(self, path: str) -> str | None:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=5) as answer:  # noqa: S310 - http
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=5) as answer:
                 return str(answer.read().decode())
         except OSError:  # refused, timed out, or an HTTP error
             return None

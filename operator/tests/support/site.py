@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seawall_e2e.loopback import KafkaProcesses
-
 from tests.support.kafka import KafkaEyes
 from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 from tests.support.operator_process import OperatorProcess
