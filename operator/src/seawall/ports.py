@@ -20,7 +20,10 @@ from seawall.domain.walconfig.config_map import ConfigMap
 
 
 class KafkaAdmin(Protocol):
-    """One Kafka cluster. Every call is one batch: one request for a thousand topics, not a thousand requests."""
+    """One Kafka cluster. Every call is one batch: one request for a thousand topics, not a thousand requests.
+
+    Topics of one request that Kafka does not refuse are created or altered, whatever becomes of the others.
+    """
 
     def view(self) -> KafkaView | NoKafka:
         """Asks for the cluster's metadata; what hinders the answer is a value, with its sentence."""
@@ -29,7 +32,10 @@ class KafkaAdmin(Protocol):
     def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
         """The configs set on the topics themselves. A topic that vanished meanwhile is left out.
 
+        Brokers learn of topics and changes one after another: right after a write, the answer may still be the old one.
+
         Raises:
+            Refused: Kafka said no to some of them: an impossible name, or no right to describe.
             OutsideUnavailable: Kafka did not answer for all of them.
         """
         ...

@@ -17,6 +17,7 @@ from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 
 KEY = Key("wal", "orders")
 NOBODY = "127.0.0.1:1"
+REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
 
 
 class World:
@@ -54,7 +55,7 @@ class World:
         eventually(lambda: self.configs_of(topic) == expected)
 
 
-@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=REAL)])
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "real":
         kafka: KafkaProcesses = request.getfixturevalue("kafka")

@@ -20,7 +20,7 @@ from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import free_ports
 from tests.eventually import eventually
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
 DEADLINE = 6.0
 SLACK = 5.0
@@ -107,6 +107,7 @@ def test_an_empty_user_name(sasl: KafkaConnection) -> None:
 def test_another_mechanism(sasl: KafkaConnection) -> None:
     answer = refused(replace(sasl, sasl_mechanism="PLAIN"))
     assert answer.why is Unreachable.AUTHENTICATION_FAILED
+    assert "does not offer SASL PLAIN" in answer.message
     assert "supported mechanisms: SCRAM-SHA-512" in answer.message
 
 
@@ -236,6 +237,15 @@ def test_many_servers_are_not_all_listed() -> None:
 def test_one_wrong_address_of_several_does_no_harm(kafka: KafkaProcesses) -> None:
     wrong = tuple(f"127.0.0.1:{port}" for port in free_ports(3))
     assert isinstance(asked(KafkaConnection((*wrong, kafka.bootstrap_servers[2]))), KafkaView)
+
+
+def test_the_same_trouble_has_the_same_sentence_at_every_look(
+    sasl: KafkaConnection, foreign: CertificateAuthority
+) -> None:
+    nobody = KafkaConnection(tuple(f"127.0.0.1:{port}" for port in free_ports(3)))
+    for connection in (replace(sasl, ca_pem=foreign.cert.read_text()), replace(sasl, password="not-it"), nobody):
+        admin = ConfluentKafkaAdmin(connection, view_timeout=2)
+        assert len({admin.view() for _ in range(4)}) == 1
 
 
 def test_a_corrected_password_works_at_once(sasl: KafkaConnection) -> None:

@@ -12,7 +12,7 @@ from seawall_e2e.loopback import ApiServer
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
 from tests.eventually import eventually
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("api-server")]
 
 
 def test_the_api_server_keeps_objects_over_a_restart(api_server: ApiServer) -> None:

@@ -12,21 +12,18 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AdminClient,
-    AlterConfigOpType,
-    ClusterMetadata,
     ConfigEntry,
     ConfigResource,
-    ConfigSource,
     ResourceType,
-    TopicMetadata,
 )
 from confluent_kafka.admin import NewTopic as ClientNewTopic
 
 from seawall.adapters.kafka_connection import Trouble, explain, open_client
 from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
+from seawall.adapters.kafka_values import alteration_of, overrides_of, view_of
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 
 _ItemT = TypeVar("_ItemT")
@@ -82,7 +79,7 @@ class ConfluentKafkaAdmin:
             return _by_topic(client.describe_configs(resources, request_timeout=self._request_timeout))
 
         def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
-            configs.update({topic: _overrides(entries) for topic, entries in values.items()})
+            configs.update({topic: overrides_of(entries) for topic, entries in values.items()})
 
         self._in_batches(_once(topics), DESCRIBE_BATCH, describe, fine=UNKNOWN_TOPIC, keep=keep)
         return configs
@@ -109,7 +106,7 @@ class ConfluentKafkaAdmin:
         """Sets and resets configs."""
 
         def alter(client: AdminClient, batch: Sequence[ConfigChange]) -> dict[str, Future[Any]]:
-            resources = [_alteration(change) for change in batch]
+            resources = [alteration_of(change) for change in batch]
             return _by_topic(client.incremental_alter_configs(resources, request_timeout=self._request_timeout))
 
         refuse_repeated(change.topic for change in changes)
@@ -148,7 +145,7 @@ class ConfluentKafkaAdmin:
             except KafkaException:
                 client.poll(0.1)  # it can also fail at once: do not spin
             else:
-                return _view(self.connection, metadata)
+                return view_of(self.connection, metadata)
             finally:
                 _drain(client)
         return explain(self.connection, self._trouble, self._view_timeout)
@@ -216,37 +213,6 @@ class ConfluentKafkaClusters:
             admin = self._admins.pop(key, None)
         if admin is not None:
             admin.close()
-
-
-def _view(connection: KafkaConnection, metadata: ClusterMetadata) -> KafkaView | NoKafka:
-    if metadata.cluster_id is None:
-        message = f"Kafka at {connection.bootstrap_servers[0]} tells no cluster id: it is too old."
-        return NoKafka(Unreachable.NOT_ANSWERING, message)
-    topics = {name: _topic(name, topic) for name, topic in metadata.topics.items() if 0 in topic.partitions}
-    return KafkaView(cluster_id=metadata.cluster_id, online=frozenset(metadata.brokers), topics=topics)
-
-
-def _topic(name: str, topic: TopicMetadata) -> Topic:
-    first = topic.partitions[0]
-    return Topic(
-        name=name,
-        partitions=len(topic.partitions),
-        replicas=tuple(first.replicas),
-        isr=tuple(first.isrs),
-        leader=first.leader if first.leader >= 0 else None,
-    )
-
-
-def _overrides(entries: Mapping[str, ConfigEntry]) -> Configs:
-    own = ConfigSource.DYNAMIC_TOPIC_CONFIG
-    # The client types the source as an enum and gives its number.
-    return {name: entry.value or "" for name, entry in entries.items() if ConfigSource(entry.source) is own}
-
-
-def _alteration(change: ConfigChange) -> ConfigResource:
-    sets = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in change.set.items()]
-    resets = [ConfigEntry(name, None, incremental_operation=AlterConfigOpType.DELETE) for name in change.reset]
-    return ConfigResource(ResourceType.TOPIC, change.topic, incremental_configs=[*sets, *resets])
 
 
 def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:

@@ -24,9 +24,13 @@ PEM_OPTIONS = {
 }
 SHOWN_SERVERS = 3
 
-_DISCONNECTED = re.compile(r"\]: \S+: (Disconnected: .*)")
-_WHEN = re.compile(r" \(after \d+ms in state .*\)$")
+_DISCONNECTED = re.compile(r"\]: \S+: Disconnected: ")
 _BROKER = re.compile(r"^\S+: ")
+# A condition's message must not change from tick to tick: what depends on time, address or chance is left out.
+_INCIDENTAL = re.compile(
+    r" \(after \d+ms in state .*\)$|^Connect to \S+ failed: |^(SSL handshake|Receive|Send) failed: (?=error:)"
+    r"|error:[0-9A-F]+:SSL routines::|: broker certificate could not be verified.*"
+)
 
 
 class Symptom(IntEnum):
@@ -63,16 +67,17 @@ class Trouble:
     def log(self, _level: int, text: str, *args: object) -> None:
         """What librdkafka calls of a logging.Logger. People read conditions; its log is for debugging."""
         logger.debug(text, *args)
-        if found := _DISCONNECTED.search(text % args):
-            self._note(Symptom.CLOSED, found[1])
+        if _DISCONNECTED.search(text % args):
+            self._note(Symptom.CLOSED, "")
 
     def is_final(self) -> bool:
         """Whether waiting is vain: no broker is connected, and trying again changes nothing."""
         return self._all_brokers_down and self.symptom in {Symptom.TLS, Symptom.AUTHENTICATION}
 
     def _note(self, symptom: Symptom, text: str) -> None:
-        if symptom >= self.symptom:
-            self.symptom, self.text = symptom, _WHEN.sub("", text)
+        text = _INCIDENTAL.sub("", text)
+        if symptom > self.symptom or (symptom is self.symptom and not "" < self.text <= text):
+            self.symptom, self.text = symptom, text
 
 
 def open_client(connection: KafkaConnection, trouble: Trouble) -> AdminClient | NoKafka:
@@ -122,10 +127,7 @@ def explain(connection: KafkaConnection, trouble: Trouble, seconds: float) -> No
     servers, said = _servers(connection), f" ({trouble.text})" if trouble.text else ""
     match trouble.symptom:
         case Symptom.AUTHENTICATION:
-            how = f"Kafka at {servers} refused the user name or password{said}"
-            return NoKafka(
-                Unreachable.AUTHENTICATION_FAILED, f"{how}: correct the Secret of sasl.credentialsSecretRef."
-            )
+            return NoKafka(Unreachable.AUTHENTICATION_FAILED, _explain_sasl(connection, servers, trouble.text))
         case Symptom.TLS:
             return NoKafka(Unreachable.TLS_FAILED, _explain_tls(connection, servers, trouble.text))
         case Symptom.UNRESOLVED:
@@ -133,11 +135,19 @@ def explain(connection: KafkaConnection, trouble: Trouble, seconds: float) -> No
             return NoKafka(Unreachable.NOT_ANSWERING, f"Kafka's address {servers} has no IP address{said}: {advice}.")
         case Symptom.CLOSED:
             advice = "its listener may want other tls or sasl settings than declared"
-            return NoKafka(Unreachable.NOT_ANSWERING, f"Kafka at {servers} closes connections{said}: {advice}.")
+            return NoKafka(Unreachable.NOT_ANSWERING, f"Kafka at {servers} closes connections: {advice}.")
         case Symptom.SILENT:
             advice = "check that the brokers run and that network policies let Seawall in"
             how = f"No broker of Kafka at {servers} answered within {seconds:g} s{said}"
             return NoKafka(Unreachable.NOT_ANSWERING, f"{how}: {advice}.")
+
+
+def _explain_sasl(connection: KafkaConnection, servers: str, text: str) -> str:
+    if "handshake failed" in text:
+        advice = "set sasl.mechanism to one that the listener has"
+        return f"Kafka at {servers} does not offer SASL {connection.sasl_mechanism} ({text}): {advice}."
+    advice = "correct the Secret of sasl.credentialsSecretRef"
+    return f"Kafka at {servers} refused the user name or password ({text}): {advice}."
 
 
 def _explain_tls(connection: KafkaConnection, servers: str, text: str) -> str:
@@ -150,19 +160,16 @@ def _explain_tls(connection: KafkaConnection, servers: str, text: str) -> str:
         return f"The TLS handshake with Kafka at {servers} failed ({text}): check the listener's TLS settings."
     if connection.ca_pem is None:
         advice = "set tls.caSecretRef to the CA that signed it"
-        return f"No CA that this system trusts signed the certificate of Kafka at {servers} ({_short(text)}): {advice}."
+        return f"No CA that this system trusts signed the certificate of Kafka at {servers} ({text}): {advice}."
     advice = "tls.caSecretRef must hold its CA, and the certificate must be valid for the address"
-    return f"The certificate of Kafka at {servers} does not fit the CA in tls.caSecretRef ({_short(text)}): {advice}."
-
-
-def _short(text: str) -> str:
-    """Leaves librdkafka's own advice out: it is about options that nobody can set here."""
-    return text.partition(", verify that ssl.ca.location")[0]
+    return f"The certificate of Kafka at {servers} does not fit the CA in tls.caSecretRef ({text}): {advice}."
 
 
 def _symptom(code: int, text: str) -> Symptom:
     if code == KafkaError._AUTHENTICATION:  # noqa: SLF001 - the public name of the constant
         return Symptom.AUTHENTICATION
+    if text.startswith("Disconnected"):
+        return Symptom.CLOSED  # in a handshake with a plaintext listener, this is said now and then instead of that
     if code == KafkaError._SSL or "SSL" in text:  # noqa: SLF001 - the public name of the constant
         return Symptom.TLS
     if code == KafkaError._RESOLVE:  # noqa: SLF001 - the public name of the constant
