@@ -54,7 +54,7 @@ class KafkaProcesses:
         properties: Mapping[str, str] | None = None,
         instead_of: KafkaProcesses | None = None,
     ) -> None:
-        self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self.cluster_id = _new_cluster_id()
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-kafka-"))
         self._java = Java(self._folder)
         self.ports: list[NodePorts] = instead_of.ports if instead_of is not None else _new_ports(brokers)
@@ -173,6 +173,13 @@ class KafkaProcesses:
     def _wait_started(self, index: int) -> None:
         node = self._nodes[index]
         node.wait_ready(lambda: STARTED in node.log_since_start(), START_TIMEOUT)
+
+
+def _new_cluster_id() -> str:
+    # As Kafka's own: one that begins with a dash would be an option to its tools.
+    while (new := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return new
 
 
 def _new_ports(brokers: int) -> list[NodePorts]:

@@ -17,6 +17,8 @@ PORTS = range(20_000, 32_000)
 """Below Linux's ephemeral ports: no outgoing connection takes a port while its server is being restarted."""
 
 TAIL_BYTES = 4_000
+LONGEST_WORD = 200
+"""A class path has thousands of characters."""
 
 # PDEATHSIG is sent when the *thread* that forked ends, so all processes are started from one that lives until the end.
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="loopback")
@@ -142,7 +144,8 @@ def run(
     except subprocess.TimeoutExpired:
         raise BedError(f"{command[0]} {command[1]} did not end within {timeout} s") from None
     if done.returncode != 0:
-        raise BedError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        words = " ".join(str(word)[:LONGEST_WORD] for word in command)
+        raise BedError(f"{words} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
