@@ -117,7 +117,7 @@ TAKEN = "the older WALCluster db/old owns the prefix"
             id="deleted while ready",
         ),
         pytest.param(
-            wal_cluster(conditions("Stalled", "KafkaRefused", "no"), metadata=DELETED),
+            wal_cluster(conditions("Stalled", "ChangeRefused", "no"), metadata=DELETED),
             "Progressing",
             "Being deleted",
             id="deleted while stalled",

@@ -95,20 +95,26 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     may_write: Callable[[], bool]
 
     def tick(self, key: Key) -> Ticked:
-        """One tick for one object. Raises OutsideUnavailable when the API server does not answer."""
+        """One tick for one object."""
+        try:
+            return self._tick(key)
+        except Conflict as conflict:
+            _log.debug("%s %s: %s", self.controller.kind, key, conflict)
+            return Ticked(Outcome.CONFLICT, 0.0)
+        except SeawallError as error:
+            _log.warning("%s %s: %s", self.controller.kind, key, error)
+            return Ticked(Outcome.ERROR)
+
+    def _tick(self, key: Key) -> Ticked:
         obj = self.controller.read(key)
         if obj is None:
             self.controller.forget(key)
             return Ticked(Outcome.GONE)
         observed = self.controller.observe(obj)
         step = self.controller.next_step(obj, observed)
-        try:
-            if isinstance(step, Act):
-                return self._act(obj, observed, step.actions)
-            return self._record_or_wait(obj, step)
-        except Conflict as conflict:
-            _log.debug("%s %s: %s", self.controller.kind, key, conflict)
-            return Ticked(Outcome.CONFLICT, 0.0)
+        if isinstance(step, Act):
+            return self._act(obj, observed, step.actions)
+        return self._record_or_wait(obj, step)
 
     def _record_or_wait(self, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
         if isinstance(step, Wait):

@@ -98,7 +98,7 @@ def test_only_silence_is_waited_for(why: Unreachable, stalled: str) -> None:
     assert conditions(cluster.status)["Stalled"] == stalled
     assert conditions(cluster.status)["KafkaReachable"] == "False"
     assert cluster.status.kafka == PINNED.kafka
-    assert next_step(cluster, observed) == Wait("why", 5.0)
+    assert next_step(cluster, observed) == Wait("why", 5.0 if why is Unreachable.NOT_ANSWERING else None)
 
 
 def test_the_status_tells_what_will_be_done_before_it_is_done() -> None:
@@ -162,7 +162,7 @@ def test_a_refusal_is_recorded_stands_while_it_is_retried_and_ends_with_an_edit(
     observed = observe(make_spec(), make_kafka())
     failed = replace(observed, failure=Failure("Unknown topic config name: nonsense", final=True))
     refused = settled(make_cluster(status=PINNED), failed)
-    assert ready_reason(refused.status) == "KafkaRefused"
+    assert ready_reason(refused.status) == "ChangeRefused"
     assert isinstance(next_step(refused, failed), Wait), "a tick that failed must not act again"
     assert isinstance(next_step(refused, observed), Act), "the next tick tries again and the status does not flap"
     edited = replace(refused, metadata=refused.metadata.model_copy(update={"generation": 2}))
@@ -215,3 +215,10 @@ def test_losing_ready_is_a_warning_and_a_repeated_tick_posts_nothing() -> None:
     assert [(event.type, event.reason) for event in step.events] == [(EventType.WARNING, "BrokersMissing")]
     again = next_step(replace(cluster, status=step.status), observe(make_spec(), make_kafka(*POOL, online=(1, 2))))
     assert isinstance(again, Wait)
+
+
+def test_what_the_operator_may_not_look_at_is_said_and_stops_it() -> None:
+    observed = Observed(NOW, obstacle="Topic authorization failed.")
+    cluster = settled(make_cluster(status=PINNED), observed)
+    assert ready_reason(cluster.status) == "NotAllowed"
+    assert isinstance(next_step(cluster, observed), Wait)

@@ -54,7 +54,7 @@ def test_min_insync_replicas_equal_to_the_actual_replicas_is_never_written(site:
 
 def test_an_unknown_config_key_is_refused_in_kafkas_own_words_until_it_is_edited(site: Site) -> None:
     site.declare(topics={"config": {"no.such.config": "1"}})
-    assert "Unknown topic config name: no.such.config" in site.wait_stalled("KafkaRefused")
+    assert "Unknown topic config name: no.such.config" in site.wait_stalled("ChangeRefused")
     site.edit(config=None)
     site.wait_ready()
     assert len(site.eyes.topics(site.prefix)) == 2
@@ -65,7 +65,7 @@ def test_a_config_value_that_kafka_refuses_on_a_ready_pool_is_reported_and_recov
     site.wait_ready()
     before = site.eyes.config(site.topic(0))
     site.edit(config={"flush.ms": "soon"})
-    assert "flush.ms" in site.wait_stalled("KafkaRefused")
+    assert "flush.ms" in site.wait_stalled("ChangeRefused")
     assert site.eyes.config(site.topic(0)) == before
     site.edit(config={"flush.ms": "60000"})
     site.wait_ready()
@@ -74,12 +74,12 @@ def test_a_config_value_that_kafka_refuses_on_a_ready_pool_is_reported_and_recov
 
 def test_a_refusal_is_told_once_and_not_at_every_retry(site: Site) -> None:
     site.declare(topics={"config": {"no.such.config": "1"}})
-    site.wait_stalled("KafkaRefused")
+    site.wait_stalled("ChangeRefused")
     version = site.read()["metadata"]["resourceVersion"]
     before = site.operator.metric(FAILED) or 0
     site.wait(lambda: (site.operator.metric(FAILED) or 0) >= before + 3, "it was refused three more times")
     assert site.read()["metadata"]["resourceVersion"] == version
-    assert len(site.events("KafkaRefused")) == 1
+    assert len(site.events("ChangeRefused")) == 1
 
 
 def test_more_replicas_than_brokers_is_refused_until_it_is_edited(site: Site) -> None:

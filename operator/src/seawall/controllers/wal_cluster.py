@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import assert_never
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import resolve_connection
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
-from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
+from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, observe_pool, wal_topics
@@ -49,15 +50,10 @@ class WALClusterController:
         if deleted and self.kube.is_terminating(obj.metadata.namespace):
             # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
             return Observed(now, namespace_terminating=True)
-        kafka, pool = self._observe_kafka(obj.metadata.key, obj.spec)
-        self.meter.measure(obj.metadata.key, pool)
-        return Observed(
-            now=now,
-            kafka=kafka,
-            pool=pool,
-            rival=find_rival(obj, kafka, self.kube.list_wal_clusters()) if isinstance(kafka, KafkaView) else None,
-            config_map=self._observe_config_map(obj.metadata.key, obj.spec),
-        )
+        try:
+            return self._look(obj, obj.spec, now)
+        except Refused as error:
+            return Observed(now, obstacle=str(error))
 
     def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
         """Decides (pure)."""
@@ -108,7 +104,18 @@ class WALClusterController:
         if isinstance(admin, NoKafka) or isinstance(view, NoKafka):
             return view, None
         led = [name for name in wal_topics(spec.topics, view) if view.topics[name].leader is not None]
-        return view, observe_pool(spec.topics, view, admin.describe_configs(led) if led else {})
+        try:
+            configs = admin.describe_configs(led) if led else {}
+        except OutsideUnavailable as error:
+            return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
+        return view, observe_pool(spec.topics, view, configs)
+
+    def _look(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
+        key = obj.metadata.key
+        kafka, pool = self._observe_kafka(key, spec)
+        self.meter.measure(key, pool)
+        rival = find_rival(obj, kafka, self.kube.list_wal_clusters()) if isinstance(kafka, KafkaView) else None
+        return Observed(now, kafka, pool, rival=rival, config_map=self._observe_config_map(key, spec))
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
         if spec.data_plane is None:

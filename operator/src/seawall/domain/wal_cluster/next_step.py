@@ -2,8 +2,8 @@
 
 A living object goes through these gates, in this order; the first that is shut ends the tick:
 
-    spec valid → finalizer as deletionPolicy says → Kafka answers → it is the expected cluster → its id is pinned
-    → no older WALCluster owns the pool → status tells the truth → actions → nothing to do
+    spec valid → finalizer as deletionPolicy says → may look → Kafka answers → it is the expected cluster
+    → its id is pinned → no older WALCluster owns the pool → status tells the truth → actions → nothing to do
 
 An object that is being deleted goes through `deletion.next_step_of_deletion` instead.
 """
@@ -44,13 +44,22 @@ def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
         return _record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
     if (finalizer := _finalizer_action(cluster, spec)) is not None:
         return Act((finalizer,))
+    case = _case(cluster, spec, observed)
+    if isinstance(case, Verdict):
+        return _record_or_wait(cluster, observed, case)
+    return _tend_pool(case)
+
+
+def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case | Verdict:
+    """The pool and what was seen of it, or what forbids to look at it."""
     kafka = observed.kafka
-    if not isinstance(kafka, KafkaView) or observed.pool is None:
-        return _record_or_wait(cluster, observed, _no_answer(kafka))
-    gate = _identity_gate(cluster, spec, kafka, observed)
-    if gate is not None:
-        return _record_or_wait(cluster, observed, gate)
-    return _tend_pool(Case(cluster, spec, kafka, observed.pool, observed))
+    if observed.obstacle is not None:
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle)
+    if isinstance(kafka, NoKafka):
+        return judge_unreachable(kafka)
+    if kafka is None or observed.pool is None:
+        raise TypeError("a valid spec was observed only in part")
+    return _identity_gate(cluster, spec, kafka, observed) or Case(cluster, spec, kafka, observed.pool, observed)
 
 
 def _tend_pool(case: Case) -> ClusterStep:
@@ -83,12 +92,6 @@ def _finalizer_action(cluster: WALCluster, spec: WALClusterSpec) -> ClusterActio
     if stands and not wanted:
         return RemoveFinalizer("deletionPolicy is Retain")
     return None
-
-
-def _no_answer(kafka: KafkaView | NoKafka | None) -> Verdict:
-    if not isinstance(kafka, NoKafka):
-        raise TypeError("a valid spec was observed only in part")
-    return judge_unreachable(kafka)
 
 
 def _identity_gate(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, observed: Observed) -> Verdict | None:

@@ -27,6 +27,7 @@ class Observed:
     """What one tick sees. `rival` is an older WALCluster with the same pool.
 
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
+    `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
 
     now: datetime
@@ -35,4 +36,5 @@ class Observed:
     rival: Key | None = None
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None
+    obstacle: str | None = None
     failure: Failure | None = None

@@ -74,11 +74,13 @@ def judge(case: Case) -> Verdict:
 
 
 def judge_unreachable(problem: NoKafka) -> Verdict:
-    """The verdict while Kafka cannot be asked: only silence mends itself."""
-    silent = problem.why is Unreachable.NOT_ANSWERING
-    return Verdict(
-        Outlook.PROGRESSING if silent else Outlook.STALLED, problem.why.value, problem.message, after=RETRY_SECONDS
-    )
+    """The verdict while Kafka cannot be asked: only silence mends itself, and is asked again soon.
+
+    A wrong password is tried again at the resync only: trying often locks accounts.
+    """
+    if problem.why is Unreachable.NOT_ANSWERING:
+        return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after=RETRY_SECONDS)
+    return Verdict(Outlook.STALLED, problem.why.value, problem.message)
 
 
 def may_create_topics(case: Case) -> bool:
@@ -106,7 +108,7 @@ def _failure(case: Case) -> Verdict | None:
 def _still_refused(case: Case) -> Verdict | None:
     """A refusal of this generation stands until nothing is left to do; else the status would flap at each retry."""
     before = find_condition(case.cluster.status.conditions, ConditionType.STALLED)
-    open_work = case.pool.changes or case.pool.in_state(TopicState.MISSING)
+    open_work = case.pool.changes or case.pool.in_state(TopicState.MISSING) or _config_map_outdated(case)
     same = before is not None and before.observed_generation == case.cluster.metadata.generation
     if before is None or before.reason != Reason.REFUSED or not same or not open_work:
         return None
