@@ -5,14 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seawall.api.meta import ObjectMeta
-from seawall.api.v1alpha1.wal_cluster import (
-    BrokersStatus,
-    KafkaStatus,
-    TopicsSpec,
-    WALCluster,
-    WALClusterSpec,
-    WALClusterStatus,
-)
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.kafka import Configs, KafkaView, Topic
 from seawall.domain.topics.pool import desired_configs, observe_pool
 from seawall.domain.wal_cluster.observed import Observed

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.api.v1alpha1.wal_cluster import GUARDED_CONFIGS, TopicsSpec
+from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, TopicsSpec
 from seawall.domain.kafka import Topic
 from seawall.domain.topics.actions import ConfigChange, CreateTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.plan import plan_topics

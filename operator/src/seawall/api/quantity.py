@@ -12,6 +12,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from seawall.api.meta import MAX_INT32, Rule
 
+MI = 2**20
+"""Bytes of a mebibyte."""
+
 _SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 _PATTERN = r"^[0-9]{1,10}(k|M|G|Ki|Mi|Gi)?$"
 _PARTS = re.compile(r"([0-9]{1,10})(k|M|G|Ki|Mi|Gi)?")

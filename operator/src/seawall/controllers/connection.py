@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from seawall.api.v1alpha1.wal_cluster import ExternalKafka
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.domain.errors import Forbidden
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.wal_cluster import TopicsSpec
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.domain.topics.actions import (
     ConfigChange,
     CreateTopics,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seawall.api.v1alpha1.wal_cluster import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
+from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
 from seawall.domain.kafka import Configs, KafkaView, Topic
 from seawall.domain.topics.actions import ConfigChange
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import DeletionPolicy, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.topic_pool import DeletionPolicy
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.kafka import KafkaView
 from seawall.domain.step import Act, EventType, Step, Wait
 from seawall.domain.topics.actions import DeleteTopics

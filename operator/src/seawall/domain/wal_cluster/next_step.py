@@ -11,7 +11,8 @@ An object that is being deleted goes through `deletion.next_step_of_deletion` in
 from __future__ import annotations
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import DeletionPolicy, WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.topic_pool import DeletionPolicy
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import plan_topics

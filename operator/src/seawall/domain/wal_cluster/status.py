@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Condition, ConditionType
-from seawall.api.v1alpha1.wal_cluster import (
-    BrokersStatus,
-    KafkaStatus,
-    TopicsStatus,
-    WALCluster,
-    WALClusterStatus,
-)
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionStatus, as_status, build_condition, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Event, EventType

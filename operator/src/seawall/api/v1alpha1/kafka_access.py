@@ -1,0 +1,85 @@
+"""How to reach a Kafka cluster that somebody else runs: addresses, TLS and SASL."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from seawall.api.meta import APIModel, DataKey, Name, Rule
+
+Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=r"^[^\s,:/]+:[0-9]{1,5}$")]
+
+
+class SecretKeyRef(APIModel):
+    """One key of a Secret in the same namespace."""
+
+    name: Name
+    """Name of the Secret."""
+    key: DataKey = "ca.crt"
+    """Key in the Secret's data."""
+
+
+class ClientCertSecretRef(APIModel):
+    """A client certificate and its private key in a Secret in the same namespace (type kubernetes.io/tls fits)."""
+
+    name: Name
+    """Name of the Secret."""
+    cert_key: DataKey = "tls.crt"
+    """Key of the PEM certificate chain."""
+    key_key: DataKey = "tls.key"
+    """Key of the PEM private key."""
+
+
+class CredentialsSecretRef(APIModel):
+    """A user name and password in a Secret in the same namespace."""
+
+    name: Name
+    """Name of the Secret."""
+    username_key: DataKey = "username"
+    """Key of the user name."""
+    password_key: DataKey = "password"  # noqa: S105 - the name of a key, no password
+    """Key of the password."""
+
+
+class KafkaTLS(APIModel):
+    """TLS to the brokers. PEM material is read from Secrets again at every reconciliation."""
+
+    ca_secret_ref: SecretKeyRef | None = None
+    """CA certificates (PEM) that sign the brokers' certificates; absent means the system's trust store."""
+    client_cert_secret_ref: ClientCertSecretRef | None = None
+    """Client certificate for mutual TLS; absent means none."""
+
+
+class KafkaSASL(APIModel):
+    """SASL authentication to the brokers."""
+
+    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"] = "SCRAM-SHA-512"
+    """SASL mechanism."""
+    credentials_secret_ref: CredentialsSecretRef
+    """Where the user name and password are."""
+    insecure: bool = False
+    """Allows PLAIN without TLS, which sends the password in clear text over the network."""
+
+
+class ExternalKafka(APIModel):
+    """A Kafka cluster that somebody else runs."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.sasl) || self.sasl.mechanism != 'PLAIN' || has(self.tls) || self.sasl.insecure",
+            "SASL PLAIN without TLS sends the password in clear text: set tls, or sasl.insecure: true",
+            lambda kafka: (
+                kafka.sasl is None or kafka.sasl.mechanism != "PLAIN" or kafka.tls is not None or kafka.sasl.insecure
+            ),
+        ),
+    )
+
+    bootstrap_servers: Annotated[tuple[Endpoint, ...], Field(min_length=1, max_length=32)]
+    """Addresses (host:port) of some of the brokers."""
+    cluster_id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """Guard: the cluster id that Kafka must report. Absent: the id seen at first contact is pinned in the status."""
+    tls: KafkaTLS | None = None
+    """TLS to the brokers; absent means plaintext."""
+    sasl: KafkaSASL | None = None
+    """SASL authentication; absent means none."""
