@@ -49,6 +49,14 @@ def make_namespace(name: str) -> None:
     apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
 
 
+def make_kafka_secrets(namespace: str) -> None:
+    """Copies Kafka's CA certificate and its user's credentials into a namespace."""
+    for name in ("kafka-ca", "kafka-user"):
+        data = get("-n", "kafka", f"secret/{name}")["data"]
+        metadata = {"name": name, "namespace": namespace}
+        apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """A Helm release of the operator, named `seawall`, in a namespace."""
@@ -138,6 +146,16 @@ class WALCluster:
         """Its events with a reason."""
         selector = f"involvedObject.kind=WALCluster,involvedObject.name={self.name},reason={reason}"
         return list(get("-n", self.namespace, "events", "--field-selector", selector)["items"])
+
+    def wait_event(self, reason: str, *, within: float = 60) -> Object:
+        """Waits for an event with a reason."""
+        found = wait_until(lambda: self.events(reason), f"event {reason}", within=within, explain=self.explain)
+        return found[0]
+
+    def is_fully_replicated(self) -> bool:
+        """Whether its status counts no topic with a replica out of sync."""
+        status = (self.find() or {})["status"]
+        return bool(status["topics"]["underReplicated"] == 0)
 
     def explain(self) -> str:
         """The object and its events, for people."""

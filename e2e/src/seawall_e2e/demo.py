@@ -22,7 +22,7 @@ from seawall_e2e.cluster import (
     scale_kafka,
     start_platform,
 )
-from seawall_e2e.commands import get, kubectl, refusal_of, wait_until
+from seawall_e2e.commands import kubectl, refusal_of, wait_until
 
 OPERATOR_NAMESPACE = "seawall"
 NAMESPACE = "databases"
@@ -136,14 +136,8 @@ def lose_a_broker() -> None:
             tell(f"kafka is scaled to {BROKERS} brokers")
             scale_kafka(BROKERS)
         wait_and_tell("Ready")
-        wait_until(is_fully_replicated, "every replica is in sync again", within=120, explain=WAL.explain)
+        wait_until(WAL.is_fully_replicated, "every replica is in sync again", within=120, explain=WAL.explain)
         show_wal("-o", "wide")
-
-
-def is_fully_replicated() -> bool:
-    """Whether the status counts no topic with a replica out of sync."""
-    status = get("-n", NAMESPACE, "walc", WAL.name)["status"]
-    return bool(status["topics"]["underReplicated"] == 0 and status["kafka"]["brokers"]["online"] == BROKERS)
 
 
 @contextmanager

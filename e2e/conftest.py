@@ -1,0 +1,75 @@
+"""Fixtures of the e2e tests: the cluster, the operator's image, and for each test a place of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace
+from seawall_e2e.commands import get, kubectl, wait_until
+from seawall_e2e.site import Site
+from seawall_e2e.toolbox import Toolbox
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """They share one cluster, whose brokers some of them take away: one worker runs them all."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.e2e)
+            item.add_marker(pytest.mark.xdist_group("cluster"))
+
+
+@pytest.fixture(scope="session")
+def image() -> str:
+    """The operator's image, in a cluster that is up and has the CRDs."""
+    if "KUBECONFIG" not in os.environ:
+        pytest.fail("The e2e tests need the local cluster: run them by `make e2e`, which starts it.", pytrace=False)
+    reference = build_operator_image()
+    install_crds()
+    return reference
+
+
+@pytest.fixture(scope="session")
+def run_id() -> str:
+    """A part of every name that this run makes."""
+    return secrets.token_hex(3)
+
+
+@pytest.fixture(scope="session")
+def toolbox(image: str, run_id: str) -> Iterator[Toolbox]:
+    """A pod for Kafka clients; at its end all that the run made is gone from Kubernetes."""
+    box = Toolbox(f"e2e-{run_id}-toolbox", image)
+    make_namespace(box.namespace)
+    try:
+        box.start()
+        yield box
+    finally:
+        kubectl("delete", "namespace", box.namespace, "--wait=false")
+        wait_until(lambda: not _namespaces(run_id), "the run's namespaces are gone", within=90)
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, image: str, run_id: str, toolbox: Toolbox) -> Iterator[Site]:
+    """A namespace for the operator, one for its WALClusters, and a topic prefix."""
+    module = re.sub("[^a-z]+", "-", request.path.stem.removeprefix("test_"))[:30].strip("-")
+    made = Site(f"e2e-{run_id}-{secrets.token_hex(2)}-{module}", image, toolbox)
+    try:
+        make_namespace(made.operator.namespace)
+        make_namespace(made.namespace)
+        yield made
+    finally:
+        print(made.operator.log())
+        made.clear()
+
+
+def _namespaces(run_id: str) -> list[str]:
+    names = (str(each["metadata"]["name"]) for each in get("namespaces")["items"])
+    return [name for name in names if name.startswith(f"e2e-{run_id}-")]

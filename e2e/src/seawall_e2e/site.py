@@ -1,0 +1,46 @@
+"""What one e2e test has for itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seawall_e2e.cluster import Operator, WALCluster
+from seawall_e2e.commands import get, kubectl
+from seawall_e2e.toolbox import Toolbox
+
+
+class Site:
+    """Two namespaces, of the operator and of its WALClusters, and a topic prefix that nobody else uses."""
+
+    def __init__(self, name: str, image: str, toolbox: Toolbox) -> None:
+        self.namespace = name
+        self.prefix = f"{name}_wal"
+        self.operator = Operator(f"{name}-op", image)
+        self.toolbox = toolbox
+
+    def install(self, *values: str) -> None:
+        """Installs the operator for the namespace, with a resync that is short enough to wait for."""
+        scope = "scope.namespaces={" + self.namespace + "}"
+        self.operator.install(scope, "settings.resyncSeconds=5", *values)
+
+    def wal_cluster(self, name: str = "wal") -> WALCluster:
+        """A WALCluster of this site."""
+        return WALCluster(self.namespace, name)
+
+    def pool(self, count: int, **more: Any) -> dict[str, Any]:
+        """A topic pool of this site, as in `spec.topics`."""
+        return {"prefix": self.prefix, "count": count, "replicationFactor": 3, **more}
+
+    def topics(self) -> dict[str, Any]:
+        """The site's topics in Kafka."""
+        return self.toolbox.topics(f"{self.prefix}_")
+
+    def clear(self) -> None:
+        """Removes all of it. The operator goes first: it would make the topics again."""
+        self.operator.uninstall()
+        for found in get("-n", self.namespace, "walc")["items"]:
+            no_finalizer = ("--type=merge", "-p", '{"metadata": {"finalizers": null}}')
+            kubectl("-n", self.namespace, "patch", "walc", found["metadata"]["name"], *no_finalizer)
+        both = (self.namespace, self.operator.namespace)
+        kubectl("delete", "namespace", *both, "--ignore-not-found", "--wait=false")
+        self.toolbox.delete_topics(f"{self.prefix}_")

@@ -1,0 +1,29 @@
+"""A broker that is away is said in the status, and nothing is done to the topics."""
+
+from __future__ import annotations
+
+from seawall_e2e.cluster import BROKERS, scale_kafka
+from seawall_e2e.commands import wait_until
+from seawall_e2e.site import Site
+
+
+def test_a_broker_that_is_away_is_reported_until_it_is_back(site: Site) -> None:
+    site.install()
+    wal = site.wal_cluster()
+    wal.apply(site.pool(4))
+    wal.wait("Ready")
+    before = site.topics()
+
+    try:
+        scale_kafka(BROKERS - 1)
+        missing = wal.wait("BrokersMissing")
+    finally:
+        scale_kafka(BROKERS)
+
+    assert missing["status"]["kafka"]["brokers"] == {"total": 3, "online": 2}
+    conditions = {each["type"]: each["status"] for each in missing["status"]["conditions"]}
+    assert conditions["Ready"] == "False"
+    assert conditions["KafkaReachable"] == "True"
+    assert wal.wait("Ready", within=90)["status"]["kafka"]["brokers"] == {"total": 3, "online": 3}
+    wait_until(wal.is_fully_replicated, "every replica is in sync", within=90, explain=wal.explain)
+    assert site.topics() == before

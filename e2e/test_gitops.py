@@ -1,0 +1,23 @@
+"""Argo CD's health check on objects as the operator really leaves them."""
+
+from __future__ import annotations
+
+from seawall_e2e.site import Site
+from tests.test_argocd_health import health
+
+
+def test_argo_cd_reads_the_state_of_real_objects(site: Site) -> None:
+    site.install()
+    wal = site.wal_cluster()
+    wal.apply(site.pool(2))
+    ready = wal.wait("Ready")
+    rival = site.wal_cluster("rival")
+    rival.apply(site.pool(2))
+    claimed = rival.wait("PrefixClaimed")
+    silent = site.wal_cluster("silent")
+    silent.apply({"prefix": f"{site.prefix}_silent"}, {"bootstrapServers": ["kafka-0.kafka.kafka:9"]})
+    unreachable = silent.wait("KafkaUnreachable")
+
+    assert health(ready)[0] == "Healthy"
+    assert health(claimed)[0] == "Degraded"
+    assert health(unreachable)[0] == "Progressing"

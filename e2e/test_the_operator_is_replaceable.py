@@ -1,0 +1,37 @@
+"""The operator may die at any time: what it decided is in the status, what it did is in Kafka."""
+
+from __future__ import annotations
+
+from seawall_e2e.commands import kubectl, wait_until
+from seawall_e2e.site import Site
+
+
+def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(site: Site) -> None:
+    site.install()
+    (pod,) = site.operator.pods()
+    wal = site.wal_cluster()
+    wal.apply(site.pool(300))
+
+    kubectl("-n", site.namespace, "wait", "walc/wal", "--for=condition=Reconciling", "--timeout=30s")
+    site.operator.kill(pod)
+    print(f"ready when it was killed: {wal.explain()}")
+
+    wal.wait("Ready", within=90)
+    assert pod not in site.operator.pods()
+    assert len(site.topics()) == 300
+
+
+def test_another_replica_takes_over_when_the_leader_is_killed(site: Site) -> None:
+    site.install("replicas=2")
+    wal = site.wal_cluster()
+    wal.apply(site.pool(2))
+    wal.wait("Ready")
+    leader = site.operator.leader()
+    assert leader in site.operator.pods()
+
+    site.operator.kill(leader)
+
+    wait_until(lambda: site.operator.leader() not in {None, leader}, "another leads", within=60)
+    wal.apply(site.pool(3))
+    wal.wait("Ready")
+    assert len(site.topics()) == 3
