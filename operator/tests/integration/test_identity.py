@@ -53,6 +53,37 @@ def test_another_cluster_than_the_pinned_one_is_not_touched(site: Site, other_ka
     site.wait_ready()
 
 
+def test_a_cluster_that_the_spec_rules_out_is_not_pinned(site: Site, other_kafka: KafkaProcesses) -> None:
+    site.declare(topics={"replicationFactor": 1}, external={"clusterId": other_kafka.cluster_id})
+    site.wait_stalled("WrongCluster")
+    assert "kafka" not in site.read()["status"]
+    point_at(site, other_kafka)
+    site.wait_ready()
+    assert not site.eyes.topics(site.prefix)
+
+
+def test_a_deletion_deletes_nothing_on_a_cluster_that_the_spec_rules_out(site: Site) -> None:
+    site.eyes.create(site.topic(0))
+    site.declare(topics={"deletionPolicy": "Delete"}, external={"clusterId": "somewhere-else"})
+    site.wait_stalled("WrongCluster")
+    site.delete()
+    site.wait_gone()
+    assert list(site.eyes.topics(site.prefix)) == [site.topic(0)]
+
+
+def test_a_deletion_waits_while_the_spec_rules_the_pinned_cluster_out(site: Site) -> None:
+    site.declare(topics={"deletionPolicy": "Delete"})
+    site.wait_ready()
+    site.kube.merge(site.path(), {"spec": {"kafka": {"external": {"clusterId": "somewhere-else"}}}})
+    site.wait_stalled("WrongCluster")
+    site.delete()
+    site.operator.wait_for_idle_ticks()
+    assert len(site.eyes.topics(site.prefix)) == 2
+    site.edit(deletionPolicy="Retain")
+    site.wait_gone()
+    assert len(site.eyes.topics(site.prefix)) == 2
+
+
 def test_a_deletion_pointed_at_another_cluster_deletes_nothing_there(site: Site, other_kafka: KafkaProcesses) -> None:
     site.declare(topics={"replicationFactor": 1, "deletionPolicy": "Delete"})
     site.wait_ready()

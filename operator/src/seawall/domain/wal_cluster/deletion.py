@@ -18,6 +18,7 @@ from seawall.domain.kafka import KafkaView
 from seawall.domain.step import Act, EventType, Step, Wait
 from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster.actions import ClusterAction, RemoveFinalizer
+from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 
 GIVE_UP_AFTER = timedelta(minutes=10)
@@ -30,6 +31,8 @@ def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALCl
     """Decides what one tick of a deletion does."""
     if TOPICS_FINALIZER not in cluster.metadata.finalizers:
         return Wait("deletion has nothing to do")
+    if observed.failure is not None:
+        return Wait(observed.failure.message, RETRY_SECONDS)
     released = _release(cluster, observed)
     if released is not None:
         return Act((released,))
@@ -38,8 +41,6 @@ def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALCl
         return Wait("waiting for Kafka to delete the topics", RETRY_SECONDS)
     if not left:
         return Act((RemoveFinalizer("all topics of the pool are deleted"),))
-    if observed.failure is not None:
-        return Wait(observed.failure.message, RETRY_SECONDS)
     return Act((DeleteTopics(tuple(left)),))
 
 
@@ -62,18 +63,19 @@ def _release(cluster: WALCluster, observed: Observed) -> RemoveFinalizer | None:
 
 def _gave_up(cluster: WALCluster, observed: Observed) -> bool:
     since = cluster.metadata.deletion_timestamp
-    return since is not None and observed.now - since >= GIVE_UP_AFTER and _pinned_kafka(cluster, observed) is None
+    return since is not None and observed.now - since >= GIVE_UP_AFTER and _own_kafka(cluster, observed) is None
 
 
-def _pinned_kafka(cluster: WALCluster, observed: Observed) -> KafkaView | None:
-    """Kafka's view, if it answered and is the cluster that was pinned: another cluster's topics are not ours."""
-    pinned = cluster.status.kafka.cluster_id if cluster.status.kafka else None
+def _own_kafka(cluster: WALCluster, observed: Observed) -> KafkaView | None:
+    """Kafka's view, if it answered and is the cluster that is meant: another cluster's topics are not ours."""
     kafka = observed.kafka
-    return kafka if isinstance(kafka, KafkaView) and kafka.cluster_id == pinned else None
+    if not isinstance(kafka, KafkaView) or pinned_id(cluster) is None or why_wrong(cluster, kafka) is not None:
+        return None
+    return kafka
 
 
 def _topics_left(cluster: WALCluster, observed: Observed) -> list[str] | None:
-    kafka = _pinned_kafka(cluster, observed)
+    kafka = _own_kafka(cluster, observed)
     if kafka is None or isinstance(cluster.spec, InvalidSpec):
         return None
     return [name for name in cluster.spec.topics.topic_names() if name in kafka.topics]

@@ -19,6 +19,7 @@ from seawall.domain.topics.plan import plan_topics
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
 from seawall.domain.wal_cluster.deletion import next_step_of_deletion
+from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.status import events_of, status_of, status_without_pool
@@ -27,6 +28,7 @@ from seawall.domain.wal_cluster.verdict import (
     Outlook,
     Verdict,
     judge,
+    judge_failure,
     judge_unreachable,
     may_create_topics,
 )
@@ -44,6 +46,8 @@ def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
     if isinstance(spec, InvalidSpec):
         return _record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
     if (finalizer := _finalizer_action(cluster, spec)) is not None:
+        if observed.failure is not None:
+            return _record_or_wait(cluster, observed, judge_failure(observed.failure))
         return Act((finalizer,))
     case = _case(cluster, spec, observed)
     if isinstance(case, Verdict):
@@ -96,12 +100,9 @@ def _finalizer_action(cluster: WALCluster, spec: WALClusterSpec) -> ClusterActio
 
 
 def _identity_gate(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, observed: Observed) -> Verdict | None:
-    pinned = cluster.status.kafka.cluster_id if cluster.status.kafka else None
-    for expected, source in ((spec.kafka.external.cluster_id, "spec.kafka.external.clusterId"), (pinned, "the status")):
-        if expected is not None and expected != kafka.cluster_id:
-            message = f"Kafka's cluster id is {kafka.cluster_id}, but {source} says {expected}: nothing is touched"
-            return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, message)
-    if pinned is None:
+    if (wrong := why_wrong(cluster, kafka)) is not None:
+        return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, wrong)
+    if pinned_id(cluster) is None:
         return Verdict(Outlook.PROGRESSING, Reason.FIRST_CONTACT, f"reached Kafka cluster {kafka.cluster_id}")
     if observed.rival is not None:
         message = f"the older WALCluster {observed.rival} owns the prefix {spec.topics.prefix} on this Kafka"

@@ -11,6 +11,7 @@ from seawall.domain.conditions import ConditionStatus, as_status, build_conditio
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Event, EventType
 from seawall.domain.topics.pool import TopicState
+from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.verdict import Case, Outlook, Verdict
 
@@ -112,7 +113,9 @@ class _Conditions:
         return tuple(self(kind, as_status(value), verdict.reason, verdict.message) for kind, value in holds.items())
 
 
-def _kafka(cluster: WALCluster, kafka: KafkaView) -> KafkaStatus:
-    pinned = cluster.status.kafka.cluster_id if cluster.status.kafka else kafka.cluster_id
+def _kafka(cluster: WALCluster, kafka: KafkaView) -> KafkaStatus | None:
+    """What is shown of Kafka. Another cluster than the one that is meant is neither shown nor pinned."""
+    if why_wrong(cluster, kafka) is not None:
+        return cluster.status.kafka
     brokers = BrokersStatus(total=len(kafka.known_brokers()), online=len(kafka.online))
-    return KafkaStatus(cluster_id=pinned, brokers=brokers)
+    return KafkaStatus(cluster_id=kafka.cluster_id, brokers=brokers)

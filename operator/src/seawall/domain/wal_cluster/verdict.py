@@ -16,7 +16,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.topics.actions import listed
 from seawall.domain.topics.pool import Pool, TopicState
-from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.observed import Failure, Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.walconfig.render import render_wal_config
 
@@ -96,13 +96,15 @@ def _replication_factor_too_high(case: Case) -> Verdict | None:
     return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_TOO_HIGH, message)
 
 
-def _failure(case: Case) -> Verdict | None:
-    failure = case.observed.failure
-    if failure is None:
-        return None
+def judge_failure(failure: Failure) -> Verdict:
+    """The verdict when an action failed."""
     if failure.final:
         return Verdict(Outlook.STALLED, Reason.REFUSED, failure.message)
     return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, failure.message, after=RETRY_SECONDS)
+
+
+def _failure(case: Case) -> Verdict | None:
+    return judge_failure(case.observed.failure) if case.observed.failure is not None else None
 
 
 def _still_refused(case: Case) -> Verdict | None:
