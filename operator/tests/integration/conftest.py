@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -59,12 +60,21 @@ def new_operator(own_site: Site) -> Iterator[NewOperator]:
     """Makes operators of `own_site`, not started yet; they end with the test."""
     with ExitStack() as made:
 
-        def new(name: str = "operator", **settings: object) -> OperatorProcess:
+        def new(name: str = "operator", kubeconfig: Path | None = None, **settings: object) -> OperatorProcess:
             defaults = {"namespaces": own_site.namespace, "pod_namespace": own_site.namespace}
-            kubeconfig = own_site.kube.server.kubeconfig
-            process = OperatorProcess(kubeconfig, name, **{**defaults, **settings})
+            who = kubeconfig or own_site.kube.server.kubeconfig
+            process = OperatorProcess(who, name, **{**defaults, **settings})
             made.callback(process.close)
             own_site.operators.append(process)
             return process
 
         yield new
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints what tests measured (`record_property`)."""
+    measured = [line for report in terminalreporter.getreports("passed") for line in report.user_properties]
+    if measured:
+        terminalreporter.section("measured")
+    for name, value in measured:
+        terminalreporter.line(f"{name}: {value}")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.processes import free_ports
 from tests.integration.conftest import NewOperator
-from tests.support.kube import KubeClient, Object
-from tests.support.operator_process import OperatorProcess
-from tests.support.site import Site, condition, new_site
+from tests.support.kube import Object
+from tests.support.site import Site, condition
 
 pytestmark = pytest.mark.integration
 
@@ -22,11 +20,9 @@ SASL = {"credentialsSecretRef": {"name": "user"}}
 
 
 @pytest.fixture
-def secure(kube: KubeClient, sasl_kafka: KafkaProcesses, operator: OperatorProcess) -> Iterator[Site]:
+def secure(site: Site, sasl_kafka: KafkaProcesses) -> Site:
     """A corner with the secured broker."""
-    corner = new_site(kube, sasl_kafka, operator)
-    yield corner
-    corner.clear()
+    return site.on(sasl_kafka)
 
 
 def connection(kafka: KafkaProcesses, **changes: object) -> Object:
@@ -140,11 +136,10 @@ def test_an_address_without_an_ip_is_told(site: Site) -> None:
 
 
 def test_the_password_is_nowhere(own_site: Site, sasl_kafka: KafkaProcesses, new_operator: NewOperator) -> None:
-    site = new_site(own_site.kube, sasl_kafka)
+    site = own_site.on(sasl_kafka)
     password = sasl_kafka.secure.password
-    operator = new_operator(namespaces=site.namespace, log_level="DEBUG")
+    operator = new_operator(log_level="DEBUG")
     operator.start()
-    site.operators.append(operator)
     make_secrets(site, password=f"{password}x")
     declare(site, config_map="wal")
     sentence_of(site, "AuthenticationFailed")
@@ -155,4 +150,3 @@ def test_the_password_is_nowhere(own_site: Site, sasl_kafka: KafkaProcesses, new
     written += [json.dumps(site.read()), operator.log(), operator.metrics()]
     forms = (password, base64.b64encode(password.encode()).decode())
     assert not [(form, text) for form in forms for text in written if form in text]
-    site.clear()

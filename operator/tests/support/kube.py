@@ -34,7 +34,7 @@ class KubeClient:
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
-        self._client = config.new_client_from_config(config_file=str(server.kubeconfig))
+        self._client = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
 
     def request(self, method: str, path: str, body: object = None, content_type: str = "application/json") -> Object:
         """One request; everything but 2xx is a Refusal, also no answer (status 0)."""

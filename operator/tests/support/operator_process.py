@@ -49,8 +49,10 @@ class OperatorProcess:
         self._process.kill()
 
     def terminate(self) -> None:
-        """SIGTERM, as Kubernetes does it, and waits for its end; whether it ended well is in its log."""
+        """SIGTERM, as Kubernetes does it, and waits for a good end."""
         self._process.stop(STOP_BOUND)
+        if self._process.exit_code != 0:
+            raise AssertionError(f"{self.name} ended with {self._process.exit_code}\n{self.tail()}")
 
     def pause(self) -> None:
         """Freezes it (SIGSTOP)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seawall_e2e.loopback import KafkaProcesses
@@ -14,7 +14,6 @@ from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 from tests.support.operator_process import OperatorProcess
 from tests.support.waiting import BOUND, wait_until
 
-PAUSED = "seawall.dev/paused"
 FINALIZER = "seawall.dev/topics"
 
 
@@ -38,6 +37,10 @@ class Site:
     def prefix(self) -> str:
         """The topic prefix, as unique as the namespace."""
         return self.namespace
+
+    def on(self, kafka: KafkaProcesses) -> Site:
+        """The same corner, with another Kafka."""
+        return replace(self, kafka=kafka, eyes=KafkaEyes(kafka.bootstrap_servers))
 
     def topic(self, index: int) -> str:
         """The name of a topic of the pool."""

@@ -52,6 +52,11 @@ class Process:
             raise BedError(f"{self.name} was never started")
         return self._popen.pid
 
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with (a signal's number is negative); None while it runs."""
+        return self._popen.poll() if self._popen is not None else None
+
     def is_running(self) -> bool:
         """Whether it was started and has not ended."""
         return self._popen is not None and self._popen.poll() is None

@@ -1,0 +1,100 @@
+"""The rights that the chart grants are those that the operator needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+import yaml
+
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.processes import platform_folder, run
+from tests.integration.conftest import NewOperator
+from tests.support.kube import CRD, Object
+from tests.support.operator_process import OperatorProcess
+from tests.support.site import FINALIZER, Site
+
+pytestmark = pytest.mark.integration
+
+CHART = CRD.parents[1] / "charts/seawall"
+RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+BUILD_BOUND = 1_800
+
+
+def install_rights(site: Site, secrets: Sequence[str] = (), **scope: object) -> str:
+    """Applies what the chart has of RBAC; returns the name of the service account."""
+    helm = platform_folder("binaries.sh", BUILD_BOUND) / "helm"
+    values = json.dumps({"secrets": {"names": list(secrets)}, "scope": scope})
+    release = f"seawall-{site.namespace}"
+    rendered = run([helm, "template", release, CHART, "-n", site.namespace, "-f", "-"], stdin=values)
+    rights: list[Object] = [found for found in yaml.safe_load_all(rendered) if found and found["kind"] in RIGHTS]
+    for found in rights:
+        namespace = found["metadata"].get("namespace", site.namespace)
+        site.kube.server.kubectl("apply", "-n", namespace, "-f", "-", stdin=json.dumps(found))
+    (account,) = (found["metadata"]["name"] for found in rights if found["kind"] == "ServiceAccount")
+    return str(account)
+
+
+def start_as(site: Site, account: str, new_operator: NewOperator, **settings: object) -> OperatorProcess:
+    kubeconfig = site.kube.server.kubeconfig_of(site.namespace, account)
+    operator = new_operator(kubeconfig=kubeconfig, **settings)
+    operator.start()
+    return operator
+
+
+def secured(site: Site) -> Object:
+    """A connection that needs Secrets, which it makes."""
+    secure = site.kafka.secure
+    site.make_secret("ca", ca_crt=secure.ca_pem)
+    site.make_secret("user", username=secure.username, password=secure.password)
+    sasl = {"credentialsSecretRef": {"name": "user"}}
+    return {"bootstrapServers": list(secure.sasl_ssl_servers), "tls": {"caSecretRef": {"name": "ca"}}, "sasl": sasl}
+
+
+def live_a_life(site: Site, external: Object) -> None:
+    """Everything that a WALCluster makes an operator do with the API server."""
+    topics = {"replicationFactor": 1, "deletionPolicy": "Delete"}
+    site.declare(topics=topics, external=external, config_map="wal")
+    found = site.wait_ready()
+    assert found["metadata"]["finalizers"] == [FINALIZER]
+    site.wait(lambda: bool(site.events("Ready")), "events are posted")
+    site.edit(count=3)
+    site.wait_ready()
+    site.wait(lambda: "num_topics = 3" in config_map(site)["data"]["metasrv.toml"], "the ConfigMap follows")
+    site.delete()
+    site.wait_gone()
+
+
+def config_map(site: Site) -> Object:
+    return site.kube.request("GET", site.core("configmaps", "wal"))
+
+
+def test_the_charts_role_is_enough(own_site: Site, sasl_kafka: KafkaProcesses, new_operator: NewOperator) -> None:
+    site = own_site.on(sasl_kafka)
+    account = install_rights(site, ["ca", "user"])
+    operator = start_as(site, account, new_operator)
+    live_a_life(site, secured(site))
+    operator.terminate()
+    assert "forbidden" not in operator.log()
+
+
+def test_the_charts_cluster_role_is_enough(
+    own_site: Site, sasl_kafka: KafkaProcesses, new_operator: NewOperator
+) -> None:
+    site = own_site.on(sasl_kafka)
+    account = install_rights(site, ["ca", "user"], cluster=True)
+    operator = start_as(site, account, new_operator, namespaces="")
+    live_a_life(site, secured(site))
+    operator.terminate()
+    assert "forbidden" not in operator.log()
+
+
+def test_a_secret_that_the_role_does_not_name_is_told(
+    own_site: Site, sasl_kafka: KafkaProcesses, new_operator: NewOperator
+) -> None:
+    site = own_site.on(sasl_kafka)
+    account = install_rights(site, ["ca"])
+    start_as(site, account, new_operator)
+    site.declare(external=secured(site))
+    assert "may not read Secret user" in site.wait_stalled("SecretForbidden")

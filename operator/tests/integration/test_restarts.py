@@ -1,0 +1,169 @@
+"""Processes die, freeze and come back; the end is the same."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+
+from seawall_e2e.loopback import ApiServer
+from tests.integration.conftest import NewOperator
+from tests.support.operator_process import OperatorProcess
+from tests.support.site import Site
+
+Measured = Callable[[str, object], None]
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def measured(record_property: Measured) -> Measured:
+    """Notes a number for the summary at the end of the run."""
+    return record_property
+
+
+TAKEOVER_BOUND = 40
+"""A Lease that is not renewed ends after 15 s."""
+MANY = 500
+KILLS = 6
+
+
+def lease_holder(site: Site) -> str:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{site.namespace}/leases/seawall"
+    found = site.kube.find(path)
+    return str(found["spec"]["holderIdentity"]) if found else ""
+
+
+def leaders(site: Site) -> list[OperatorProcess]:
+    return [operator for operator in site.operators if operator.is_running() and operator.is_leader()]
+
+
+def start_two(site: Site, new_operator: NewOperator) -> tuple[OperatorProcess, OperatorProcess]:
+    """A leader and its standby, with a pool that is ready."""
+    leader, standby = new_operator("leader"), new_operator("standby")
+    leader.start()
+    site.wait(lambda: leaders(site) == [leader], "the first one leads")
+    standby.start()
+    site.declare()
+    site.wait_ready()
+    assert leaders(site) == [leader]
+    assert standby.is_ready()
+    return leader, standby
+
+
+def test_kills_at_any_moment_of_a_large_creation_change_nothing_about_the_end(
+    own_site: Site, new_operator: NewOperator, measured: Measured
+) -> None:
+    moments, seen = random.Random(500), []  # noqa: S311 - the same moments each time
+    operator = new_operator()
+    operator.start(wait=False)
+    own_site.declare(topics={"count": MANY, "config": {"flush.messages": 1000}}, config_map="wal")
+    for _ in range(KILLS):
+        own_site.wait(operator.is_ready, "the operator is ready")
+        time.sleep(moments.uniform(0.0, 1.5))
+        operator.kill()
+        seen.append(len(own_site.eyes.topics(own_site.prefix)))
+        operator.start(wait=False)
+    found = own_site.wait_ready()
+    measured("topics at each kill", seen)
+    names = [own_site.topic(index) for index in range(MANY)]
+    topics = own_site.eyes.topics(own_site.prefix)
+    assert sorted(topics) == sorted(names)
+    assert {len(topic.partitions) for topic in topics.values()} == {1}
+    assert {len(topic.partitions[0].replicas) for topic in topics.values()} == {3}
+    configs = own_site.eyes.configs(*names)
+    assert all(configs[name] == configs[names[0]] for name in names)
+    assert configs[names[0]]["retention.ms"] == "-1"
+    assert configs[names[0]]["flush.messages"] == "1000"
+    assert found["status"]["topics"]["ready"] == MANY
+    assert own_site.kube.find(own_site.core("configmaps", "wal")) is not None
+
+
+def test_a_killed_leader_is_followed_by_its_standby(
+    own_site: Site, new_operator: NewOperator, measured: Measured
+) -> None:
+    leader, standby = start_two(own_site, new_operator)
+    leader.kill()
+    own_site.edit(count=3)
+    seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic", 40)
+    measured("takeover after kill -9", f"{seconds:.1f} s")
+    own_site.wait_ready()
+    assert leaders(own_site) == [standby]
+
+
+def test_a_frozen_leader_that_wakes_up_does_not_act_beside_its_follower(
+    own_site: Site, new_operator: NewOperator, measured: Measured
+) -> None:
+    leader, standby = start_two(own_site, new_operator)
+    leader.pause()
+    seconds = own_site.wait(standby.is_leader, "the standby leads", TAKEOVER_BOUND)
+    measured("takeover from a frozen leader", f"{seconds:.1f} s")
+    leader.resume()
+    own_site.edit(count=3)
+    own_site.wait_ready()
+    own_site.wait(lambda: leaders(own_site) == [standby], "only the standby leads")
+    assert lease_holder(own_site) == "standby"
+
+
+def test_a_stopped_leader_gives_its_lease_back_at_once(
+    own_site: Site, new_operator: NewOperator, measured: Measured
+) -> None:
+    leader, standby = start_two(own_site, new_operator)
+    started = time.monotonic()
+    leader.terminate()
+    ended = time.monotonic() - started
+    assert lease_holder(own_site) in {"", "standby"}
+    own_site.wait(standby.is_leader, "the standby leads", 10)
+    measured("SIGTERM", f"ended after {ended:.1f} s, followed after {time.monotonic() - started:.1f} s")
+    own_site.edit(count=3)
+    own_site.wait_ready()
+
+
+def test_an_edit_is_acted_on_soon(own_site: Site, new_operator: NewOperator, measured: Measured) -> None:
+    operator = new_operator(resync_seconds=600)
+    operator.start()
+    own_site.declare()
+    own_site.wait_ready()
+    own_site.edit(count=3)
+    seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic")
+    measured("edit → topic in Kafka", f"{seconds:.2f} s")
+    measured("resident set", f"{operator.resident_megabytes():.0f} MB")
+
+
+def test_an_edit_is_acted_on_after_the_api_server_was_restarted(
+    own_site: Site, new_operator: NewOperator, api_server: ApiServer
+) -> None:
+    operator = new_operator(resync_seconds=600)
+    operator.start()
+    own_site.declare()
+    own_site.wait_ready()
+    api_server.restart()
+    own_site.edit(count=3)
+    found = own_site.wait_ready()
+    assert found["status"]["topics"]["ready"] == 3
+    assert operator.is_running()
+
+
+def test_a_leader_that_cannot_renew_its_lease_stops_acting_and_goes_on_later(
+    own_site: Site, new_operator: NewOperator, api_server: ApiServer, measured: Measured
+) -> None:
+    operator = new_operator()
+    operator.start()
+    own_site.declare()
+    own_site.wait_ready()
+    api_server.pause()
+    try:
+        seconds = own_site.wait(lambda: not operator.is_leader(), "it knows that it does not lead", TAKEOVER_BOUND)
+        measured("API server frozen → stopped leading", f"{seconds:.1f} s")
+        own_site.eyes.alter(own_site.topic(0), {"segment.bytes": "1048576"})
+        time.sleep(7)  # two resyncs
+        assert own_site.eyes.config(own_site.topic(0))["segment.bytes"] == "1048576"
+        assert operator.is_running()
+    finally:
+        api_server.resume()
+    own_site.wait(lambda: own_site.eyes.config(own_site.topic(0))["segment.bytes"] == "67108864", "it acts again")
+    assert operator.is_leader()
+    own_site.edit(count=3)
+    own_site.wait_ready()
