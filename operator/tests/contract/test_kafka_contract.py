@@ -89,6 +89,36 @@ def test_creating_a_topic_again_changes_nothing(world: World) -> None:
     world.assert_configs(topic, {"retention.ms": "-1"})
 
 
+MANY_CONFIGS = {
+    "cleanup.policy": "delete",
+    "delete.retention.ms": "1",
+    "file.delete.delay.ms": "1",
+    "flush.messages": "1",
+    "flush.ms": "1",
+    "index.interval.bytes": "1",
+    "max.compaction.lag.ms": "1",
+    "max.message.bytes": "1",
+    "min.compaction.lag.ms": "1",
+    "min.insync.replicas": "1",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+    "segment.bytes": "1048576",
+    "segment.index.bytes": "4",
+    "segment.jitter.ms": "1",
+    "segment.ms": "1",
+}
+
+
+def test_a_pool_is_created_and_altered_that_is_too_large_for_one_request(world: World) -> None:
+    """A controller takes no request that causes more than 10,000 metadata records."""
+    names = [f"{world.prefix}_{i}" for i in range(10_000 // len(MANY_CONFIGS) + 1)]
+    world.admin().create_topics([NewTopic(name, 1, MANY_CONFIGS) for name in names])
+    eventually(lambda: world.view().topics.keys() >= set(names))
+    world.admin().alter_configs([ConfigChange(name, reset=tuple(MANY_CONFIGS)) for name in names])
+    world.assert_configs(names[-1], {})
+    world.admin().delete_topics(names)
+
+
 REFUSED_TOPICS = {
     "unknown config": (NewTopic("", 1, {"no.such": "1"}), "Unknown topic config name: no.such"),
     "no number": (

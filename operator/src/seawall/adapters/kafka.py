@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -18,6 +18,14 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.admin import NewTopic as ClientNewTopic
 
+from seawall.adapters.kafka_batches import (
+    DELETE_TOPICS,
+    DESCRIBE_TOPICS,
+    WRITE_RECORDS,
+    batches,
+    records_of_change,
+    records_of_topic,
+)
 from seawall.adapters.kafka_connection import Trouble, explain, open_client
 from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
 from seawall.adapters.kafka_values import alteration_of, overrides_of, view_of
@@ -30,10 +38,6 @@ _ItemT = TypeVar("_ItemT")
 
 VIEW_TIMEOUT = 10.0
 REQUEST_TIMEOUT = 15.0
-WRITE_BATCH = 1_000
-"""Topics in a request that creates, alters or deletes. 1,000 of RF 3 take a broker about a second."""
-DESCRIBE_BATCH = 500
-"""Topics in a DescribeConfigs request: each answer has all configs, some 40, of every topic."""
 
 
 class ConfluentKafkaAdmin:
@@ -81,7 +85,7 @@ class ConfluentKafkaAdmin:
         def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
             configs.update({topic: overrides_of(entries) for topic, entries in values.items()})
 
-        self._in_batches(_once(topics), DESCRIBE_BATCH, describe, fine=UNKNOWN_TOPIC, keep=keep)
+        self._in_batches(batches(_once(topics), DESCRIBE_TOPICS), describe, fine=UNKNOWN_TOPIC, keep=keep)
         return configs
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
@@ -100,7 +104,7 @@ class ConfluentKafkaAdmin:
             return client.create_topics(new, **self._write_timeouts())
 
         refuse_repeated(topic.name for topic in topics)
-        self._in_batches(topics, WRITE_BATCH, create, fine=ALREADY_EXISTS)
+        self._in_batches(batches(topics, WRITE_RECORDS, records_of_topic), create, fine=ALREADY_EXISTS)
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
         """Sets and resets configs."""
@@ -111,7 +115,8 @@ class ConfluentKafkaAdmin:
 
         refuse_repeated(change.topic for change in changes)
         # The client takes no resource without a change.
-        self._in_batches([change for change in changes if change.set or change.reset], WRITE_BATCH, alter)
+        needed = [change for change in changes if change.is_needed()]
+        self._in_batches(batches(needed, WRITE_RECORDS, records_of_change), alter)
 
     def delete_topics(self, names: Sequence[str]) -> None:
         """Deletes topics; one that does not exist is no error."""
@@ -119,7 +124,7 @@ class ConfluentKafkaAdmin:
         def delete(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
             return client.delete_topics(list(batch), **self._write_timeouts())
 
-        self._in_batches(_once(names), WRITE_BATCH, delete, fine=UNKNOWN_TOPIC)
+        self._in_batches(batches(_once(names), DELETE_TOPICS), delete, fine=UNKNOWN_TOPIC)
 
     def _open(self) -> AdminClient | NoKafka:
         if self._client is None:
@@ -156,20 +161,19 @@ class ConfluentKafkaAdmin:
 
     def _in_batches(
         self,
-        items: Sequence[_ItemT],
-        size: int,
+        requests: Iterable[Sequence[_ItemT]],
         ask: Callable[[AdminClient, Sequence[_ItemT]], Mapping[str, Future[Any]]],
         *,
         fine: frozenset[int] = frozenset(),
         keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
     ) -> None:
         failures = Failures(fine)
-        for start in range(0, len(items), size):
+        for batch in requests:
             client = self._open()
             if isinstance(client, NoKafka):
                 raise OutsideUnavailable(client.message)
             try:
-                futures = ask(client, items[start : start + size])
+                futures = ask(client, batch)
             except KafkaException as failure:
                 # The client refuses the request as a whole, before it is sent.
                 raise Refused(f"Kafka's client refused the request: {failure.args[0].str()}") from None

@@ -1,0 +1,44 @@
+"""How much goes into one request to Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+
+_ItemT = TypeVar("_ItemT")
+
+WRITE_RECORDS = 5_000
+"""Metadata records that one request may cause. The controller refuses a request of more than 10,000 as a whole
+("Unable to perform excessively large batch operation"): 1,000 WAL topics with their configs are just too many."""
+DELETE_TOPICS = 1_000
+DESCRIBE_TOPICS = 500
+"""Each answer has all configs, some 40, of every topic."""
+
+
+def batches(
+    items: Sequence[_ItemT], limit: int, weigh: Callable[[_ItemT], int] = lambda _: 1
+) -> Iterator[list[_ItemT]]:
+    """Splits into batches that weigh at most `limit`; an item that is heavier has a batch of its own."""
+    batch: list[_ItemT] = []
+    weight = 0
+    for item in items:
+        added = weigh(item)
+        if batch and weight + added > limit:
+            yield batch
+            batch, weight = [], 0
+        batch.append(item)
+        weight += added
+    if batch:
+        yield batch
+
+
+def records_of_topic(topic: NewTopic) -> int:
+    """The topic, its partition, and each config."""
+    return 2 + len(topic.configs)
+
+
+def records_of_change(change: ConfigChange) -> int:
+    """Each config."""
+    return len(change.set) + len(change.reset)
