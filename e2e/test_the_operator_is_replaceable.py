@@ -10,18 +10,30 @@ def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(
     site.install()
     (pod,) = site.operator.pods()
     wal = site.wal_cluster()
-    wal.apply(site.pool(300))
+    wal.apply(site.pool(500))
 
     kubectl("-n", site.namespace, "wait", "walc/wal", "--for=condition=Reconciling", "--timeout=30s")
-    site.operator.kill(pod)
-    print(f"ready when it was killed: {wal.explain()}")
+    site.operator.crash(pod)
+    print(wal.explain())
 
     wal.wait("Ready", within=90)
-    assert pod not in site.operator.pods()
-    assert len(site.topics()) == 300
+    assert len(site.topics()) == 500
+    assert site.operator.restarts() == 1
 
 
-def test_another_replica_takes_over_when_the_leader_is_killed(site: Site) -> None:
+def test_a_pool_becomes_ready_although_the_operators_pod_is_removed_while_creating_it(site: Site) -> None:
+    site.install()
+    (pod,) = site.operator.pods()
+    wal = site.wal_cluster()
+    wal.apply(site.pool(200))
+
+    site.operator.remove(pod)
+
+    wal.wait("Ready", within=90)
+    assert len(site.topics()) == 200
+
+
+def test_another_replica_takes_over_when_the_leaders_pod_is_removed(site: Site) -> None:
     site.install("replicas=2")
     wal = site.wal_cluster()
     wal.apply(site.pool(2))
@@ -29,7 +41,7 @@ def test_another_replica_takes_over_when_the_leader_is_killed(site: Site) -> Non
     leader = site.operator.leader()
     assert leader in site.operator.pods()
 
-    site.operator.kill(leader)
+    site.operator.remove(leader)
 
     wait_until(lambda: site.operator.leader() not in {None, leader}, "another leads", within=60)
     wal.apply(site.pool(3))

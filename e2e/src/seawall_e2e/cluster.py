@@ -86,14 +86,25 @@ class Operator:
         found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
         return [str(pod["metadata"]["name"]) for pod in found["items"]]
 
+    def restarts(self) -> int:
+        """How often containers of its pods were started again."""
+        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
+        return sum(each["restartCount"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
+
     def leader(self) -> str | None:
         """The pod that holds the Lease."""
         lease = find("-n", self.namespace, "lease/seawall")
         return (lease["spec"].get("holderIdentity") or None) if lease else None
 
-    def kill(self, pod: str) -> None:
-        """Kills a pod without notice."""
+    def remove(self, pod: str) -> None:
+        """Deletes a pod by force; its process still gets a SIGTERM, and two seconds."""
         kubectl("-n", self.namespace, "delete", "pod", pod, "--grace-period=0", "--force")
+
+    def crash(self, pod: str) -> None:
+        """Kills a pod's processes with SIGKILL, on the node: from inside of a pod its first process is out of reach."""
+        uid = get("-n", self.namespace, f"pod/{pod}")["metadata"]["uid"].replace("-", "[-_]")
+        script = 'cd /proc && for each in $(grep -ls "$0" [0-9]*/cgroup); do kill -9 "${each%/cgroup}"; done'
+        run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, f"pod{uid}")
 
     def resident_megabytes(self) -> int:
         """The resident memory of one of its pods' main process."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka.admin import (
@@ -61,7 +62,12 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
     return names
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Runs one command."""
+    verbs: dict[str, Callable[..., object]] = {"describe": describe, "alter": alter, "delete": delete}
     verb, *words = sys.argv[1:]
-    client = AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]})
-    print(json.dumps({"describe": describe, "alter": alter, "delete": delete}[verb](client, *words)))
+    print(json.dumps(verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)))
+
+
+if __name__ == "__main__":
+    main()
