@@ -106,13 +106,6 @@ def test_an_unreachable_kafka_is_waited_for(site: Site) -> None:
     assert not site.eyes.topics(site.prefix)
 
 
-def test_a_kafka_that_was_never_reached_holds_nothing(site: Site) -> None:
-    site.declare(topics=DELETE, external={"bootstrapServers": ["127.0.0.1:1"]})
-    site.wait_for("KafkaReachable", "False")
-    site.delete()
-    site.wait_gone()
-
-
 def test_a_terminating_namespace_is_not_held(site: Site) -> None:
     site.declare(topics=DELETE)
     site.wait_ready()

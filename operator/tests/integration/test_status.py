@@ -19,13 +19,6 @@ def test_it_is_written_only_when_it_changed(site: Site) -> None:
     assert site.read()["metadata"]["resourceVersion"] == version
 
 
-def test_it_is_written_only_when_it_changed_while_kafka_is_unreachable(site: Site) -> None:
-    site.declare(external={"bootstrapServers": ["127.0.0.1:1"]})
-    version = site.wait_for("KafkaReachable", "False")["metadata"]["resourceVersion"]
-    site.operator.wait_for_idle_ticks(1)
-    assert site.read()["metadata"]["resourceVersion"] == version
-
-
 def test_all_conditions_are_there_also_the_false_ones(site: Site) -> None:
     site.declare()
     found = site.wait_ready()
