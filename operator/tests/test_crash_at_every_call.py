@@ -161,6 +161,14 @@ def delete(world: World) -> None:
 SCENARIOS = (create, adopt_and_repair, grow, refuse, delete)
 
 
+def test_the_wal_config_does_not_name_topics_that_kafka_refused() -> None:
+    world = new_world()
+    refuse(world)
+    world.settle(DeathRow())
+    assert world.kafka.topics == {}
+    assert world.kube.get_config_map(Key("default", "wal")) is None
+
+
 @pytest.mark.parametrize("after", [False, True], ids=["before the call", "after the call, answer lost"])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_a_death_at_any_call_changes_nothing_about_the_end(scenario: Callable[[World], None], *, after: bool) -> None:

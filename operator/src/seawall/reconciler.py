@@ -124,7 +124,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         self.controller.record(obj, step.status)
         for event in step.events:
             self.controller.post(obj, event)
-        return Ticked(Outcome.RECORDED, 0.0)
+        return Ticked(Outcome.RECORDED, step.after)
 
     def _act(self, obj: ObjectT, observed: ObservedT, actions: Sequence[ActionT]) -> Ticked:
         for action in actions:
@@ -145,5 +145,4 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         step = self.controller.next_step(obj, self.controller.with_failure(observed, error))
         if isinstance(step, Act):
             raise TypeError("a step decided after a failure must not act")
-        ended = self._record_or_wait(obj, step)
-        return Ticked(Outcome.FAILED, ended.after if isinstance(step, Wait) else 0.0)
+        return Ticked(Outcome.FAILED, self._record_or_wait(obj, step).after)

@@ -108,7 +108,7 @@ class WorkQueue:
             entry.errors += 1
             return BACKOFF_SECONDS[min(entry.errors, len(BACKOFF_SECONDS) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
         entry.errors = 0
-        if ticked.outcome is Outcome.WAITING:
+        if ticked.outcome is Outcome.WAITING or (ticked.outcome is Outcome.RECORDED and ticked.after != 0):
             entry.steps = 0
         else:
             entry.steps += 1

@@ -169,12 +169,23 @@ def test_a_refusal_is_recorded_stands_while_it_is_retried_and_ends_with_an_edit(
     assert ready_reason(recorded(edited, observed)) == "CreatingTopics"
 
 
+def test_a_recorded_status_is_followed_at_once_only_where_there_is_something_to_do() -> None:
+    cluster = make_cluster(status=PINNED)
+    ready, missing = observe(make_spec(), make_kafka(*POOL)), observe(make_spec(), make_kafka())
+    waiting = observe(make_spec(), make_kafka(*POOL, online=(1, 2)))
+    steps = [next_step(cluster, observed) for observed in (ready, missing, waiting)]
+    assert [step.after for step in steps if isinstance(step, Record)] == [None, 0.0, 5.0]
+
+
 def test_the_wal_config_follows_its_topics() -> None:
     spec = make_spec(dataPlane={"walConfig": {"configMapName": "wal"}})
     missing = observe(spec, make_kafka(POOL[0]))
     step = next_step(settled(make_cluster(spec, PINNED), missing), missing)
     assert isinstance(step, Act)
-    assert [type(action) for action in step.actions] == [CreateTopics]
+    assert [type(action) for action in step.actions] == [CreateTopics, WriteConfigMap]
+    too_few = observe(spec, make_kafka(POOL[0], online=(1, 2)))
+    step = next_step(settled(make_cluster(spec, PINNED), too_few), too_few)
+    assert isinstance(step, Wait), "topics that cannot be created yet must not be named to the database"
     there = observe(spec, make_kafka(*POOL))
     step = next_step(settled(make_cluster(spec, PINNED), there), there)
     assert isinstance(step, Act)

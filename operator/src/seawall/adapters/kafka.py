@@ -23,6 +23,7 @@ from seawall.adapters.kafka_batches import (
     DESCRIBE_TOPICS,
     WRITE_RECORDS,
     batches,
+    once,
     records_of_change,
     records_of_topic,
 )
@@ -38,6 +39,10 @@ _ItemT = TypeVar("_ItemT")
 
 VIEW_TIMEOUT = 10.0
 REQUEST_TIMEOUT = 15.0
+LED_TIMEOUT = 5.0
+LED_POLL = 0.05
+LED_SIGHTINGS = 2
+"""Brokers learn of new topics one after another, and each metadata request asks any of them."""
 
 
 class ConfluentKafkaAdmin:
@@ -85,7 +90,7 @@ class ConfluentKafkaAdmin:
         def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
             configs.update({topic: overrides_of(entries) for topic, entries in values.items()})
 
-        self._in_batches(batches(_once(topics), DESCRIBE_TOPICS), describe, fine=UNKNOWN_TOPIC, keep=keep)
+        self._in_batches(batches(once(topics), DESCRIBE_TOPICS), describe, fine=UNKNOWN_TOPIC, keep=keep)
         return configs
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
@@ -105,6 +110,7 @@ class ConfluentKafkaAdmin:
 
         refuse_repeated(topic.name for topic in topics)
         self._in_batches(batches(topics, WRITE_RECORDS, records_of_topic), create, fine=ALREADY_EXISTS)
+        self._wait_until_led([topic.name for topic in topics])
 
     def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
         """Sets and resets configs."""
@@ -124,7 +130,21 @@ class ConfluentKafkaAdmin:
         def delete(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
             return client.delete_topics(list(batch), **self._write_timeouts())
 
-        self._in_batches(batches(_once(names), DELETE_TOPICS), delete, fine=UNKNOWN_TOPIC)
+        self._in_batches(batches(once(names), DELETE_TOPICS), delete, fine=UNKNOWN_TOPIC)
+
+    def _wait_until_led(self, names: Sequence[str]) -> None:
+        """Waits, but not for long, until the brokers that happen to be asked show new topics with their leaders.
+
+        A view that is too old would have them created once more.
+        """
+        deadline, sightings = time.monotonic() + LED_TIMEOUT, 0
+        while sightings < LED_SIGHTINGS and time.monotonic() < deadline:
+            view = self.view()
+            if isinstance(view, NoKafka):
+                return
+            led = {name for name, topic in view.topics.items() if topic.leader is not None}
+            sightings = sightings + 1 if led.issuperset(names) else 0
+            time.sleep(LED_POLL)
 
     def _open(self) -> AdminClient | NoKafka:
         if self._client is None:
@@ -200,15 +220,11 @@ class ConfluentKafkaClusters:
         with self._lock:
             admin = self._admins.get(key)
             if admin is None or admin.connection != connection:
-                replaced, admin = (
-                    admin,
-                    ConfluentKafkaAdmin(
-                        connection, view_timeout=self._view_timeout, request_timeout=self._request_timeout
-                    ),
+                if admin is not None:
+                    admin.close()
+                admin = self._admins[key] = ConfluentKafkaAdmin(
+                    connection, view_timeout=self._view_timeout, request_timeout=self._request_timeout
                 )
-                self._admins[key] = admin
-                if replaced is not None:
-                    replaced.close()
             return admin
 
     def forget(self, key: Key) -> None:
@@ -221,11 +237,6 @@ class ConfluentKafkaClusters:
 
 def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:
     return {resource.name: future for resource, future in futures.items()}
-
-
-def _once(names: Sequence[str]) -> list[str]:
-    # librdkafka 2.16.0 crashes the process when a DeleteTopics request names a topic twice.
-    return list(dict.fromkeys(names))
 
 
 def _drain(client: AdminClient) -> None:

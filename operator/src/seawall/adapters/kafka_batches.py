@@ -34,6 +34,11 @@ def batches(
         yield batch
 
 
+def once(names: Sequence[str]) -> list[str]:
+    """Each name once: librdkafka 2.16.0 crashes the process when a DeleteTopics request names a topic twice."""
+    return list(dict.fromkeys(names))
+
+
 def records_of_topic(topic: NewTopic) -> int:
     """The topic, its partition, and each config."""
     return 2 + len(topic.configs)

@@ -32,10 +32,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[StatusT]):
-    """Replace the object's status; the events tell of what changed in it."""
+    """Replace the object's status; the events tell of what changed in it.
+
+    `after` is the time until the next look in seconds; None means the resync period.
+    """
 
     status: StatusT
     events: tuple[Event, ...] = ()
+    after: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)

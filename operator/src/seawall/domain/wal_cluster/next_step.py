@@ -70,21 +70,26 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
 def _tend_pool(case: Case) -> ClusterStep:
     verdict = judge(case)
     status = status_of(case, verdict)
+    actions = plan_actions(case) if case.observed.failure is None else []
     if status != case.cluster.status:
-        return Record(status, events_of(case.cluster, status))
-    actions = plan_actions(case)
-    if actions and case.observed.failure is None:
+        return Record(status, events_of(case.cluster, status), after=0.0 if actions else verdict.after)
+    if actions:
         return Act(tuple(actions))
     return Wait(verdict.message, verdict.after)
 
 
 def plan_actions(case: Case) -> list[ClusterAction]:
-    """Everything to do now; nothing while paused. The WAL configuration follows the topics that it names."""
+    """Everything to do now; nothing while paused.
+
+    The WAL configuration follows the topics that it names: where creating them fails, it is not written.
+    """
     if case.paused:
         return []
     actions: list[ClusterAction] = []
-    actions.extend(plan_topics(case.spec.topics, case.pool, may_create=may_create_topics(case)))
-    if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
+    may_create = may_create_topics(case)
+    actions.extend(plan_topics(case.spec.topics, case.pool, may_create=may_create))
+    all_exist = may_create or not case.pool.in_state(TopicState.MISSING)
+    if all_exist and (write := _config_map_action(case)) is not None:
         actions.append(write)
     return actions
 
