@@ -1,0 +1,132 @@
+"""The peer: the same work by confluent-kafka's AdminClient alone, with nothing declared, checked or reported.
+
+Run as a program it is the peer of a periodic pass, in a process of its own so that its CPU time can be told:
+`raw_kafka.py <servers> <prefix>` does one pass for each line on its stdin and answers with `<seconds> <CPU seconds>`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+
+TIMEOUT = 60.0
+DESCRIBE_BATCH = 500
+POLL_SECONDS = 0.05
+
+
+class RawKafka:
+    """One AdminClient."""
+
+    def __init__(self, servers: str) -> None:
+        self._client = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+
+    def create(self, prefix: str, count: int, replication_factor: int) -> tuple[float, float]:
+        """Creates topics in one call.
+
+        Returns:
+            The seconds until a broker's metadata showed a leader for each, and until each of these leaders answered:
+            a broker tells of topics long before it has made their logs.
+        """
+        started = time.monotonic()
+        new = [NewTopic(f"{prefix}_{i}", 1, replication_factor) for i in range(count)]
+        for future in self._client.create_topics(new, request_timeout=TIMEOUT, operation_timeout=TIMEOUT).values():
+            future.result(TIMEOUT)
+        while self._led(prefix) < count:
+            _check(started)
+            time.sleep(POLL_SECONDS)
+        led = time.monotonic() - started
+        silent = {f"{prefix}_{i}" for i in range(count)}
+        while silent := self._silent(silent):
+            _check(started)
+            time.sleep(POLL_SECONDS)
+        return led, time.monotonic() - started
+
+    def delete(self, prefix: str) -> None:
+        """Deletes the topics with the prefix and waits until none is left."""
+        names = self.topics(prefix)
+        if names:
+            for future in self._client.delete_topics(
+                names, request_timeout=TIMEOUT, operation_timeout=TIMEOUT
+            ).values():
+                future.result(TIMEOUT)
+        started = time.monotonic()
+        while self.topics(prefix):
+            _check(started)
+            time.sleep(POLL_SECONDS)
+
+    def topics(self, prefix: str) -> list[str]:
+        """The names of the topics with the prefix."""
+        return [name for name in self._client.list_topics(timeout=TIMEOUT).topics if name.startswith(f"{prefix}_")]
+
+    def look(self, prefix: str) -> int:
+        """Reads the metadata of all topics and the configs of those with the prefix; returns their number."""
+        names, described = self.topics(prefix), 0
+        for start in range(0, len(names), DESCRIBE_BATCH):
+            resources = [ConfigResource(ResourceType.TOPIC, name) for name in names[start : start + DESCRIBE_BATCH]]
+            for future in self._client.describe_configs(resources, request_timeout=TIMEOUT).values():
+                described += bool(future.result(TIMEOUT))
+        return described
+
+    def _silent(self, names: Iterable[str]) -> set[str]:
+        """Those of the topics whose leader does not tell their last offset yet."""
+        asked = {TopicPartition(name, 0): OffsetSpec.latest() for name in names}  # type: ignore[no-untyped-call]
+        futures = self._client.list_offsets(asked, request_timeout=TIMEOUT)
+        return {partition.topic for partition, future in futures.items() if future.exception(TIMEOUT) is not None}
+
+    def _led(self, prefix: str) -> int:
+        topics = self._client.list_topics(timeout=TIMEOUT).topics
+        return sum(
+            name.startswith(f"{prefix}_") and bool(topic.partitions) and topic.partitions[0].leader >= 0
+            for name, topic in topics.items()
+        )
+
+
+class RawPasses:
+    """The program below, as a child process."""
+
+    def __init__(self, servers: str, prefix: str) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, __file__, servers, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self) -> tuple[float, float]:
+        """One pass: its seconds and its CPU seconds."""
+        if self._child.stdin is None or self._child.stdout is None:
+            raise RuntimeError("the child has no pipes")
+        self._child.stdin.write("pass\n")
+        self._child.stdin.flush()
+        seconds, cpu = self._child.stdout.readline().split()
+        return float(seconds), float(cpu)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.__exit__(kind, error, trace)
+
+
+def _check(started: float) -> None:
+    if time.monotonic() - started > TIMEOUT:
+        raise TimeoutError(f"Kafka did not get there within {TIMEOUT:g} s")
+
+
+def _main(arguments: Sequence[str]) -> None:
+    servers, prefix = arguments
+    kafka = RawKafka(servers)
+    for _ in sys.stdin:
+        started, cpu = time.monotonic(), time.process_time()
+        kafka.look(prefix)
+        print(time.monotonic() - started, time.process_time() - cpu, flush=True)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])
