@@ -52,8 +52,9 @@ def toolbox(image: str, run_id: str) -> Iterator[Toolbox]:
         box.start()
         yield box
     finally:
-        kubectl("delete", "namespace", box.namespace, "--wait=false")
-        wait_until(lambda: not _namespaces(run_id), "the run's namespaces are gone", within=90)
+        wait_until(lambda: _namespaces(run_id) == [box.namespace], "the run's other namespaces are gone", within=90)
+        box.delete_topics(f"e2e-{run_id}-")
+        kubectl("delete", "namespace", box.namespace, timeout=90)
 
 
 @pytest.fixture
