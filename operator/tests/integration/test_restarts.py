@@ -40,6 +40,10 @@ def leaders(site: Site) -> list[OperatorProcess]:
     return [operator for operator in site.operators if operator.is_running() and operator.is_leader()]
 
 
+def _count_topics(site: Site) -> int:
+    return len(site.eyes.topics(site.prefix))
+
+
 def start_two(site: Site, new_operator: NewOperator) -> tuple[OperatorProcess, OperatorProcess]:
     """A leader and its standby, with a pool that is ready."""
     leader, standby = new_operator("leader"), new_operator("standby")
@@ -62,9 +66,11 @@ def test_kills_at_any_moment_of_a_large_creation_change_nothing_about_the_end(
     for count in COUNTS:
         own_site.edit(count=count)
         operator.start()
-        time.sleep(moments.uniform(0.0, 1.0))
+        before, given_up = _count_topics(own_site), time.monotonic() + moments.uniform(0.0, 3.0)
+        while time.monotonic() < given_up and _count_topics(own_site) == before:
+            time.sleep(0.01)  # a first new topic is as good a moment as any
         operator.kill()
-        seen.append(len(own_site.eyes.topics(own_site.prefix)))
+        seen.append(_count_topics(own_site))
     operator.start()
     found = own_site.wait_ready()
     measured("topics at each kill", seen)

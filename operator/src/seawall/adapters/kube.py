@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.repeats import Repeats
 from seawall.api.meta import GROUP, VERSION, Key
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster, WALClusterStatus
 from seawall.domain.errors import Forbidden, SeawallError
@@ -18,6 +19,8 @@ from seawall.domain.walconfig.config_map import ConfigMap
 _log = logging.getLogger(__name__)
 
 _API_VERSION = f"{GROUP}/{VERSION}"
+REPEAT_SECONDS = 10.0
+"""The same event about the same version of an object within this time is the same news."""
 _EVENT_MESSAGE = 1024
 """Longest message of an Event that the API server takes."""
 
@@ -32,6 +35,7 @@ class KubeAdapter:
 
     def __init__(self, api: KubeApi, namespaces: Sequence[str]) -> None:
         self._api = api
+        self._repeats = Repeats(REPEAT_SECONDS)
         self._scopes = [f"/namespaces/{namespace}" for namespace in namespaces] or [""]
 
     def get_wal_cluster(self, key: Key) -> WALCluster | None:
@@ -107,7 +111,10 @@ class KubeAdapter:
         return raw is None or "deletionTimestamp" in raw["metadata"]
 
     def post_event(self, cluster: WALCluster, event: Event) -> None:
-        """Posts an Event; a failure is logged only."""
+        """Posts an Event; a failure is logged only, and what was posted a moment ago is left out.
+
+        Brokers learn of a change one after another: right after it, a tick may see the old state and act once more.
+        """
         metadata, now = cluster.metadata, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         body = {
             "apiVersion": "v1",
@@ -122,6 +129,8 @@ class KubeAdapter:
             "lastTimestamp": now,
             "count": 1,
         }
+        if not self._repeats.is_new((metadata.uid, metadata.resource_version, event)):
+            return
         _log.info("%s: %s: %s", metadata.key, event.reason, event.message)
         try:
             self._api.create(f"/api/v1/namespaces/{metadata.namespace}/events", body)
