@@ -39,7 +39,7 @@ _ItemT = TypeVar("_ItemT")
 
 VIEW_TIMEOUT = 10.0
 REQUEST_TIMEOUT = 15.0
-LED_TIMEOUT = 5.0
+LED_TIMEOUT = 10.0
 LED_POLL = 0.05
 LED_SIGHTINGS = 2
 """Brokers learn of new topics one after another, and each metadata request asks any of them."""
