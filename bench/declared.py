@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import queue
@@ -14,6 +15,7 @@ from kubernetes import client, config, watch
 from report import ROOT
 
 from seawall_e2e.loopback import ApiServer
+from urllib3.exceptions import HTTPError
 
 GROUP, VERSION, PLURAL = "seawall.dev", "v1alpha1", "walclusters"
 NAMESPACE = "default"
@@ -105,8 +107,9 @@ class WALClusters:
 
     def _watch(self) -> None:
         watching: Any = watch.Watch()  # type: ignore[no-untyped-call]
-        for event in watching.stream(self._api.list_namespaced_custom_object, GROUP, VERSION, NAMESPACE, PLURAL):
-            self._seen.put((time.monotonic(), event["type"], event["object"]))
+        with contextlib.suppress(HTTPError):  # the server's end; before that, whoever waits for an event tells
+            for event in watching.stream(self._api.list_namespaced_custom_object, GROUP, VERSION, NAMESPACE, PLURAL):
+                self._seen.put((time.monotonic(), event["type"], event["object"]))
 
 
 def _is_ready(found: Object, name: str) -> bool:

@@ -58,7 +58,7 @@ class OperatorProcess:
         while self.idle_passes()[0] <= since:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"no idle pass within {PASS_SECONDS} s:\n{self._process.tail()}")
-            time.sleep(0.1)
+            time.sleep(0.25)  # each look costs the operator CPU time
 
     def cpu_seconds(self) -> float:
         """User and system time of all its threads so far."""

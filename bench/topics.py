@@ -18,7 +18,7 @@ from seawall_e2e.loopback import ApiServer, KafkaProcesses
 
 BROKERS = 3
 REPLICATION_FACTOR = 3
-CREATIONS = 4
+CREATIONS = 3
 PASSES = 10
 EDITS = 20
 OBJECTS = 100
