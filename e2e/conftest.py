@@ -18,13 +18,14 @@ from seawall_e2e.toolbox import Toolbox
 HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They share one cluster, whose brokers some of them take away: one worker runs them all."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """They share one cluster, whose brokers some of them take away: one worker runs them all.
+
+    The group is set before `pytest_collection_modifyitems`, in which xdist reads it.
+    """
+    if item.path.is_relative_to(HERE):
+        item.add_marker(pytest.mark.e2e)
+        item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="session")
