@@ -13,9 +13,9 @@ from typing import Any
 
 from kubernetes import client, config, watch
 from report import ROOT
+from urllib3.exceptions import HTTPError
 
 from seawall_e2e.loopback import ApiServer
-from urllib3.exceptions import HTTPError
 
 GROUP, VERSION, PLURAL = "seawall.dev", "v1alpha1", "walclusters"
 NAMESPACE = "default"
