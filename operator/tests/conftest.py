@@ -7,6 +7,14 @@ import pytest
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps each file of tests with beds on one worker of xdist (--dist loadgroup), so that beds start once a file."""
+    for item in items:
+        if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaProcesses]:
     """Three brokers, plaintext. Tests share it: names of topics are their own, and all brokers run when a test ends."""

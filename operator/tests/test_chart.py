@@ -161,6 +161,7 @@ def test_the_operator_gets_its_settings_from_the_environment(render: Render) -> 
         "SEAWALL_NAMESPACES": "ops",
         "SEAWALL_POD_NAMESPACE": "metadata.namespace",
         "SEAWALL_POD_NAME": "metadata.name",
+        "SEAWALL_LEASE_NAME": "seawall",
         "SEAWALL_RESYNC_SECONDS": "60",
         "SEAWALL_TOPIC_METRICS": "false",
         "SEAWALL_LOG_LEVEL": "INFO",

@@ -13,10 +13,10 @@ EXAMPLES = Path(__file__).parents[2] / "crds/examples"
 
 @pytest.mark.parametrize("path", sorted((EXAMPLES / "valid").glob("*.yaml")), ids=lambda path: path.stem)
 def test_valid_examples_are_accepted(path: Path) -> None:
-    WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"])
+    WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"], by_alias=True, by_name=False)
 
 
 @pytest.mark.parametrize("path", sorted((EXAMPLES / "invalid").glob("*.yaml")), ids=lambda path: path.stem)
 def test_invalid_examples_are_refused(path: Path) -> None:
     with pytest.raises(ValidationError):
-        WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"])
+        WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"], by_alias=True, by_name=False)

@@ -16,6 +16,7 @@ from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
+from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -87,8 +88,8 @@ class Kube(Protocol):
         """Reads a WALCluster; None when there is none."""
         ...
 
-    def list_wal_clusters(self) -> Sequence[WALCluster]:
-        """All WALClusters in the operator's scope."""
+    def list_wal_clusters(self) -> Claims:
+        """All WALClusters in the operator's scope, as far as it may read them."""
         ...
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:

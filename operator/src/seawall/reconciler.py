@@ -87,6 +87,10 @@ class Ticked:
     after: float | None = None
 
 
+NOT_LEADER = Ticked(Outcome.NOT_LEADER, 2.0)
+"""Looked at again soon, in case the Lease only lapsed for a moment."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     """Runs ticks for one kind. `may_write` says whether this process is the leader, asked right before each write."""
@@ -118,24 +122,30 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
 
     def _record_or_wait(self, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
         if isinstance(step, Wait):
+            _log.debug("waiting: %s", step.reason)
             return Ticked(Outcome.WAITING, step.after)
         if not self.may_write():
-            return Ticked(Outcome.NOT_LEADER)
+            return NOT_LEADER
         self.controller.record(obj, step.status)
         for event in step.events:
             self.controller.post(obj, event)
         return Ticked(Outcome.RECORDED, step.after)
 
     def _act(self, obj: ObjectT, observed: ObservedT, actions: Sequence[ActionT]) -> Ticked:
+        """Performs the actions. One that is refused does not hold up the others; one that is not answered does."""
+        refusal: Refused | None = None
         for action in actions:
             if not self.may_write():
-                return Ticked(Outcome.NOT_LEADER)
+                return NOT_LEADER
             try:
                 event = self.controller.perform(obj, action)
-            except (Refused, OutsideUnavailable) as error:
+            except Refused as error:
+                refusal = refusal or error
+            except OutsideUnavailable as error:
                 return self._explain(obj, observed, error)
-            self.controller.post(obj, event)
-        return Ticked(Outcome.ACTED, 0.0)
+            else:
+                self.controller.post(obj, event)
+        return Ticked(Outcome.ACTED, 0.0) if refusal is None else self._explain(obj, observed, refusal)
 
     def _explain(self, obj: ObjectT, observed: ObservedT, error: SeawallError) -> Ticked:
         """Records what the outside answered, in this tick: nothing else would remember its sentence.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
@@ -17,8 +19,10 @@ class Settings(BaseSettings):
     """Namespaces to serve, comma-separated; empty means the whole cluster."""
     pod_namespace: str = "default"
     """Namespace of the operator's Lease."""
-    pod_name: str = "seawall"
+    pod_name: str = Field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}")
     """This process's identity in the Lease."""
+    lease_name: str = "seawall"
+    """Name of the operator's Lease; each Helm release has its own."""
     resync_seconds: Annotated[float, Field(ge=1)] = 60
     """Every object is reconciled at least this often."""
     topic_metrics: bool = False

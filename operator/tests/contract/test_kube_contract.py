@@ -15,6 +15,7 @@ from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.step import Event, EventType
+from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
 from seawall_e2e.loopback import ApiServer
@@ -107,7 +108,7 @@ def test_what_is_not_there_is_none(bed: Bed) -> None:
     assert bed.kube.get_wal_cluster(key) is None
     assert bed.kube.get_config_map(key) is None
     assert bed.kube.get_secret(key) is None
-    assert list(bed.kube.list_wal_clusters()) == []
+    assert bed.kube.list_wal_clusters() == Claims([], complete=True)
 
 
 def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:
@@ -116,7 +117,7 @@ def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:
     assert not isinstance(found.spec, InvalidSpec)
     assert (found.spec.topics.count, found.spec.topics.replication_factor) == (2, 3)
     assert found.status == WALClusterStatus()
-    assert [other.metadata.key for other in bed.kube.list_wal_clusters()] == [found.metadata.key]
+    assert [other.metadata.key for other in bed.kube.list_wal_clusters().clusters] == [found.metadata.key]
 
 
 def test_the_status_is_replaced_whole_and_only_at_the_version_that_was_read(bed: Bed) -> None:

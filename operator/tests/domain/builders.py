@@ -1,6 +1,7 @@
 """Objects for tests, with everything that a test does not care about filled in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,10 @@ from seawall.api.meta import ObjectMeta
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.kafka import Configs, KafkaView, Topic
+from seawall.domain.step import Act, Record, Wait
 from seawall.domain.topics.pool import desired_configs, observe_pool
+from seawall.domain.wal_cluster.actions import ClusterAction
+from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -37,6 +41,17 @@ def make_cluster(
         **metadata,
     }
     return WALCluster(ObjectMeta.model_validate(meta), spec or make_spec(), status or WALClusterStatus())
+
+
+def settle(cluster: WALCluster, observed: Observed) -> tuple[WALCluster, Act[ClusterAction] | Wait]:
+    """The first step that is no Record, and the WALCluster as the records before it left it."""
+    step = next_step(cluster, observed)
+    for _ in range(3):
+        if not isinstance(step, Record):
+            return cluster, step
+        cluster = replace(cluster, status=step.status)
+        step = next_step(cluster, observed)
+    raise AssertionError(f"a step that is recorded for ever: {step}")
 
 
 def make_topic(name: str, replicas: Sequence[int] = (1, 2, 3), **other: Any) -> Topic:

@@ -6,7 +6,17 @@ from seawall.api.meta import TOPICS_FINALIZER
 from seawall.domain.step import Record, Wait
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Failure
-from tests.domain.builders import CLUSTER_ID, NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe
+from tests.domain.builders import (
+    CLUSTER_ID,
+    NOW,
+    PINNED,
+    make_cluster,
+    make_kafka,
+    make_spec,
+    make_topic,
+    observe,
+    settle,
+)
 
 
 def test_a_cluster_that_the_spec_rules_out_is_not_pinned() -> None:
@@ -19,7 +29,7 @@ def test_a_cluster_that_the_spec_rules_out_is_not_pinned() -> None:
 def test_a_pinned_cluster_that_the_spec_rules_out_keeps_its_topics() -> None:
     spec = make_spec({"deletionPolicy": "Delete"}, external={"clusterId": "another"})
     cluster = make_cluster(spec, PINNED, deletionTimestamp=NOW, finalizers=[TOPICS_FINALIZER])
-    step = next_step(cluster, observe(spec, make_kafka(make_topic("wal_0"), cluster_id=CLUSTER_ID)))
+    _, step = settle(cluster, observe(spec, make_kafka(make_topic("wal_0"), cluster_id=CLUSTER_ID)))
     assert isinstance(step, Wait)
 
 
@@ -36,6 +46,6 @@ def test_a_finalizer_that_cannot_be_written_is_told(final: bool, stalled: str) -
 def test_a_finalizer_that_cannot_be_removed_is_tried_again() -> None:
     spec = make_spec()
     cluster = make_cluster(spec, PINNED, deletionTimestamp=NOW, finalizers=[TOPICS_FINALIZER])
-    step = next_step(cluster, observe(spec, make_kafka(), failure=Failure("no", final=False)))
+    _, step = settle(cluster, observe(spec, make_kafka(), failure=Failure("no", final=False)))
     assert isinstance(step, Wait)
     assert step.after is not None

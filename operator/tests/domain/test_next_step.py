@@ -1,6 +1,7 @@
 """The gates of one tick, in their order."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Failure, Observed
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.domain.walconfig.render import render_wal_config
-from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe
+from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
 
 POOL = (make_topic("wal_0"), make_topic("wal_1"))
 
@@ -182,7 +183,7 @@ def test_the_wal_config_follows_its_topics() -> None:
     missing = observe(spec, make_kafka(POOL[0]))
     step = next_step(settled(make_cluster(spec, PINNED), missing), missing)
     assert isinstance(step, Act)
-    assert [type(action) for action in step.actions] == [CreateTopics, WriteConfigMap]
+    assert [type(action) for action in step.actions] == [CreateTopics]
     too_few = observe(spec, make_kafka(POOL[0], online=(1, 2)))
     step = next_step(settled(make_cluster(spec, PINNED), too_few), too_few)
     assert isinstance(step, Wait), "topics that cannot be created yet must not be named to the database"
@@ -233,3 +234,50 @@ def test_what_the_operator_may_not_look_at_is_said_and_stops_it() -> None:
     cluster = settled(make_cluster(status=PINNED), observed)
     assert ready_reason(cluster.status) == "NotAllowed"
     assert isinstance(next_step(cluster, observed), Wait)
+
+
+def test_a_claim_that_was_seen_stands_while_not_all_claims_can_be_read() -> None:
+    claimed, _ = settle(make_cluster(status=PINNED), observe(make_spec(), make_kafka(), rival=Key("default", "older")))
+    blind, step = settle(claimed, observe(make_spec(), make_kafka(), claims_known=False))
+    assert ready_reason(blind.status) == "PrefixClaimed"
+    assert isinstance(step, Wait)
+    free, step = settle(claimed, observe(make_spec(), make_kafka()))
+    assert ready_reason(free.status) == "CreatingTopics"
+    assert isinstance(step, Act)
+
+
+def test_a_refused_guard_of_a_foreign_topic_neither_flaps_nor_hides() -> None:
+    observed = observe(make_spec(), make_kafka(*POOL, make_topic("wal_9")), {"wal_9": {}})
+    cluster, step = settle(make_cluster(status=PINNED), replace(observed, failure=Failure("Policy.", final=True)))
+    assert ready_reason(cluster.status) == "ChangeRefused"
+    assert isinstance(step, Wait)
+    assert isinstance(next_step(cluster, observed), Act), "it is tried again without a word in the status"
+
+
+def test_a_refusal_ends_when_nothing_is_left_to_do() -> None:
+    seen = observe(make_spec(), make_kafka(*POOL), {"wal_0": {}})
+    refused, _ = settle(make_cluster(status=PINNED), replace(seen, failure=Failure("no", final=True)))
+    ready, _ = settle(refused, observe(make_spec(), make_kafka(*POOL)))
+    assert ready_reason(ready.status) == "Ready"
+
+
+def test_topics_are_created_on_online_brokers_only_though_more_are_known() -> None:
+    seen = observe(make_spec(), make_kafka(make_topic("wal_0", isr=(1, 2)), online=(1, 2)))
+    cluster, step = settle(make_cluster(status=PINNED), seen)
+    assert ready_reason(cluster.status) == "BrokersMissing"
+    assert isinstance(step, Wait)
+
+
+def test_missing_brokers_are_told_before_an_old_refusal() -> None:
+    seen = observe(make_spec(), make_kafka(POOL[0]))
+    refused, _ = settle(make_cluster(status=PINNED), replace(seen, failure=Failure("no", final=True)))
+    later, _ = settle(refused, observe(make_spec(), make_kafka(POOL[0], online=(1,))))
+    assert ready_reason(later.status) == "BrokersMissing"
+
+
+def test_what_does_not_end_is_looked_at_less_often() -> None:
+    leaderless = observe(make_spec(), make_kafka(*(make_topic(f"wal_{n}", leader=None) for n in range(2))))
+    cluster, step = settle(make_cluster(status=PINNED), leaderless)
+    assert step == Wait("2 of 2 topics have no leader", 0.5)
+    later = replace(leaderless, now=NOW + timedelta(minutes=1))
+    assert settle(cluster, later)[1] == Wait("2 of 2 topics have no leader", 5.0)

@@ -1,9 +1,10 @@
 """Which of two WALClusters owns a pool."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from seawall.api.meta import Key
+from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.wal_cluster.rival import find_rival
 from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec
@@ -42,3 +43,8 @@ def test_an_older_one_that_has_not_reached_kafka_claims_by_its_addresses() -> No
     )
     assert find_rival(make_cluster(), KAFKA, [strange]) is None
     assert find_rival(make_cluster(), KAFKA, [strange, same]) == Key("default", "same")
+
+
+def test_an_older_one_whose_spec_became_invalid_still_owns_its_pool() -> None:
+    invalid = replace(other("broken", -1), spec=InvalidSpec("spec.topics.new: unknown field", prefix="wal"))
+    assert find_rival(make_cluster(), KAFKA, [invalid]) == Key("default", "broken")

@@ -139,3 +139,14 @@ def test_after_its_actions_a_pool_has_nothing_left_to_do(found: dict[str, dict[s
     assert configs.get("other_0", {}) == untouched
     for name in ("wal_0", "wal_1", "wal_2"):
         assert name not in configs or all(configs[name][key] == GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS)
+
+
+def test_the_guard_covers_every_way_by_which_kafka_removes_records() -> None:
+    assert set(RETENTION_CONFIGS) == {"cleanup.policy", "retention.ms", "retention.bytes"}
+
+
+def test_a_value_that_kafka_keeps_in_its_own_form_is_no_drift() -> None:
+    spec = TopicsSpec(prefix="wal", count=1, config={"preallocate": "TRUE", "flush.messages": " 7"})
+    configs = {**good_configs(spec), "preallocate": "true", "flush.messages": "7"}
+    pool = observe_pool(spec, make_kafka(make_topic("wal_0")), {"wal_0": configs})
+    assert pool.states == {"wal_0": TopicState.READY}

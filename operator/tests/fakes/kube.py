@@ -11,8 +11,9 @@ from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.domain.errors import Conflict, OutsideUnavailable
+from seawall.domain.errors import Conflict
 from seawall.domain.step import Event
+from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -21,6 +22,7 @@ class FakeKube:
 
     Attributes:
         secrets: data of the Secrets; tests put them here.
+        may_list_all: whether all namespaces may be read.
         terminating: namespaces that are being deleted.
         events: what was posted.
         status_writes: how many status writes changed something.
@@ -31,6 +33,7 @@ class FakeKube:
         self._config_maps: dict[Key, ConfigMap] = {}
         self._versions = itertools.count(1)
         self._created = itertools.count()
+        self.may_list_all = True
         self.secrets: dict[Key, dict[str, bytes]] = {}
         self.terminating: set[str] = set()
         self.events: list[Event] = []
@@ -57,9 +60,10 @@ class FakeKube:
         raw = self._objects.get(key)
         return None if raw is None else WALCluster.parse(copy.deepcopy(raw))
 
-    def list_wal_clusters(self) -> Sequence[WALCluster]:
+    def list_wal_clusters(self) -> Claims:
         """All WALClusters."""
-        return [WALCluster.parse(copy.deepcopy(raw)) for raw in self._objects.values()]
+        clusters = [WALCluster.parse(copy.deepcopy(raw)) for raw in self._objects.values()]
+        return Claims(clusters, complete=self.may_list_all)
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status; an identical one leaves the resource version as it is."""
@@ -92,7 +96,7 @@ class FakeKube:
         if config_map.resource_version is None and found is not None:
             raise Conflict(f"ConfigMap {config_map.key} exists")
         if config_map.resource_version is not None and found is None:
-            raise OutsideUnavailable(f"ConfigMap {config_map.key} is gone")
+            raise Conflict(f"ConfigMap {config_map.key} is gone")
         if found is not None and found.resource_version != config_map.resource_version:
             raise Conflict(f"ConfigMap {config_map.key} changed")
         self._config_maps[config_map.key] = ConfigMap(

@@ -14,6 +14,7 @@ from seawall.api.meta import GROUP, VERSION, Key
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster, WALClusterStatus
 from seawall.domain.errors import Forbidden, SeawallError
 from seawall.domain.step import Event
+from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 
 _log = logging.getLogger(__name__)
@@ -43,11 +44,13 @@ class KubeAdapter:
         raw = self._api.get(_wal_cluster_path(key))
         return None if raw is None else WALCluster.parse(raw)
 
-    def list_wal_clusters(self) -> Sequence[WALCluster]:
+    def list_wal_clusters(self) -> Claims:
         """All WALClusters in scope."""
-        return [WALCluster.parse(raw) for scope in self._scopes for raw in self._list(scope)]
+        found = [self._list(scope) for scope in self._scopes]
+        clusters = [WALCluster.parse(raw) for objects in found if objects is not None for raw in objects]
+        return Claims(clusters, complete=None not in found)
 
-    def _list(self, scope: str) -> list[dict[str, Any]]:
+    def _list(self, scope: str) -> list[dict[str, Any]] | None:
         """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
         try:
             return self._api.list(f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}")
@@ -55,7 +58,7 @@ class KubeAdapter:
             if len(self._scopes) == 1:
                 raise
             _log.warning("%s", error)
-            return []
+            return None
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status: a merge patch would keep what is left out."""

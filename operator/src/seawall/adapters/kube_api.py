@@ -15,6 +15,7 @@ from typing import Any
 from kubernetes import config
 from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
+from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
@@ -65,12 +66,18 @@ class KubeApi:
         _checked(*self._request("POST", path, body), f"creating in {path}")
 
     def replace(self, path: str, body: Body) -> None:
-        """Replaces an object, or its status. Conflict: it is not at the resource version in the body."""
-        _checked(*self._request("PUT", path, body), f"writing {path}")
+        """Replaces an object, or its status. Conflict: it is not at the resource version in the body, or gone."""
+        self._change("PUT", path, body, "application/json")
 
     def merge(self, path: str, body: Body) -> None:
-        """Merges a patch into an object. Conflict: it is not at the resource version in the patch."""
-        _checked(*self._request("PATCH", path, body, "application/merge-patch+json"), f"patching {path}")
+        """Merges a patch into an object. Conflict: it is not at the resource version in the patch, or gone."""
+        self._change("PATCH", path, body, "application/merge-patch+json")
+
+    def _change(self, method: str, path: str, body: Body, content_type: str) -> None:
+        status, answer = self._request(method, path, body, content_type)
+        if status == HTTPStatus.NOT_FOUND:
+            raise Conflict(f"{path} is gone")
+        _checked(status, answer, f"writing {path}")
 
     def _request(
         self, method: str, path: str, body: Body | None = None, content_type: str = "application/json"
@@ -82,7 +89,8 @@ class KubeApi:
         try:
             response = self._client.call_api(*request, _request_timeout=(REQUEST_SECONDS, REQUEST_SECONDS))
             return int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
-        except (HTTPError, OSError) as error:
+        except (ApiException, HTTPError, OSError) as error:
+            # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.
             raise OutsideUnavailable(f"{method} {path}: no answer ({type(error).__name__})") from error
 
 
@@ -96,7 +104,10 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
         OutsideUnavailable: any other error.
     """
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        found: dict[str, Any] = json.loads(answer)
+        try:
+            found: dict[str, Any] = json.loads(answer)
+        except ValueError as error:
+            raise OutsideUnavailable(f"{what}: the answer is no JSON") from error
         return found
     sentence = f"{what}: {status} {_message(answer)}"
     if status == HTTPStatus.CONFLICT:

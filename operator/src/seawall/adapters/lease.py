@@ -29,10 +29,15 @@ RETRY_SECONDS = 2.0
 """Pause between attempts."""
 
 
+def since_boot() -> float:
+    """Seconds that also count while the machine sleeps: a leader that wakes up must not believe in its old Lease."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class Lease:
     """One candidate for one Lease. `try_hold` is called by one thread; `is_leader` by any."""
 
-    def __init__(self, api: KubeApi, key: Key, identity: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, api: KubeApi, key: Key, identity: str, monotonic: Callable[[], float] = since_boot) -> None:
         self._api = api
         self._key = key
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{key.namespace}/leases"
@@ -96,11 +101,13 @@ class Lease:
 
     def _replace(self, found: dict[str, Any], holder: str) -> None:
         before = found["spec"]
-        transitions = before.get("leaseTransitions", 0) + (before.get("holderIdentity") != holder)
-        self._api.replace(self._path, _lease(found["metadata"], holder, transitions))
+        is_same = before.get("holderIdentity") == holder
+        transitions = before.get("leaseTransitions", 0) + (not is_same)
+        acquired = before.get("acquireTime") if is_same else None
+        self._api.replace(self._path, _lease(found["metadata"], holder, transitions, acquired))
 
 
-def _lease(metadata: dict[str, Any], holder: str, transitions: int) -> dict[str, Any]:
+def _lease(metadata: dict[str, Any], holder: str, transitions: int, acquired: str | None = None) -> dict[str, Any]:
     now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -109,7 +116,7 @@ def _lease(metadata: dict[str, Any], holder: str, transitions: int) -> dict[str,
         "spec": {
             "holderIdentity": holder,
             "leaseDurationSeconds": int(LEASE_SECONDS),
-            "acquireTime": now,
+            "acquireTime": acquired or now,
             "renewTime": now,
             "leaseTransitions": transitions,
         },

@@ -120,12 +120,21 @@ class ObjectMeta(StatusModel):
         """Namespace and name."""
         return Key(self.namespace, self.name)
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether a person stopped all writes, however they spell true."""
+        return self.annotations.get(PAUSED_ANNOTATION, "").strip().lower() == "true"
+
 
 @dataclass(frozen=True, slots=True)
 class InvalidSpec:
-    """A spec that the API server let through and the models refuse: its CRD is older or newer than the operator."""
+    """A spec that the API server let through and the models refuse: its CRD is older or newer than the operator.
+
+    `prefix` is what it calls its topics all the same: an object that cannot be served still owns its pool.
+    """
 
     message: str
+    prefix: str | None = None
 
 
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]

@@ -9,12 +9,18 @@ from typing import assert_never
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import resolve_connection
-from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, observe_pool, wal_topics
-from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
+from seawall.domain.wal_cluster.actions import (
+    AddFinalizer,
+    ClusterAction,
+    FinishDeletion,
+    RemoveFinalizer,
+    WriteConfigMap,
+)
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Failure, Observed
 from seawall.domain.wal_cluster.rival import find_rival
@@ -53,6 +59,7 @@ class WALClusterController:
         try:
             return self._look(obj, obj.spec, now)
         except Refused as error:
+            self.meter.measure(obj.metadata.key, None)
             return Observed(now, obstacle=str(error))
 
     def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
@@ -80,7 +87,12 @@ class WALClusterController:
             case GuardRetention() | RepairConfigs():
                 self._admin(obj).alter_configs(action.changes)
             case DeleteTopics():
+                self._require_same_deletion(obj)
                 self._admin(obj).delete_topics(action.names)
+            case FinishDeletion():
+                self._require_same_deletion(obj)
+                self._admin(obj).delete_topics(action.names)
+                self.kube.set_finalizers(obj, others)
             case WriteConfigMap():
                 self.kube.write_config_map(obj, action.config_map)
             case AddFinalizer():
@@ -90,6 +102,15 @@ class WALClusterController:
             case _:
                 assert_never(action)
         return action.event()
+
+    def _require_same_deletion(self, obj: WALCluster) -> None:
+        """Reads the object once more, right before topics are deleted: Kafka knows names only, and cannot be fenced.
+
+        A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use.
+        """
+        now = self.kube.get_wal_cluster(obj.metadata.key)
+        if now is None or now.metadata.uid != obj.metadata.uid or TOPICS_FINALIZER not in now.metadata.finalizers:
+            raise Conflict(f"WALCluster {obj.metadata.key} is no longer the one whose deletion was decided")
 
     def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
         connection = resolve_connection(
@@ -114,8 +135,11 @@ class WALClusterController:
         key = obj.metadata.key
         kafka, pool = self._observe_kafka(key, spec)
         self.meter.measure(key, pool)
-        rival = find_rival(obj, kafka, self.kube.list_wal_clusters()) if isinstance(kafka, KafkaView) else None
-        return Observed(now, kafka, pool, rival=rival, config_map=self._observe_config_map(key, spec))
+        if not isinstance(kafka, KafkaView):
+            return Observed(now, kafka)
+        claims = self.kube.list_wal_clusters()
+        rival = find_rival(obj, kafka, claims.clusters)
+        return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
         if spec.data_plane is None:

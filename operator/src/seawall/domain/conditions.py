@@ -10,6 +10,9 @@ from seawall.api.meta import Condition, ConditionType
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
+MAX_MESSAGE = 2000
+"""Longer sentences are cut: a status that the API server refuses would be written in vain for ever."""
+
 
 def find_condition(conditions: Iterable[Condition], wanted: ConditionType) -> Condition | None:
     """The condition of this type, if there is one."""
@@ -33,7 +36,7 @@ def build_condition(
         type=wanted.value,
         status=status,
         reason=reason,
-        message=message,
+        message=message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 1]}…",
         observed_generation=generation,
         last_transition_time=now.replace(microsecond=0) if changed or before is None else before.last_transition_time,
     )

@@ -44,7 +44,7 @@ class Operator:
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
         api = KubeApi(connections=settings.workers)
         self._kube = KubeAdapter(api, settings.namespaces)
-        self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, "seawall"), settings.pod_name)
+        self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
         controller = WALClusterController(self._kube, ConfluentKafkaClusters(), SystemClock(), self._telemetry)
         reconciler = Reconciler(controller, self._lease.is_leader)
         tick = self._telemetry.measured(controller.kind, reconciler.tick)

@@ -7,7 +7,6 @@ and no finalizer on our objects (its timers and daemons would).
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -109,7 +108,8 @@ def _settings() -> kopf.OperatorSettings:
     settings.watching.inactivity_timeout = INACTIVITY_SECONDS
     settings.watching.server_timeout = 300
     settings.networking.connect_timeout = 5
-    settings.networking.error_backoffs = itertools.chain([0.5, 1, 2], itertools.repeat(3, 100_000))
+    # A list, no iterator: kopf takes from the start again for each request.
+    settings.networking.error_backoffs = [0.5, 1, 2] + [3] * 1000
     return settings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from seawall.api.meta import APIModel, DataKey, Name, Rule
 
@@ -58,7 +58,7 @@ class KafkaSASL(APIModel):
     """SASL mechanism."""
     credentials_secret_ref: CredentialsSecretRef
     """Where the user name and password are."""
-    insecure: bool = False
+    insecure: StrictBool = False
     """Allows PLAIN without TLS, which sends the password in clear text over the network."""
 
 

@@ -77,7 +77,7 @@ class TopicsSpec(APIModel):
         Rule(
             f"!has(self.config) || self.config.all(key, key.matches('{CONFIG_KEY}'))",
             "config keys are Kafka topic configs such as flush.messages",
-            lambda topics: all(re.match(CONFIG_KEY, key) for key in topics.config),
+            lambda topics: all(re.fullmatch(CONFIG_KEY, key) for key in topics.config),
         ),
         Rule(
             f"!has(self.config) || self.config.all(key, !(key in {_cel_list(GUARDED_CONFIGS)}))",
@@ -101,6 +101,11 @@ class TopicsSpec(APIModel):
             " && (!has(self.config) || !(key in self.config)))",
             "ignoredConfigs must not name a guarded config, one that has a field, or one that config sets",
             lambda topics: set(topics.ignored_configs).isdisjoint({*GUARDED_CONFIGS, *FIELD_CONFIGS, *topics.config}),
+        ),
+        Rule(
+            "!has(self.ignoredConfigs) || self.ignoredConfigs.all(key, self.ignoredConfigs.exists_one(k, k == key))",
+            "ignoredConfigs names each config once",
+            lambda topics: len(set(topics.ignored_configs)) == len(topics.ignored_configs),
         ),
         bytes_rule("maxMessageBytes"),
         bytes_rule("segmentBytes"),

@@ -9,6 +9,7 @@ from enum import StrEnum
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
 from seawall.domain.kafka import Configs, KafkaView, Topic
 from seawall.domain.topics.actions import ConfigChange
+from seawall.domain.topics.config_value import is_same_value
 
 RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")
 """The guarded configs whose absence lets Kafka itself remove records."""
@@ -93,8 +94,12 @@ def wal_topics(spec: TopicsSpec, kafka: KafkaView) -> list[str]:
 
 
 def _guard(name: str, configs: Configs) -> ConfigChange | None:
-    unsafe = {key: GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS if configs.get(key) != GUARDED_CONFIGS[key]}
+    unsafe = {key: GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS if not _has(configs, key, GUARDED_CONFIGS[key])}
     return ConfigChange(name, set=unsafe) if unsafe else None
+
+
+def _has(configs: Configs, key: str, value: str) -> bool:
+    return key in configs and is_same_value(configs[key], value)
 
 
 def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
@@ -102,7 +107,7 @@ def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
     keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, "min.insync.replicas"}
     return ConfigChange(
         topic.name,
-        set={key: value for key, value in desired.items() if configs.get(key) != value},
+        set={key: value for key, value in desired.items() if not _has(configs, key, value)},
         reset=tuple(sorted(key for key in configs if key not in keep)),
     )
 

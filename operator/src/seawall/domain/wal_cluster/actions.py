@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from seawall.api.meta import TOPICS_FINALIZER
 from seawall.domain.step import Event, EventType
-from seawall.domain.topics.actions import TopicAction
+from seawall.domain.topics.actions import TopicAction, listed
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -32,6 +32,18 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
+class FinishDeletion:
+    """Ask Kafka once more to delete the whole pool, and take the topics finalizer off when nothing was left."""
+
+    names: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        gone = listed(list(self.names))
+        return Event(EventType.NORMAL, "FinalizerRemoved", f"Removed {TOPICS_FINALIZER}: Kafka has no more {gone}")
+
+
+@dataclass(frozen=True, slots=True)
 class WriteConfigMap:
     """Write the rendered WAL configuration."""
 
@@ -42,4 +54,4 @@ class WriteConfigMap:
         return Event(EventType.NORMAL, "WALConfigWritten", f"Wrote ConfigMap {self.config_map.key.name}")
 
 
-ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | WriteConfigMap
+ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | FinishDeletion | WriteConfigMap

@@ -4,78 +4,104 @@ Topics are deleted only by their owner, on the cluster that was pinned, and only
 that cannot be finished must not hold a namespace for ever, so the finalizer is released, with an event, when
 
     the policy no longer says Delete · a person paused the object · the namespace itself is terminating
-    · another WALCluster owns the pool · Kafka was unreachable for ten minutes · no topic is left
+    · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes · the spec is invalid
+
+and when Kafka itself said that no topic of the pool is left: what its metadata show may be old, or filtered by rights.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, InvalidSpec
+from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.domain.kafka import KafkaView
-from seawall.domain.step import Act, EventType, Step, Wait
+from seawall.domain.conditions import find_condition
+from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.step import Act, EventType, Record, Step, Wait
 from seawall.domain.topics.actions import DeleteTopics
-from seawall.domain.wal_cluster.actions import ClusterAction, RemoveFinalizer
+from seawall.domain.wal_cluster.actions import ClusterAction, FinishDeletion, RemoveFinalizer
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.reasons import Reason
+from seawall.domain.wal_cluster.status import record_or_wait
+from seawall.domain.wal_cluster.verdict import (
+    RETRY_SECONDS,
+    Outlook,
+    Verdict,
+    judge_failure,
+    judge_unreachable,
+    standing_refusal,
+)
 
 GIVE_UP_AFTER = timedelta(minutes=10)
 """How long a deletion waits for Kafka."""
 
-RETRY_SECONDS = 5.0
+BATCH = 1000
+"""Topics that one action deletes: the object is read again, and the Lease looked at, before each."""
 
 
 def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
-    """Decides what one tick of a deletion does."""
+    """Decides what one tick of a deletion does. A person sees in the status what it waits for."""
+    spec = cluster.spec
     if TOPICS_FINALIZER not in cluster.metadata.finalizers:
         return Wait("deletion has nothing to do")
     if observed.failure is not None:
-        return Wait(observed.failure.message, RETRY_SECONDS)
+        return record_or_wait(cluster, observed, judge_failure(observed.failure))
     released = _release(cluster, observed)
-    if released is not None:
-        return Act((released,))
-    left = _topics_left(cluster, observed)
-    if left is None:
-        return Wait("waiting for Kafka to delete the topics", RETRY_SECONDS)
-    if not left:
-        return Act((RemoveFinalizer("all topics of the pool are deleted"),))
-    return Act((DeleteTopics(tuple(left)),))
+    if released is not None or isinstance(spec, InvalidSpec):
+        return Act((released,)) if released else Wait("nothing is known of the topics")
+    hindrance = _hindrance(cluster, observed)
+    if hindrance is not None:
+        return record_or_wait(cluster, observed, hindrance)
+    pool = spec.topics.topic_names()
+    shown = observed.kafka.topics if isinstance(observed.kafka, KafkaView) else {}
+    left = [name for name in pool if name in shown]
+    message = f"{len(left)} of {len(pool)} topics are left to delete"
+    verdict = standing_refusal(cluster) or Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
+    step = record_or_wait(cluster, observed, verdict)
+    if isinstance(step, Record):
+        return step
+    return Act((DeleteTopics(tuple(left[:BATCH])),)) if left else Act((FinishDeletion(tuple(pool)),))
+
+
+def _hindrance(cluster: WALCluster, observed: Observed) -> Verdict | None:
+    """What the deletion has to wait for."""
+    kafka = observed.kafka
+    if observed.obstacle is not None:
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle, RETRY_SECONDS)
+    if isinstance(kafka, NoKafka):
+        return judge_unreachable(cluster, kafka, observed.now)
+    if kafka is None:
+        raise TypeError("a valid spec was observed only in part")
+    if (wrong := why_wrong(cluster, kafka)) is not None:
+        return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, wrong)
+    if not observed.claims_known:
+        message = "not all WALClusters can be read: one of them may own the topics"
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, message, RETRY_SECONDS)
+    return None
 
 
 def _release(cluster: WALCluster, observed: Observed) -> RemoveFinalizer | None:
     spec = cluster.spec
     if isinstance(spec, InvalidSpec):
         return RemoveFinalizer(f"the topics stay, because the spec is invalid: {spec.message}", EventType.WARNING)
-    paused = cluster.metadata.annotations.get(PAUSED_ANNOTATION) == "true"
     reasons = (
         (spec.topics.deletion_policy is not DeletionPolicy.DELETE, "deletionPolicy is Retain"),
-        (paused, f"{PAUSED_ANNOTATION} is set"),
+        (cluster.metadata.is_paused, f"{PAUSED_ANNOTATION} is set"),
         (observed.namespace_terminating, "the namespace is being deleted"),
-        (cluster.status.kafka is None, "Kafka was never reached"),
+        (pinned_id(cluster) is None, "Kafka was never reached"),
         (observed.rival is not None, f"WALCluster {observed.rival} owns them"),
-        (_gave_up(cluster, observed), "Kafka could not be reached for 10 minutes"),
+        (_gave_up(cluster, observed), "its Kafka could not be asked for 10 minutes"),
     )
     why = next((why for holds, why in reasons if holds), None)
     return RemoveFinalizer(f"the topics stay, because {why}", EventType.WARNING) if why else None
 
 
 def _gave_up(cluster: WALCluster, observed: Observed) -> bool:
+    """Whether the deletion has been hindered for ten minutes on end, by the conditions that say so."""
     since = cluster.metadata.deletion_timestamp
-    return since is not None and observed.now - since >= GIVE_UP_AFTER and _own_kafka(cluster, observed) is None
-
-
-def _own_kafka(cluster: WALCluster, observed: Observed) -> KafkaView | None:
-    """Kafka's view, if it answered and is the cluster that is meant: another cluster's topics are not ours."""
-    kafka = observed.kafka
-    if not isinstance(kafka, KafkaView) or pinned_id(cluster) is None or why_wrong(cluster, kafka) is not None:
-        return None
-    return kafka
-
-
-def _topics_left(cluster: WALCluster, observed: Observed) -> list[str] | None:
-    kafka = _own_kafka(cluster, observed)
-    if kafka is None or isinstance(cluster.spec, InvalidSpec):
-        return None
-    return [name for name in cluster.spec.topics.topic_names() if name in kafka.topics]
+    reachable = find_condition(cluster.status.conditions, ConditionType.KAFKA_REACHABLE)
+    if since is None or reachable is None or reachable.status == "True" or _hindrance(cluster, observed) is None:
+        return False
+    return observed.now - max(since, reachable.last_transition_time) >= GIVE_UP_AFTER

@@ -10,9 +10,10 @@ An object that is being deleted goes through `deletion.next_step_of_deletion` in
 
 from __future__ import annotations
 
-from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
+from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import plan_topics
@@ -22,7 +23,7 @@ from seawall.domain.wal_cluster.deletion import next_step_of_deletion
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.status import events_of, status_of, status_without_pool
+from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_of
 from seawall.domain.wal_cluster.verdict import (
     Case,
     Outlook,
@@ -44,14 +45,14 @@ def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
         return next_step_of_deletion(cluster, observed)
     spec = cluster.spec
     if isinstance(spec, InvalidSpec):
-        return _record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
+        return record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
     if (finalizer := _finalizer_action(cluster, spec)) is not None:
         if observed.failure is not None:
-            return _record_or_wait(cluster, observed, judge_failure(observed.failure))
+            return record_or_wait(cluster, observed, judge_failure(observed.failure))
         return Act((finalizer,))
     case = _case(cluster, spec, observed)
     if isinstance(case, Verdict):
-        return _record_or_wait(cluster, observed, case)
+        return record_or_wait(cluster, observed, case)
     return _tend_pool(case)
 
 
@@ -61,7 +62,7 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
     if observed.obstacle is not None:
         return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle)
     if isinstance(kafka, NoKafka):
-        return judge_unreachable(kafka)
+        return judge_unreachable(cluster, kafka, observed.now)
     if kafka is None or observed.pool is None:
         raise TypeError("a valid spec was observed only in part")
     return _identity_gate(cluster, spec, kafka, observed) or Case(cluster, spec, kafka, observed.pool, observed)
@@ -79,17 +80,12 @@ def _tend_pool(case: Case) -> ClusterStep:
 
 
 def plan_actions(case: Case) -> list[ClusterAction]:
-    """Everything to do now; nothing while paused.
-
-    The WAL configuration follows the topics that it names: where creating them fails, it is not written.
-    """
-    if case.paused:
+    """Everything to do now; nothing while paused. The WAL configuration follows the topics that it names."""
+    if case.cluster.metadata.is_paused:
         return []
     actions: list[ClusterAction] = []
-    may_create = may_create_topics(case)
-    actions.extend(plan_topics(case.spec.topics, case.pool, may_create=may_create))
-    all_exist = may_create or not case.pool.in_state(TopicState.MISSING)
-    if all_exist and (write := _config_map_action(case)) is not None:
+    actions.extend(plan_topics(case.spec.topics, case.pool, may_create=may_create_topics(case)))
+    if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
         actions.append(write)
     return actions
 
@@ -109,17 +105,18 @@ def _identity_gate(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, 
         return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, wrong)
     if pinned_id(cluster) is None:
         return Verdict(Outlook.PROGRESSING, Reason.FIRST_CONTACT, f"reached Kafka cluster {kafka.cluster_id}")
+    return _claim_gate(cluster, spec, observed)
+
+
+def _claim_gate(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Verdict | None:
+    """A claim that was seen stands until it is seen to be gone."""
     if observed.rival is not None:
         message = f"the older WALCluster {observed.rival} owns the prefix {spec.topics.prefix} on this Kafka"
         return Verdict(Outlook.STALLED, Reason.PREFIX_CLAIMED, message)
+    before = find_condition(cluster.status.conditions, ConditionType.READY)
+    if not observed.claims_known and before is not None and before.reason == Reason.PREFIX_CLAIMED:
+        return Verdict(Outlook.STALLED, Reason.PREFIX_CLAIMED, before.message)
     return None
-
-
-def _record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> ClusterStep:
-    status = status_without_pool(cluster, verdict, observed.kafka, observed.now)
-    if status != cluster.status:
-        return Record(status, events_of(cluster, status))
-    return Wait(verdict.message, verdict.after)
 
 
 def _config_map_action(case: Case) -> WriteConfigMap | None:

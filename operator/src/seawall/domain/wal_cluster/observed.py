@@ -26,6 +26,8 @@ class Failure:
 class Observed:
     """What one tick sees. `rival` is an older WALCluster with the same pool.
 
+    `claims_known` is False when not all WALClusters could be read: then nobody knows that there is no rival.
+
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
     `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
@@ -34,6 +36,7 @@ class Observed:
     kafka: KafkaView | NoKafka | None = None
     pool: Pool | None = None
     rival: Key | None = None
+    claims_known: bool = True
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None
     obstacle: str | None = None

@@ -26,6 +26,8 @@ class Reason(StrEnum):
     """Paused by annotation and not all is as declared: remove the annotation."""
     REPLICATION_FACTOR_TOO_HIGH = "ReplicationFactorTooHigh"
     """More replicas are declared than there are brokers: lower it, or add brokers."""
+    DELETING = "DeletingTopics"
+    """The object is being deleted and its topics with it."""
     NOT_ALLOWED = "NotAllowed"
     """The operator may not read what it must: give its Kafka user, or its Role, the right that the message names."""
     REFUSED = "ChangeRefused"

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.kafka import KafkaView
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """WALClusters, each a claim on a pool; `complete` is False when a namespace could not be read."""
+
+    clusters: Sequence[WALCluster]
+    complete: bool = True
 
 
 def find_rival(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> Key | None:
@@ -21,12 +30,19 @@ def _age(cluster: WALCluster) -> tuple[datetime, str]:
 
 
 def _claims_the_same(cluster: WALCluster, kafka: KafkaView, other: WALCluster) -> bool:
-    """An object that has not reached its Kafka yet is known by its addresses only."""
-    if isinstance(cluster.spec, InvalidSpec) or isinstance(other.spec, InvalidSpec):
-        return False
-    if other.spec.topics.prefix != cluster.spec.topics.prefix:
+    """An object that has not reached its Kafka yet is known by its addresses only.
+
+    An invalid spec claims, too: its topics were made when it was valid.
+    """
+    if _prefix(other) != _prefix(cluster):
         return False
     if other.status.kafka is not None:
         return other.status.kafka.cluster_id == kafka.cluster_id
+    if isinstance(cluster.spec, InvalidSpec) or isinstance(other.spec, InvalidSpec):
+        return False
     mine, theirs = cluster.spec.kafka.external, other.spec.kafka.external
     return not set(mine.bootstrap_servers).isdisjoint(theirs.bootstrap_servers)
+
+
+def _prefix(cluster: WALCluster) -> str | None:
+    return cluster.spec.prefix if isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.prefix

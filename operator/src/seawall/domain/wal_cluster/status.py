@@ -9,9 +9,10 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionStatus, as_status, build_condition, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
-from seawall.domain.step import Event, EventType
+from seawall.domain.step import Event, EventType, Record, Wait
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.identity import why_wrong
+from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.verdict import Case, Outlook, Verdict
 
@@ -52,6 +53,8 @@ def status_without_pool(
     """The status of a WALCluster whose pool was not looked at; what was last known of the pool stays."""
     build = _Conditions(cluster, now)
     match kafka:
+        case KafkaView() if verdict.reason == Reason.WRONG_CLUSTER:
+            reachable = build(ConditionType.KAFKA_REACHABLE, "False", verdict.reason, verdict.message)
         case KafkaView():
             reachable = build(ConditionType.KAFKA_REACHABLE, "True", Reason.CONNECTED)
         case NoKafka():
@@ -71,7 +74,10 @@ def status_without_pool(
 
 
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
-    """One event when the reason of Ready changed, or its sentence did while a person is needed."""
+    """One event when the reason of Ready changed, or its sentence did while a person is needed.
+
+    Losing Ready is a warning, unless an edit is what it comes from.
+    """
     before = find_condition(cluster.status.conditions, ConditionType.READY)
     after = find_condition(status.conditions, ConditionType.READY)
     stalled = find_condition(status.conditions, ConditionType.STALLED)
@@ -80,9 +86,19 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     needs_person = stalled.status == "True"
     if before is not None and before.reason == after.reason and not (needs_person and before.message != after.message):
         return ()
-    lost_ready = before is not None and before.status == "True" and after.status != "True"
+    was_ready = before is not None and before.status == "True"
+    is_edited = before is not None and before.observed_generation != after.observed_generation
+    lost_ready = was_ready and after.status != "True" and not is_edited
     event_type = EventType.WARNING if needs_person or lost_ready else EventType.NORMAL
     return (Event(event_type, after.reason, after.message),)
+
+
+def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:
+    """Records the verdict of a tick that has no pool to tend, or waits when the status says it already."""
+    status = status_without_pool(cluster, verdict, observed.kafka, observed.now)
+    if status != cluster.status:
+        return Record(status, events_of(cluster, status))
+    return Wait(verdict.message, verdict.after)
 
 
 @dataclass(frozen=True, slots=True)

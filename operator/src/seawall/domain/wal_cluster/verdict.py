@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from seawall.api.meta import PAUSED_ANNOTATION, ConditionType
@@ -20,8 +21,11 @@ from seawall.domain.wal_cluster.observed import Failure, Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.walconfig.render import render_wal_config
 
-LEADER_POLL_SECONDS = 0.5
+SOON_SECONDS = 0.5
 RETRY_SECONDS = 5.0
+PATIENT_SECONDS = 20.0
+NEWS = timedelta(seconds=30)
+"""What lasts for longer than this will not end in the next second: it is looked at less often."""
 
 
 class Outlook(StrEnum):
@@ -57,30 +61,33 @@ class Case:
     pool: Pool
     observed: Observed
 
-    @property
-    def paused(self) -> bool:
-        """Whether a person stopped all writes."""
-        return self.cluster.metadata.annotations.get(PAUSED_ANNOTATION) == "true"
-
 
 def judge(case: Case) -> Verdict:
     """The first finding, or Ready."""
     found = next(filter(None, (check(case) for check in CHECKS)), None)
     if found is None:
         return Verdict(Outlook.READY, Reason.READY, _ready_message(case))
-    if case.paused:
+    if case.cluster.metadata.is_paused:
         return Verdict(Outlook.PAUSED, Reason.PAUSED, f"{PAUSED_ANNOTATION} is set; {found.message}")
     return found
 
 
-def judge_unreachable(problem: NoKafka) -> Verdict:
+def judge_unreachable(cluster: WALCluster, problem: NoKafka, now: datetime) -> Verdict:
     """The verdict while Kafka cannot be asked: only silence mends itself, and is asked again soon.
 
     A wrong password is tried again at the resync only: trying often locks accounts.
     """
     if problem.why is Unreachable.NOT_ANSWERING:
-        return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after=RETRY_SECONDS)
+        is_news = _is_news(cluster, ConditionType.KAFKA_REACHABLE, now)
+        after = RETRY_SECONDS if is_news else PATIENT_SECONDS
+        return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after)
     return Verdict(Outlook.STALLED, problem.why.value, problem.message)
+
+
+def _is_news(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:
+    """Whether a condition that does not hold has not held for a short time only."""
+    found = find_condition(cluster.status.conditions, kind)
+    return found is None or found.status == "True" or now - found.last_transition_time < NEWS
 
 
 def may_create_topics(case: Case) -> bool:
@@ -107,14 +114,18 @@ def _failure(case: Case) -> Verdict | None:
     return judge_failure(case.observed.failure) if case.observed.failure is not None else None
 
 
-def _still_refused(case: Case) -> Verdict | None:
-    """A refusal of this generation stands until nothing is left to do; else the status would flap at each retry."""
-    before = find_condition(case.cluster.status.conditions, ConditionType.STALLED)
-    open_work = case.pool.changes or case.pool.in_state(TopicState.MISSING) or _config_map_outdated(case)
-    same = before is not None and before.observed_generation == case.cluster.metadata.generation
-    if before is None or before.reason != Reason.REFUSED or not same or not open_work:
+def standing_refusal(cluster: WALCluster) -> Verdict | None:
+    """A refusal that the status shows for this generation: it stands while it is retried, or the status would flap."""
+    before = find_condition(cluster.status.conditions, ConditionType.STALLED)
+    if before is None or before.reason != Reason.REFUSED or before.observed_generation != cluster.metadata.generation:
         return None
     return Verdict(Outlook.STALLED, Reason.REFUSED, before.message)
+
+
+def _still_refused(case: Case) -> Verdict | None:
+    pool = case.pool
+    has_work = pool.guards or pool.changes or pool.in_state(TopicState.MISSING) or _config_map_outdated(case)
+    return standing_refusal(case.cluster) if has_work else None
 
 
 def _config_map_taken(case: Case) -> Verdict | None:
@@ -147,11 +158,19 @@ def _brokers_missing(case: Case) -> Verdict | None:
     return Verdict(Outlook.PROGRESSING, Reason.BROKERS_MISSING, message, after=RETRY_SECONDS)
 
 
-def _in_state(state: TopicState, reason: Reason, what: str, after: float) -> Callable[[Case], Verdict | None]:
+def _unguarded(case: Case) -> Verdict | None:
+    names = [guard.topic for guard in case.pool.guards]
+    message = f"Kafka may remove records of {listed(names)} by itself" if names else ""
+    return Verdict(Outlook.PROGRESSING, Reason.REPAIRING, message, RETRY_SECONDS) if names else None
+
+
+def _in_state(state: TopicState, reason: Reason, what: str) -> Callable[[Case], Verdict | None]:
     def check(case: Case) -> Verdict | None:
         names = case.pool.in_state(state)
         if not names:
             return None
+        is_news = _is_news(case.cluster, ConditionType.TOPICS_READY, case.observed.now)
+        after = SOON_SECONDS if is_news else RETRY_SECONDS
         return Verdict(Outlook.PROGRESSING, reason, f"{len(names)} of {len(case.pool.states)} topics {what}", after)
 
     return check
@@ -169,16 +188,17 @@ def _config_map_outdated(case: Case) -> Verdict | None:
 
 CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _replication_factor_too_high,
+    _brokers_missing,
     _failure,
     _still_refused,
     _config_map_taken,
     _partitions_differ,
     _replication_factor_differs,
-    _brokers_missing,
-    _in_state(TopicState.MISSING, Reason.CREATING, "are missing", LEADER_POLL_SECONDS),
-    _in_state(TopicState.LEADERLESS, Reason.LEADERLESS, "have no leader", LEADER_POLL_SECONDS),
-    _in_state(TopicState.DRIFTED, Reason.REPAIRING, "have configs that differ", RETRY_SECONDS),
-    _in_state(TopicState.UNDER_MIN_ISR, Reason.UNDER_MIN_ISR, "are under min.insync.replicas", RETRY_SECONDS),
+    _unguarded,
+    _in_state(TopicState.MISSING, Reason.CREATING, "are missing"),
+    _in_state(TopicState.LEADERLESS, Reason.LEADERLESS, "have no leader"),
+    _in_state(TopicState.DRIFTED, Reason.REPAIRING, "have configs that differ"),
+    _in_state(TopicState.UNDER_MIN_ISR, Reason.UNDER_MIN_ISR, "are under min.insync.replicas"),
     _config_map_outdated,
 )
 
