@@ -10,6 +10,7 @@ from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
 from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.topics.config_value import is_same_value
 from seawall.ports import KafkaAdmin, KafkaClusters
 from seawall_e2e.loopback import KafkaProcesses
 from tests.eventually import eventually
@@ -206,6 +207,24 @@ def test_a_config_set_to_the_default_is_still_shown_as_set(world: World) -> None
     topic = world.create("a")
     world.admin().alter_configs([ConfigChange(topic, {"cleanup.policy": "delete", "retention.ms": "604800000"})])
     world.assert_configs(topic, {"cleanup.policy": "delete", "retention.ms": "604800000"})
+
+
+def test_kafka_keeps_values_in_a_form_of_its_own(world: World) -> None:
+    asked = {
+        "preallocate": "TRUE",
+        "flush.messages": " +007",
+        "min.cleanable.dirty.ratio": "0.50",
+        "cleanup.policy": "compact, delete",
+    }
+    topic = world.create("a", 1, asked)
+    kept = {
+        "preallocate": "true",
+        "flush.messages": "7",
+        "min.cleanable.dirty.ratio": "0.5",
+        "cleanup.policy": "compact,delete",
+    }
+    world.assert_configs(topic, kept)
+    assert all(is_same_value(asked[key], kept[key]) for key in asked)
 
 
 def test_resetting_what_is_not_set_or_not_known_is_fine(world: World) -> None:

@@ -16,7 +16,7 @@ from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
 from seawall.domain.topics.actions import ConfigChange, NewTopic
-from tests.fakes.kafka_configs import config_refusal, name_refusal
+from tests.fakes.kafka_configs import config_refusal, kept_form, name_refusal
 
 Refusal = Callable[[str, str, str], str | None]
 """Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
@@ -187,11 +187,11 @@ class FakeKafka:
         replicas = tuple(
             self.brokers[(first + offset) % len(self.brokers)] for offset in range(topic.replication_factor)
         )
-        created = self.add_topic(topic.name, replicas=replicas, configs=topic.configs)
+        created = self.add_topic(topic.name, replicas=replicas, configs=_kept(topic.configs))
         created.views_until_seen, created.views_until_led = self.late_topics, self.late_leaders
 
     def _alter(self, topic: FakeTopic, change: ConfigChange) -> None:
-        topic.configs |= change.set
+        topic.configs |= _kept(change.set)
         for key in change.reset:
             topic.configs.pop(key, None)
         topic.describes_until_current = self.late_configs
@@ -245,3 +245,7 @@ class FakeKafkaClusters:
         """Closes the connection of an object that is gone."""
         self.connections.pop(key, None)
         self.forgotten.append(key)
+
+
+def _kept(configs: Configs) -> dict[str, str]:
+    return {key: kept_form(key, value) for key, value in configs.items()}

@@ -43,7 +43,22 @@ OTHERS = frozenset(
         "unclean.leader.election.enable",
     }
 )
+BOOLEANS = frozenset(
+    {"preallocate", "remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable"}
+    | {"unclean.leader.election.enable"}
+)
 MAX_NAME = 249
+
+
+def kept_form(key: str, value: str) -> str:
+    """The form in which Kafka keeps a value that it accepted."""
+    if key in NUMBERS:
+        return str(int(value))
+    if key in BOOLEANS:
+        return value.strip().lower()
+    if key == "min.cleanable.dirty.ratio":
+        return str(float(value))
+    return ",".join(part.strip() for part in value.split(","))
 
 
 def name_refusal(name: str) -> str | None:
