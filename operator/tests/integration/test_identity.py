@@ -31,7 +31,10 @@ def test_another_cluster_than_the_spec_names_is_not_touched(site: Site) -> None:
     assert "spec.kafka.external.clusterId says somewhere-else" in sentence
     site.operator.wait_for_idle_ticks()
     assert not site.eyes.topics(site.prefix)
-    assert condition(site.read(), "KafkaReachable")["status"] == "True"
+    reachable = condition(site.read(), "KafkaReachable")
+    assert (reachable["status"], reachable["reason"]) == ("False", "WrongCluster"), (
+        "the Kafka that is meant is not there"
+    )
     site.kube.merge(site.path(), {"spec": {"kafka": {"external": {"clusterId": site.kafka.cluster_id}}}})
     site.wait_ready()
 

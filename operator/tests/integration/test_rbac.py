@@ -38,7 +38,8 @@ def install_rights(site: Site, secrets: Sequence[str] = (), **scope: object) -> 
 
 def start_as(site: Site, account: str, new_operator: NewOperator, **settings: object) -> OperatorProcess:
     kubeconfig = site.kube.server.kubeconfig_of(site.namespace, account)
-    operator = new_operator(kubeconfig=kubeconfig, **settings)
+    # The chart names the Lease and the account alike, after the release.
+    operator = new_operator(kubeconfig=kubeconfig, lease_name=account, **settings)
     operator.start()
     return operator
 
