@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from seawall_e2e.loopback import ApiServer
 from tests.integration.conftest import NewOperator
 from tests.support.operator_process import OperatorProcess
+from tests.support.proxy import FreezableProxy
 from tests.support.site import Site
 
 Measured = Callable[[str, object], None]
@@ -139,7 +141,7 @@ def test_an_edit_is_acted_on_soon(own_site: Site, new_operator: NewOperator, mea
 
 
 def test_an_edit_is_acted_on_after_the_api_server_was_restarted(
-    own_site: Site, new_operator: NewOperator, api_server: ApiServer
+    own_site: Site, new_operator: NewOperator, api_server: ApiServer, measured: Measured
 ) -> None:
     operator = new_operator(resync_seconds=600)
     operator.start()
@@ -147,9 +149,27 @@ def test_an_edit_is_acted_on_after_the_api_server_was_restarted(
     own_site.wait_ready()
     api_server.restart()
     own_site.edit(count=3)
+    seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic")
+    measured("edit after a restart of the API server → topic in Kafka", f"{seconds:.1f} s")
     found = own_site.wait_ready()
     assert found["status"]["topics"]["ready"] == 3
     assert operator.is_running()
+
+
+def test_an_edit_is_seen_although_the_watch_died_silently(
+    own_site: Site, new_operator: NewOperator, api_server: ApiServer, measured: Measured, tmp_path: Path
+) -> None:
+    """Nothing closes the connections; they just carry nothing any more. No resync helps out."""
+    with FreezableProxy(int(api_server.url.rsplit(":", 1)[1])) as proxy:
+        operator = new_operator(kubeconfig=proxy.kubeconfig(api_server.kubeconfig, tmp_path), resync_seconds=600)
+        operator.start()
+        own_site.declare()
+        own_site.wait_ready()
+        assert proxy.freeze() > 1, "the watch and at least one request went through the proxy"
+        own_site.edit(count=3)
+        seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic")
+        measured("edit while the watch is dead → topic in Kafka", f"{seconds:.1f} s")
+        operator.terminate()
 
 
 def test_a_leader_that_cannot_renew_its_lease_stops_acting_and_goes_on_later(
