@@ -1,5 +1,6 @@
 """The examples get from pydantic the verdict that their folder says; test_crds asks the API server the same."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,9 @@ def test_valid_examples_are_accepted(path: Path) -> None:
 def test_invalid_examples_are_refused(path: Path) -> None:
     with pytest.raises(ValidationError):
         WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"], by_alias=True, by_name=False)
+
+
+def test_the_readmes_example_is_accepted() -> None:
+    text = (EXAMPLES.parents[1] / "README.md").read_text()
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    WALClusterSpec.model_validate(yaml.safe_load(example)["spec"], by_alias=True, by_name=False)
