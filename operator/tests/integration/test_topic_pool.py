@@ -81,12 +81,22 @@ def test_an_edit_of_a_config_reaches_the_topics_and_a_removed_one_is_reset(site:
     assert site.eyes.config(site.topic(0)) == site.eyes.config(site.topic(1)) == expected
 
 
+def only_repaired(site: Site, expected: dict[str, str]) -> None:
+    """The operator repaired topic 0 to just this, and leaves it so.
+
+    The event comes first: right after a change, a broker that is behind still shows the configs of before.
+    """
+    site.wait(lambda: bool(site.events("ConfigsRepaired")), "something is repaired")
+    site.wait(lambda: site.eyes.config(site.topic(0)) == expected, "the topic has what is left alone, and is repaired")
+    site.operator.wait_for_idle_ticks()
+    assert site.eyes.config(site.topic(0)) == expected
+
+
 def test_ignored_configs_are_neither_set_nor_reset(site: Site) -> None:
     site.declare(topics={"ignoredConfigs": ["flush.ms"]})
     site.wait_ready()
     site.eyes.alter(site.topic(0), {"flush.ms": "7", "segment.bytes": "1048576"})
-    site.wait(lambda: site.eyes.config(site.topic(0))["segment.bytes"] == "67108864", "the other config is repaired")
-    assert site.eyes.config(site.topic(0)) == {**EXPECTED, "flush.ms": "7"}
+    only_repaired(site, {**EXPECTED, "flush.ms": "7"})
 
 
 def test_reassignment_throttles_are_left_alone(site: Site) -> None:
@@ -94,8 +104,7 @@ def test_reassignment_throttles_are_left_alone(site: Site) -> None:
     site.wait_ready()
     throttle = {"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "*"}
     site.eyes.alter(site.topic(0), {**throttle, "segment.bytes": "1048576"})
-    site.wait(lambda: site.eyes.config(site.topic(0))["segment.bytes"] == "67108864", "the other config is repaired")
-    assert site.eyes.config(site.topic(0)) == {**EXPECTED, **throttle}
+    only_repaired(site, {**EXPECTED, **throttle})
 
 
 @pytest.mark.parametrize(
