@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -52,6 +52,15 @@ class KafkaEyes:
     def config(self, topic: str) -> dict[str, str]:
         """The configs set on one topic itself."""
         return self.configs(topic)[topic]
+
+    def configs_if_known(self, topic: str) -> dict[str, str] | None:
+        """The configs set on one topic; None while the broker that is asked does not know it."""
+        try:
+            return self.config(topic)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
 
     def create(
         self,
