@@ -8,12 +8,12 @@ PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 
-.PHONY: help demo test test-unit test-integration e2e check format crds lock images tools cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e check format crds proto lock images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml e2e/pyproject.toml
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/pyproject.toml
 	@requirements/venv.sh
 
 demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker
@@ -24,10 +24,10 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check' $(MAKE) --no-print-directory check
 	@.ci/timed 'cluster, Kafka and image' $(MAKE) --no-print-directory images
-	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests e2e
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
-	$(PYTEST) operator/tests -m 'not integration'
+	$(PYTEST) operator/tests spark-apps -m 'not integration'
 
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
 	$(PYTEST) operator/tests -m integration
@@ -41,6 +41,7 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
+	spark-apps/walrecord/proto/generate.sh --check
 	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
 	requirements/lock.sh --check
 	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
@@ -51,6 +52,9 @@ format: .venv/.stamp ## Format the code and mend what the linter can
 
 crds: .venv/.stamp ## Write crds/, the chart's copies and docs/reference.md from the models
 	$(PY) -m seawall.crdgen
+
+proto: .venv/.stamp ## Write the protobuf code of the WAL entries from its .proto
+	spark-apps/walrecord/proto/generate.sh
 
 lock: ## Pin the dependencies anew
 	requirements/lock.sh

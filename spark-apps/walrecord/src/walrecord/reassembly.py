@@ -10,8 +10,8 @@
     Last while a Middle is missing   → MissingMiddle, no entry (the database would take it for whole)
     Last, and the parts do not join  → PartsDoNotJoin, no entry
 
-Parts of different regions may interleave in any way. A part has no count of its siblings, so the loss of the Middle right
-before Last shows only in the payload: `joins` decides, and looks at entries of several parts only.
+Parts of different regions may interleave in any way. A part does not tell how many there are, so the loss of the Middle
+right before Last shows only in the payload: `joins` decides, and looks at entries of several parts only.
 """
 
 from collections.abc import Callable
