@@ -11,6 +11,7 @@ from walrecord.errors import (
     UnsupportedVersion,
 )
 from walrecord.findings import (
+    AmbiguousLast,
     Finding,
     Legal,
     MissingMiddle,
@@ -27,6 +28,7 @@ from walrecord.split import KEY_RESERVE, Record, split
 
 __all__ = [
     "KEY_RESERVE",
+    "AmbiguousLast",
     "Entry",
     "Finding",
     "First",

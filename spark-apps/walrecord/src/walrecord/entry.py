@@ -12,7 +12,7 @@ _MAX_VARINT = 10
 
 def encode_entry(entry: WalEntry) -> bytes:
     """The payload of an entry."""
-    return entry.SerializeToString(deterministic=True)
+    return entry.SerializeToString()
 
 
 def decode_entry(payload: bytes, *, offset: int | None = None) -> WalEntry:

@@ -47,6 +47,7 @@ class MissingMiddle:
     first_offset: int
     last_offset: int
     numbers: tuple[int, ...]
+    """The first ten of those that are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,23 @@ class PartsDoNotJoin:
     last_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class AmbiguousLast:
+    """An entry was given out, but its Last is that of the region's entry before, byte for byte.
+
+    Either two entries end alike, or a batch of that Last and this First was sent again and the entry is a mix of the
+    two; then the right one follows. The format cannot tell, and the database takes it for an entry.
+    """
+
+    region_id: int
+    first_offset: int
+    last_offset: int
+
+
 Legal = Noop | RepeatedPart | UnfinishedEntry
 """What a healthy log may hold."""
 
-Suspect = OrphanPart | MissingMiddle | PartsDoNotJoin
-"""What a healthy log does not hold, from its start on."""
+Suspect = OrphanPart | MissingMiddle | PartsDoNotJoin | AmbiguousLast
+"""What a healthy log does not hold, but for coincidences that README.md names."""
 
 Finding = Legal | Suspect

@@ -9,6 +9,7 @@
     Middle or Last without a First   → OrphanPart
     Last while a Middle is missing   → MissingMiddle, no entry (the database would take it for whole)
     Last, and the parts do not join  → PartsDoNotJoin, no entry
+    Last, the same as that of a different entry just before → entry and AmbiguousLast
 
 Parts of different regions may interleave in any way. A part does not tell how many there are, so the loss of the Middle
 right before Last shows only in the payload: `joins` decides, and looks at entries of several parts only.
@@ -17,11 +18,13 @@ right before Last shows only in the payload: `joins` decides, and looks at entri
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from typing import assert_never
 
 from walrecord.entry import is_framed
 from walrecord.errors import MissingKey
 from walrecord.findings import (
+    AmbiguousLast,
     Finding,
     MissingMiddle,
     Noop,
@@ -31,6 +34,8 @@ from walrecord.findings import (
     UnfinishedEntry,
 )
 from walrecord.key import First, Full, Last, Middle, RecordKey, RecordType, decode_key
+
+_SHOWN = 10  # a damaged key may claim to be Middle 2^64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,8 @@ class _Unfinished:
     middles: dict[int, bytes] = field(default_factory=dict)
 
     def missing(self) -> tuple[int, ...]:
-        return tuple(number for number in range(1, max(self.middles, default=0)) if number not in self.middles)
+        numbers = range(1, max(self.middles, default=0))
+        return tuple(islice((number for number in numbers if number not in self.middles), _SHOWN))
 
     def joined(self, last: bytes) -> bytes:
         return b"".join((self.first, *(self.middles[number] for number in sorted(self.middles)), last))
@@ -148,9 +154,16 @@ class Reassembler:
         payload = parts.joined(value)
         if not self._joins(payload):
             return Outcome(findings=(PartsDoNotJoin(key.region_id, parts.first_offset, offset),))
-        middles: dict[RecordType, bytes] = {Middle(number): _digest(part) for number, part in parts.middles.items()}
-        self._ended[key.region_id] = {**middles, Last(): _digest(value)}
-        return Outcome(Entry(key.region_id, offset, payload, parts.first_offset))
+        digests: dict[RecordType, bytes] = {Middle(number): _digest(part) for number, part in parts.middles.items()}
+        digests |= {First(): _digest(parts.first), Last(): _digest(value)}
+        before = self._ended.get(key.region_id, {})
+        self._ended[key.region_id] = digests
+        # The whole entry again is no mix.
+        alike = before.get(Last()) == digests[Last()] and before != digests
+        return Outcome(
+            Entry(key.region_id, offset, payload, parts.first_offset),
+            (AmbiguousLast(key.region_id, parts.first_offset, offset),) if alike else (),
+        )
 
     def _without_first(self, offset: int, key: RecordKey, value: bytes) -> Outcome:
         """Either a part of the entry that was whole just before, sent again, or one whose First is not there."""
