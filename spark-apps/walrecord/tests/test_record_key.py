@@ -129,6 +129,7 @@ def test_what_is_no_key_is_named_with_its_offset(key: bytes, error: type[RecordE
         (RecordKey(region_id=-1, type=Full()), IdOutOfRange),
         (RecordKey(region_id=1, type=Full(), entry_id=-1), IdOutOfRange),
         (RecordKey(region_id=1, type=Middle(0)), UnknownRecordType),
+        (RecordKey(region_id=1, type=Middle(2**64)), UnknownRecordType),
         (RecordKey(region_id=1, type=Full(), version=1), UnsupportedVersion),
         (RecordKey(region_id=1, type=Full(), topic="\ud800"), InvalidKey),
     ],
