@@ -59,8 +59,9 @@ proto: .venv/.stamp ## Write the protobuf code of the WAL entries from its .prot
 lock: ## Pin the dependencies anew
 	requirements/lock.sh
 
-images: cluster ## Build the operator's image and load it into the cluster
+images: cluster ## Build the images of the operator and of the reference database, and load them into the cluster
 	@$(PLATFORM)/operator-image.sh
+	@e2e/refdb/images.sh
 
 tools: ## Build or find the cluster's binaries and Kafka's jars
 	@$(PLATFORM)/binaries.sh >/dev/null
