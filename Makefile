@@ -13,7 +13,7 @@ INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/pyproject.toml
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml
 	@requirements/venv.sh
 
 demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker
@@ -27,13 +27,13 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
-	$(PYTEST) operator/tests spark-apps -m 'not integration'
+	$(PYTEST) operator/tests spark-apps e2e/refdb/tests -m 'not integration'
 
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
-	$(PYTEST) operator/tests -m integration
+	$(PYTEST) operator/tests e2e/refdb/tests -m integration
 
 e2e: .venv/.stamp cluster images ## Tests on the local Kubernetes cluster
-	$(INSTANCE_ENV) && $(PYTEST) e2e
+	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check

@@ -9,25 +9,9 @@ import pytest
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
-from seawall_e2e.loopback.refdb import RefDbProcesses
+from seawall_e2e.loopback.refdb import GUIDE_ROWS, GUIDE_TABLE, RefDbProcesses
 
 HERE = Path(__file__).parent
-GUIDE_TABLE = """\
-CREATE TABLE dist_table(
-    ts TIMESTAMP DEFAULT current_timestamp(),
-    n STRING,
-    row_num INT,
-    PRIMARY KEY(n),
-    TIME INDEX (ts)
-)
-PARTITION BY RANGE COLUMNS (n) (
-    PARTITION r0 VALUES LESS THAN ("f"),
-    PARTITION r1 VALUES LESS THAN ("z"),
-    PARTITION r2 VALUES LESS THAN (MAXVALUE),
-)
-engine=mito;
-"""
-GUIDE_ROWS = tuple(f'INSERT INTO dist_table(n, row_num) VALUES ("{n}", {i + 1});' for i, n in enumerate("abcdefghijkl"))
 
 
 @pytest.hookimpl(tryfirst=True)

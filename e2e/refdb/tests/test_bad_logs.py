@@ -1,4 +1,4 @@
-"""What a region does when its log is not what it must be: it says so and is not served. Real records in a real topic."""
+"""A region whose log is not what it must be says so and is not served. Real records in a real topic."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from walrecord import Full, RecordKey, encode_key
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.refdb import RefDbProcesses
+from walrecord import Full, RecordKey, encode_key
 
 pytestmark = pytest.mark.integration
 FIRST = 4398046511105

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from typing import Self
 
 import pytest
 
@@ -28,7 +29,7 @@ class Writers:
         self.refused = 0
         self._threads = [threading.Thread(target=self._write, args=(n,)) for n in range(3)]
 
-    def __enter__(self) -> Writers:
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self

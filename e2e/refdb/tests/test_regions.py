@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,10 @@ class FullDisk(RegionFiles):
 
 
 @pytest.fixture(scope="module")
-def log(one_kafka: KafkaProcesses) -> WalLog:
-    return WalLog(WalOptions(kafka={"bootstrap.servers": one_kafka.bootstrap_servers[0]}, max_batch_bytes=2000))
+def log(one_kafka: KafkaProcesses) -> Iterator[WalLog]:
+    log = WalLog(WalOptions(kafka={"bootstrap.servers": one_kafka.bootstrap_servers[0]}, max_batch_bytes=2000))
+    yield log
+    log.close()
 
 
 @pytest.fixture

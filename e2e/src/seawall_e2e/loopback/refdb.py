@@ -17,6 +17,26 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.processes import Process, free_ports
 
 START_TIMEOUT = 60
+GUIDE_TABLE = """\
+CREATE TABLE dist_table(
+    ts TIMESTAMP DEFAULT current_timestamp(),
+    n STRING,
+    row_num INT,
+    PRIMARY KEY(n),
+    TIME INDEX (ts)
+)
+PARTITION BY RANGE COLUMNS (n) (
+    PARTITION r0 VALUES LESS THAN ("f"),
+    PARTITION r1 VALUES LESS THAN ("z"),
+    PARTITION r2 VALUES LESS THAN (MAXVALUE),
+)
+engine=mito;
+"""
+"""The remote-WAL guide's table, and its twelve rows."""
+GUIDE_ROWS = tuple(
+    f'INSERT INTO dist_table(n, row_num) VALUES ("{name}", {number});'  # noqa: S608 - for a test database
+    for number, name in enumerate("abcdefghijkl", 1)
+)
 
 
 class RefDbProcesses:
@@ -72,7 +92,10 @@ class RefDbProcesses:
     def sql(self, text: str, *, cut: bool = False, timeout: float = 60) -> dict[str, Any]:
         """Runs a statement; the answer as it came, errors too."""
         form = {"sql": text} | ({"consistent_cut": "1"} if cut else {})
-        return self._ask(self.frontend_address, "/v1/sql", urllib.parse.urlencode(form).encode(), timeout)
+        answer: dict[str, Any] = self._ask(
+            self.frontend_address, "/v1/sql", urllib.parse.urlencode(form).encode(), timeout
+        )
+        return answer
 
     def rows(self, text: str) -> list[list[Any]]:
         """The rows of a SELECT that must work."""

@@ -64,7 +64,17 @@ class WalLog:
             }
         )
         self._asker = Consumer(self._consumer_properties())
-        threading.Thread(target=self._poll, name="wal-producer", daemon=True).start()
+        self._closed = threading.Event()
+        self._poller = threading.Thread(target=self._poll, name="wal-producer", daemon=True)
+        self._poller.start()
+
+    def close(self) -> None:
+        """Lets go of the connections; what is still under way may or may not happen."""
+        self._closed.set()
+        self._poller.join()
+        self._producer.purge()
+        self._producer.flush(1)
+        self._asker.close()
 
     def append(self, topic: str, records: Sequence[Record]) -> int:
         """Appends in order and returns the offset of the last one, once all in-sync replicas have them."""
@@ -128,7 +138,7 @@ class WalLog:
             raise Unavailable(f"cannot append to topic {topic}: {error}") from None
 
     def _poll(self) -> None:
-        while True:
+        while not self._closed.is_set():
             self._producer.poll(0.2)
 
     def _consumer_properties(self) -> dict[str, Any]:
