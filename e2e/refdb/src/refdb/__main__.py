@@ -34,8 +34,8 @@ START_WAIT = 60.0
 def main() -> None:
     """Runs a role until it is killed."""
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    LOG.warning(NOTE)
     args = _parser().parse_args()
+    LOG.warning(NOTE)
     try:
         {"metasrv": run_metasrv, "datanode": run_datanode, "frontend": run_frontend}[args.role](args)
     except DatabaseError as error:

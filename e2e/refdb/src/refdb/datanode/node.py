@@ -47,12 +47,17 @@ class Datanode:
         self._etcd, self._log = etcd, log
         self._regions: dict[int, Region] = {}
         self._fatal: dict[int, str] = {}
+        self._opening: set[int] = set()
+        self._lock = threading.Lock()
         self._ticks = 0
         self.changed = threading.Event()
         """Set when there is a region that has no lease yet."""
 
     def open_all(self) -> None:
-        """Opens what the metadata store says is here; one region that cannot be opened does not stop the others."""
+        """Opens what the metadata store says is here.
+
+        A region with a fatal finding does not stop the others; that Kafka or etcd does not answer stops all.
+        """
         found = self._etcd.range(keys.datanode_tables(self.options.peer.id))
         tables = [DatanodeTable.from_text(pair.value) for pair in found.pairs]
         wanted = [(make_region_id(t.table_id, number), topic) for t in tables for number, topic in t.topics.items()]
@@ -64,13 +69,19 @@ class Datanode:
             LOG.info("all regions are opened")
 
     def open(self, region_id: int, topic: str) -> None:
-        """Opens a region that is to be led here."""
-        if region_id in self._regions:
-            return
-        floors = self._floors(region_id, topic)
-        region = open_region(region_id, topic, floors, self._files(region_id), self._log)
-        self._fatal.pop(region_id, None)
-        self._add(region)
+        """Opens a region that is to be led here; one that is open already is fine."""
+        with self._lock:
+            if region_id in self._regions:
+                return
+            if region_id in self._opening:
+                raise DatabaseError(StatusCode.REGION_BUSY, f"region {named(region_id)} is being opened")
+            self._opening.add(region_id)
+        try:
+            floors = self._floors(region_id, topic)
+            self._add(open_region(region_id, topic, floors, self._files(region_id), self._log))
+            self._fatal.pop(region_id, None)
+        finally:
+            self._opening.discard(region_id)
 
     def create(self, region_id: int, topic: str, schema: Schema) -> None:
         """Makes a new region."""
@@ -164,7 +175,7 @@ class Datanode:
     def _try_open(self, region_id: int, topic: str) -> None:
         try:
             self.open(region_id, topic)
-        except DatabaseError as error:
+        except RegionFatalError as error:
             self._fatal[region_id] = f"region {named(region_id)} cannot be opened: {error}"
             LOG.critical("%s", self._fatal[region_id])
 

@@ -45,11 +45,6 @@ class ClusterState:
         with self._lock:
             self._leaders[region_id] = -1 if datanode is None else datanode
 
-    def forget(self, region_id: int) -> None:
-        """The region does not exist."""
-        with self._lock:
-            self._leaders.pop(region_id, None)
-
     def heartbeat(self, report: Any) -> dict[str, Any]:
         """Keeps a report and answers which of its regions may be led on, and which are led by others."""
         peer = Peer(int(report["id"]), str(report["addr"]))

@@ -142,8 +142,8 @@ class Region:
                 file = self._files.write_rows(self.schema, self._frozen.values())
                 manifest = self._manifest.flushed(entry_id, sequence, file)
                 self._files.commit(manifest)
-            except (OSError, RegionFatalError) as error:
-                self._unfreeze(size)
+            except Exception as error:
+                self._unfreeze(size)  # whatever it was: rows that are only frozen would be lost by the next flush
                 raise self._flush_failure(error) from error
             with self._write_lock:
                 self._manifest, self._frozen = manifest, {}

@@ -22,6 +22,7 @@ from walrecord import Record
 APPEND_TIMEOUT = 10.0
 CALL_TIMEOUT = 5.0
 STALL_TIMEOUT = 30.0
+GONE_PATIENCE = 5.0
 FRAMING = 1024
 """What a record has around its key and value, generously; librdkafka compares before it compresses."""
 _GONE = frozenset(
@@ -92,12 +93,16 @@ class WalLog:
         return self.watermarks(topic)
 
     def watermarks(self, topic: str) -> Watermarks:
-        """Asks the leader now."""
-        try:
-            low, high = self._asker.get_watermark_offsets(TopicPartition(topic, 0), timeout=CALL_TIMEOUT, cached=False)
-        except KafkaException as error:
-            raise _failure(topic, error.args[0]) from None
-        return Watermarks(low, high)
+        """Asks the leader now. A topic is gone only if brokers say so for a while: one of them may be behind."""
+        partition, deadline = TopicPartition(topic, 0), time.monotonic() + GONE_PATIENCE
+        while True:
+            try:
+                return Watermarks(*self._asker.get_watermark_offsets(partition, timeout=CALL_TIMEOUT, cached=False))
+            except KafkaException as error:
+                failure = _failure(topic, error.args[0])
+                if not isinstance(failure, RegionFatalError) or time.monotonic() > deadline:
+                    raise failure from None
+            time.sleep(0.2)
 
     def read(self, topic: str, start: int, end: int) -> Iterator[RawRecord]:
         """The records of offsets from `start` to below `end`."""
