@@ -22,6 +22,7 @@ VALUES: dict[ColumnType, st.SearchStrategy[Value]] = {
     ColumnType.STRING: st.text(),
     ColumnType.INT32: st.integers(-(2**31), 2**31 - 1),
     ColumnType.INT64: st.integers(-(2**63), 2**63 - 1),
+    ColumnType.UINT64: st.integers(0, 2**64 - 1),
     ColumnType.FLOAT64: st.floats(allow_nan=False),
     ColumnType.BOOLEAN: st.booleans(),
     ColumnType.TIMESTAMP: st.integers(-(2**63), 2**63 - 1),
@@ -76,7 +77,7 @@ def test_rows_survive_an_entry(rows: list[tuple[Value, ...]]) -> None:
 def test_rows_survive_a_file(tmp_path: Path) -> None:
     files = RegionFiles(tmp_path)
     files.commit(FIRST)
-    rows = [("a", 1, 2**62, 0.1, True, 5), (None, None, None, None, None, 6)]
+    rows = [("a", 1, -(2**62), 2**64 - 1, 0.1, True, 5), (None, None, None, None, None, None, 6)]
     name = files.write_rows(SCHEMA, rows)
     assert list(files.read_rows(name)) == rows
     assert files.size([name]) > 0

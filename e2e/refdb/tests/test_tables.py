@@ -43,7 +43,13 @@ def test_a_row_is_in_the_region_whose_bounds_hold_it(bounds: list[int], value: i
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [(ColumnType.INT32, 2**31), (ColumnType.INT32, "1"), (ColumnType.STRING, 1), (ColumnType.INT64, True)],
+    [
+        (ColumnType.INT32, 2**31),
+        (ColumnType.INT32, "1"),
+        (ColumnType.STRING, 1),
+        (ColumnType.INT64, True),
+        (ColumnType.UINT64, -1),
+    ],
 )
 def test_values_of_another_type_are_refused(kind: ColumnType, value: object) -> None:
     with pytest.raises(DatabaseError):

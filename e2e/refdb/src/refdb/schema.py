@@ -20,6 +20,7 @@ class ColumnType(StrEnum):
     STRING = "String"
     INT32 = "Int32"
     INT64 = "Int64"
+    UINT64 = "UInt64"
     FLOAT64 = "Float64"
     BOOLEAN = "Boolean"
     TIMESTAMP = "TimestampMillisecond"
@@ -29,11 +30,18 @@ _PYTHON: dict[ColumnType, type] = {
     ColumnType.STRING: str,
     ColumnType.INT32: int,
     ColumnType.INT64: int,
+    ColumnType.UINT64: int,
     ColumnType.FLOAT64: float,
     ColumnType.BOOLEAN: bool,
     ColumnType.TIMESTAMP: int,
 }
-_BITS = {ColumnType.INT32: 31, ColumnType.INT64: 63, ColumnType.TIMESTAMP: 63}
+_SIGNED = range(-(2**63), 2**63)
+_RANGES = {
+    ColumnType.INT32: range(-(2**31), 2**31),
+    ColumnType.INT64: _SIGNED,
+    ColumnType.UINT64: range(2**64),
+    ColumnType.TIMESTAMP: _SIGNED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +60,7 @@ class Column:
             return float(value)
         if type(value) is not _PYTHON[self.type]:
             raise invalid(f"{value!r} is not a {self.type} (column {self.name})")
-        if (
-            isinstance(value, int)
-            and self.type in _BITS
-            and not -(1 << _BITS[self.type]) <= value < 1 << _BITS[self.type]
-        ):
+        if isinstance(value, int) and self.type in _RANGES and value not in _RANGES[self.type]:
             raise invalid(f"{value} does not fit {self.type} (column {self.name})")
         return value
 

@@ -23,6 +23,7 @@ _ARROW = {
     ColumnType.STRING: pa.string(),
     ColumnType.INT32: pa.int32(),
     ColumnType.INT64: pa.int64(),
+    ColumnType.UINT64: pa.uint64(),
     ColumnType.FLOAT64: pa.float64(),
     ColumnType.BOOLEAN: pa.bool_(),
     ColumnType.TIMESTAMP: pa.int64(),

@@ -15,6 +15,7 @@ _WIRE = {
     ColumnType.STRING: (_Data.STRING, "text"),
     ColumnType.INT32: (_Data.INT32, "i32"),
     ColumnType.INT64: (_Data.INT64, "i64"),
+    ColumnType.UINT64: (_Data.UINT64, "u64"),
     ColumnType.FLOAT64: (_Data.FLOAT64, "f64"),
     ColumnType.BOOLEAN: (_Data.BOOLEAN, "boolean"),
     ColumnType.TIMESTAMP: (_Data.TIMESTAMP_MILLISECOND, "ts_ms"),

@@ -17,6 +17,7 @@ _TYPES = {
     exp.DType.VARCHAR: ColumnType.STRING,
     exp.DType.INT: ColumnType.INT32,
     exp.DType.BIGINT: ColumnType.INT64,
+    exp.DType.UBIGINT: ColumnType.UINT64,
     exp.DType.DOUBLE: ColumnType.FLOAT64,
     exp.DType.BOOLEAN: ColumnType.BOOLEAN,
     exp.DType.TIMESTAMP: ColumnType.TIMESTAMP,
