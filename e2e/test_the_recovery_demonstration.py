@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from seawall_e2e import guide
-from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
+from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
 from seawall_e2e.site import Site
-
-INTERNAL_ERROR = 1003
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +28,7 @@ def test_twelve_rows_survive_the_kill_of_a_datanode_because_it_replays_them_from
     assert "code" not in created, created
     assert [each["output"] for each in inserted] == [[{"affectedrows": 1}]] * len(guide.ROWS)
     before = selected["output"][0]["records"]["rows"]
+    assert len(before) == 12
     assert [tuple(row[1:]) for row in before] == list(guide.ROWS)
     first, second, third = (int(region) for region, _ in database.rows(guide.PEERS))
     assert database.rows(guide.PEERS) == [[first, 0], [second, 1], [third, 2]]

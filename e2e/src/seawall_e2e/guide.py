@@ -1,25 +1,15 @@
-"""The SQL of the remote-WAL guide."""
+"""The SQL of the remote-WAL guide's demonstration."""
 
 from __future__ import annotations
 
 from string import ascii_lowercase
 
-CREATE_TABLE = """\
-CREATE TABLE dist_table(
-    ts TIMESTAMP DEFAULT current_timestamp(),
-    n STRING,
-    row_num INT,
-    PRIMARY KEY(n),
-    TIME INDEX (ts)
-)
-PARTITION BY RANGE COLUMNS (n) (
-    PARTITION r0 VALUES LESS THAN ("f"),
-    PARTITION r1 VALUES LESS THAN ("z"),
-    PARTITION r2 VALUES LESS THAN (MAXVALUE),
-)
-engine=mito;
-"""
-ROWS = tuple(zip(ascii_lowercase[:12], range(1, 13), strict=True))
-INSERTS = tuple(f'INSERT INTO dist_table(n, row_num) VALUES ("{n}", {number});' for n, number in ROWS)  # noqa: S608 - our rows
+from seawall_e2e.loopback.refdb import GUIDE_ROWS as INSERTS
+from seawall_e2e.loopback.refdb import GUIDE_TABLE as CREATE_TABLE
+
+__all__ = ["CREATE_TABLE", "INSERTS", "PEERS", "ROWS", "SELECT"]
+
+ROWS = tuple(zip(ascii_lowercase, range(1, len(INSERTS) + 1), strict=False))
+"""What the inserts write, without the time."""
 SELECT = "SELECT * FROM dist_table;"
 PEERS = "SELECT region_id, peer_id FROM information_schema.region_peers ORDER BY region_id"

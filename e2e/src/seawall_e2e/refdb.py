@@ -16,6 +16,15 @@ DATANODES = 3
 WAL_CONFIG_MAP = "greptimedb-wal"
 """Its pods mount this ConfigMap, which a WALCluster with `dataPlane.walConfig` renders."""
 
+INTERNAL_ERROR = 1003
+"""The code with which a query fails that needs a dead datanode."""
+
+_PARTS = {
+    "etcd": ("statefulset/etcd",),
+    "refdb": ("deployment/metasrv", "deployment/frontend", "statefulset/datanode"),
+}
+"""A file of manifests each, with what to wait for."""
+_SIGKILLED = 137
 _HOLD = "/var/lib/refdb/hold"
 _ASK = """
 import json, sys, urllib.error, urllib.parse, urllib.request
@@ -51,13 +60,8 @@ class RefDb:
 
     def start(self) -> None:
         """Starts it and waits until every datanode has reported."""
-        for part, workloads in (
-            ("etcd", ("statefulset/etcd",)),
-            ("refdb", ("deployment/metasrv", "deployment/frontend", "statefulset/datanode")),
-        ):
-            text = (REFDB / f"deploy/{part}.yaml").read_text()
-            manifests = text.replace("@ETCD@", self.images.etcd).replace("@REFDB@", self.images.refdb)
-            self._kubectl("apply", "-f", "-", stdin=manifests)
+        for part, workloads in _PARTS.items():
+            self._kubectl("apply", "-f", "-", stdin=self._manifests(part))
             for workload in workloads:
                 self._rolled_out(workload)
         wait_until(
@@ -66,6 +70,12 @@ class RefDb:
             within=START_SECONDS,
             explain=self.explain,
         )
+
+    def remove(self) -> None:
+        """Removes it with its data, if it is there."""
+        for part in reversed(_PARTS):
+            self._kubectl("delete", "--ignore-not-found", "-f", "-", stdin=self._manifests(part))
+        self._kubectl("delete", "pvc", "-l", "app.kubernetes.io/name in (refdb, etcd)")
 
     def execute(self, *statements: str) -> list[dict[str, Any]]:
         """Runs statements; the frontend's answers as they came, refusals too."""
@@ -89,6 +99,9 @@ class RefDb:
         try:
             self._kubectl("exec", pod, "--", "pkill", "-KILL", "-f", "bin/refdb")
             wait_until(lambda: self.restarts(pod) > restarts, f"{pod} died", within=60, explain=self.explain)
+            (container,) = self._pod(pod)["status"]["containerStatuses"]
+            if (code := container["lastState"]["terminated"]["exitCode"]) != _SIGKILLED:
+                raise AssertionError(f"{pod} ended with {code}, not by SIGKILL")
             yield
         finally:
             wait_until(lambda: self._is_released(pod), f"{pod} is let go", within=60, explain=self.explain)
@@ -107,6 +120,10 @@ class RefDb:
         """Its pods and the ends of their logs, for people."""
         logs = self._kubectl("logs", "-l", "app.kubernetes.io/name=refdb", "--prefix", "--tail=15", "--ignore-errors")
         return f"{self._kubectl('get', 'pods', '-o', 'wide')}\n{logs}"
+
+    def _manifests(self, part: str) -> str:
+        text = (REFDB / f"deploy/{part}.yaml").read_text()
+        return text.replace("@ETCD@", self.images.etcd).replace("@REFDB@", self.images.refdb)
 
     def _is_released(self, pod: str) -> bool:
         return "released" in self._kubectl("exec", pod, "--", "sh", "-c", f"rm -f {_HOLD} && echo released")
