@@ -22,7 +22,7 @@ from walrecord import Record
 APPEND_TIMEOUT = 10.0
 CALL_TIMEOUT = 5.0
 STALL_TIMEOUT = 30.0
-GONE_PATIENCE = 5.0
+PATIENCE = 5.0
 FRAMING = 1024
 """What a record has around its key and value, generously; librdkafka compares before it compresses."""
 _GONE = frozenset(
@@ -93,15 +93,14 @@ class WalLog:
         return self.watermarks(topic)
 
     def watermarks(self, topic: str) -> Watermarks:
-        """Asks the leader now. A topic is gone only if brokers say so for a while: one of them may be behind."""
-        partition, deadline = TopicPartition(topic, 0), time.monotonic() + GONE_PATIENCE
+        """Asks the leader now, for a while: leaders move, and a broker that is behind does not know a topic yet."""
+        partition, deadline = TopicPartition(topic, 0), time.monotonic() + PATIENCE
         while True:
             try:
                 return Watermarks(*self._asker.get_watermark_offsets(partition, timeout=CALL_TIMEOUT, cached=False))
             except KafkaException as error:
-                failure = _failure(topic, error.args[0])
-                if not isinstance(failure, RegionFatalError) or time.monotonic() > deadline:
-                    raise failure from None
+                if time.monotonic() > deadline:
+                    raise _failure(topic, error.args[0]) from None
             time.sleep(0.2)
 
     def read(self, topic: str, start: int, end: int) -> Iterator[RawRecord]:
