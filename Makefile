@@ -8,15 +8,15 @@ PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 
-.PHONY: help demo test test-unit test-integration e2e check format crds lock images tools cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e check format crds proto lock images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml e2e/pyproject.toml
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml
 	@requirements/venv.sh
 
-demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker
+demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, recover rows
 	$(PY) -m seawall_e2e.demo
 
 test: ## Everything: check, unit, integration and e2e tests; what CI runs
@@ -24,16 +24,16 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check' $(MAKE) --no-print-directory check
 	@.ci/timed 'cluster, Kafka and image' $(MAKE) --no-print-directory images
-	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests e2e
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
-	$(PYTEST) operator/tests -m 'not integration'
+	$(PYTEST) operator/tests spark-apps e2e/refdb/tests -m 'not integration'
 
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
-	$(PYTEST) operator/tests -m integration
+	$(PYTEST) operator/tests e2e/refdb/tests -m integration
 
 e2e: .venv/.stamp cluster images ## Tests on the local Kubernetes cluster
-	$(INSTANCE_ENV) && $(PYTEST) e2e
+	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
@@ -41,6 +41,7 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
+	spark-apps/walrecord/proto/generate.sh --check
 	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
 	requirements/lock.sh --check
 	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
@@ -52,11 +53,15 @@ format: .venv/.stamp ## Format the code and mend what the linter can
 crds: .venv/.stamp ## Write crds/, the chart's copies and docs/reference.md from the models
 	$(PY) -m seawall.crdgen
 
+proto: .venv/.stamp ## Write the protobuf code of the WAL entries from its .proto
+	spark-apps/walrecord/proto/generate.sh
+
 lock: ## Pin the dependencies anew
 	requirements/lock.sh
 
-images: cluster ## Build the operator's image and load it into the cluster
+images: cluster ## Build the images of the operator and of the reference database, and load them into the cluster
 	@$(PLATFORM)/operator-image.sh
+	@e2e/refdb/images.sh
 
 tools: ## Build or find the cluster's binaries and Kafka's jars
 	@$(PLATFORM)/binaries.sh >/dev/null

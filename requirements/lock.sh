@@ -14,7 +14,9 @@ compile() { "$uv" pip compile --quiet --universal --generate-hashes --no-emit-in
 compile requirements/uv.in -o "$folder/uv.lock"
 compile requirements/build.in -o "$folder/build.lock"
 compile operator/pyproject.toml -o "$folder/operator.lock"
-compile requirements/dev.in operator/pyproject.toml -c requirements/operator.lock -o "$folder/dev.lock"
+compile e2e/refdb/pyproject.toml -c requirements/operator.lock --no-emit-package walrecord -o "$folder/refdb.lock"
+compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/refdb/pyproject.toml \
+  -c requirements/operator.lock -c requirements/refdb.lock --no-emit-package walrecord -o "$folder/dev.lock"
 if [ "$folder" != requirements ]; then
   for lock in "$folder"/*.lock; do
     diff -u "requirements/$(basename "$lock")" "$lock" >&2 || { echo "$(basename "$lock") does not fit: run make lock" >&2; exit 1; }

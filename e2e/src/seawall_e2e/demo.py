@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from seawall_e2e import guide
 from seawall_e2e.cluster import (
     BROKERS,
     Operator,
@@ -24,6 +25,7 @@ from seawall_e2e.cluster import (
     start_platform,
 )
 from seawall_e2e.commands import kubectl, refusal_of, wait_until
+from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
 
 OPERATOR_NAMESPACE = "seawall"
 NAMESPACE = "databases"
@@ -45,6 +47,7 @@ def main() -> None:
         repair_drift()
         refuse_edits()
         lose_a_broker()
+        recover_rows()
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -70,14 +73,15 @@ def begin() -> None:
         drop_former_run()
     with step("A WALCluster: 64 topics with 3 replicas each"):
         topics = {"prefix": PREFIX, "count": 64, "replicationFactor": 3}
-        WAL.apply(topics, dataPlane={"walConfig": {"configMapName": "greptimedb-wal"}})
+        WAL.apply(topics, dataPlane={"walConfig": {"configMapName": WAL_CONFIG_MAP}})
         wait_and_tell("Ready")
         show_wal()
         kafka_tool("kafka-topics", "--describe", "--topic", f"{PREFIX}_63")
 
 
 def drop_former_run() -> None:
-    """A pool never shrinks, so the 128 topics of a former run are deleted, in the way that Seawall deletes topics."""
+    """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
+    RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
     if WAL.find() is None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
@@ -142,6 +146,35 @@ def lose_a_broker() -> None:
         show_wal("-o", "wide")
 
 
+def recover_rows() -> None:
+    """The demonstration of the remote-WAL guide: a killed datanode gets its rows back from Kafka."""
+    with step(f"A database whose [wal] is the ConfigMap {WAL_CONFIG_MAP}: metasrv, frontend, three datanodes (refdb)"):
+        database = RefDb(NAMESPACE, build_refdb_images())
+        database.start()
+        run_and_show("-n", NAMESPACE, "get", "pods")
+    with step("The guide's table in three regions, and its twelve rows"):
+        for statement in (guide.CREATE_TABLE, *guide.INSERTS):
+            say(statement)
+        database.execute(guide.CREATE_TABLE, *guide.INSERTS)
+        before = show_rows(database)
+    with step("kill -9 of datanode 0: the query fails; it starts again, and the rows are there"):
+        with database.killed(0):
+            (refused,) = database.execute(guide.SELECT)
+            if refused.get("code") != INTERNAL_ERROR:
+                raise AssertionError(f"{guide.SELECT} did not fail: {refused}")
+            say(f"{guide.SELECT}\nERROR {refused['code']}: {refused['error']}")
+        say("\n".join(line for line in database.log("datanode-0").splitlines() if "refdb.region.opener" in line))
+        if show_rows(database) != before:
+            raise AssertionError("the rows are not the same")
+
+
+def show_rows(database: RefDb) -> list[list[object]]:
+    """Prints the guide's rows, and returns them."""
+    rows = database.rows(guide.SELECT)
+    say("\n".join([guide.SELECT, *(f"{ts}  {n}  {number:2}" for ts, n, number in rows), f"{len(rows)} rows"]))
+    return rows
+
+
 @contextmanager
 def step(title: str) -> Iterator[None]:
     """Says what is done, and how long it took."""
@@ -194,7 +227,8 @@ def kafka_tool(tool: str, *options: str) -> None:
 
 def show_everything() -> None:
     """Prints what helps to understand a failure, as far as it is there."""
-    for look in (WAL.explain, Operator(OPERATOR_NAMESPACE, "").log):
+    database = RefDb(NAMESPACE, RefDbImages("none", "none"))
+    for look in (WAL.explain, Operator(OPERATOR_NAMESPACE, "").log, database.explain):
         try:
             print(look(), flush=True)
         except AssertionError as failed:
@@ -208,6 +242,7 @@ Next, in a shell at the repository's root:
   kubectl -n {NAMESPACE} get walc -w                             # watch it while you break things
   kubectl -n {NAMESPACE} describe walc wal                       # conditions and events
   kubectl -n {NAMESPACE} get configmap greptimedb-wal -o yaml    # the [wal] configuration for GreptimeDB
+  kubectl -n {NAMESPACE} logs datanode-0                         # the replay of a region
   kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back
   kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
   kubectl -n {OPERATOR_NAMESPACE} port-forward service/seawall-metrics 8080   # then: curl localhost:8080/metrics

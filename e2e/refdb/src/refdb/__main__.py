@@ -1,0 +1,117 @@
+"""`refdb {metasrv|datanode|frontend}`. Flags may be environment variables: --node-id is REFDB_NODE_ID."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+from refdb.datanode.identity import Home, claim_node_id
+from refdb.datanode.node import Datanode, NodeOptions
+from refdb.datanode.server import datanode_application, start_heartbeats
+from refdb.errors import DatabaseError, invalid
+from refdb.frontend.catalog import Catalog
+from refdb.frontend.database import Database
+from refdb.frontend.server import frontend_application
+from refdb.meta.etcd import Etcd
+from refdb.meta.values import Peer
+from refdb.metasrv.migration import Migrations
+from refdb.metasrv.pruner import start_pruner
+from refdb.metasrv.server import Metasrv, load_leaders, register_topics, start_detector, wait_for
+from refdb.metasrv.state import ClusterState
+from refdb.metasrv.tables import Tables
+from refdb.wal.log import WalLog
+from refdb.wal.options import WalOptions, wal_options
+from refdb.wal.topics import require_topics
+from refdb.web import NOTE, Client, serve
+
+LOG = logging.getLogger("refdb")
+START_WAIT = 60.0
+
+
+def main() -> None:
+    """Runs a role until it is killed."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    args = _parser().parse_args()
+    LOG.warning(NOTE)
+    try:
+        {"metasrv": run_metasrv, "datanode": run_datanode, "frontend": run_frontend}[args.role](args)
+    except DatabaseError as error:
+        LOG.critical("%s", error)
+        sys.exit(1)
+
+
+def run_metasrv(args: argparse.Namespace) -> None:
+    """Placement, leases, admin interface."""
+    options, etcd = _wal(args), _etcd(args)
+    wait_for("Kafka", lambda: require_topics(options), START_WAIT)
+    wait_for("etcd", lambda: register_topics(etcd, options.topics), START_WAIT)
+    state = ClusterState(args.lease, args.dead_after)
+    load_leaders(etcd, state)
+    client = Client()
+    if options.auto_prune_interval:
+        start_pruner(etcd, state, options.topics, options.auto_prune_interval, args.dead_after)
+    start_detector(state)
+    tables, migrations = Tables(etcd, state, client, options.topics), Migrations(etcd, state, client)
+    serve(Metasrv(args.advertise or args.http, etcd, state, tables, migrations).application(), args.http)
+
+
+def run_datanode(args: argparse.Namespace) -> None:
+    """Regions. It listens once they are replayed."""
+    options, etcd = _wal(args), _etcd(args)
+    peer = Peer(args.node_id, args.advertise or args.http)
+    home = Home(Path(args.home))
+    epoch = claim_node_id(etcd, peer, home)
+    node_options = NodeOptions(peer, Path(args.storage), args.read_pruned_marker == "true", args.idle_heartbeats)
+    node = Datanode(node_options, etcd, WalLog(options), epoch)
+    node.open_all()
+    start_heartbeats(node, args.metasrv, args.heartbeat)
+    LOG.info("datanode %d starts to listen, epoch %d", peer.id, epoch)
+    serve(datanode_application(node), args.http)
+
+
+def run_frontend(args: argparse.Namespace) -> None:
+    """SQL."""
+    serve(frontend_application(Database(Catalog(_etcd(args)), Client(), args.metasrv)), args.http)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="refdb", description=NOTE)
+    parser.add_argument("role", choices=["metasrv", "datanode", "frontend"])
+    _flag(parser, "--config", "", "the TOML file with [wal]: metasrv.toml or datanode.toml of a WALCluster's ConfigMap")
+    _flag(parser, "--http", "127.0.0.1:4000", "where to listen")
+    _flag(parser, "--advertise", "", "the address that others use, if it is another")
+    _flag(parser, "--etcd", "http://127.0.0.1:2379", "URLs, with commas between them")
+    _flag(parser, "--store-key-prefix", "", "goes before every key in etcd")
+    _flag(parser, "--metasrv", "127.0.0.1:4000", "datanode, frontend: the metasrv's address")
+    _flag(parser, "--node-id", "0", "datanode: its number", int)
+    _flag(parser, "--home", "refdb-home", "datanode: its own folder, kept over restarts")
+    _flag(parser, "--storage", "refdb-storage", "datanode: the folder that all share, in place of an object store")
+    _flag(parser, "--heartbeat", "1", "datanode: seconds between heartbeats", float)
+    _flag(parser, "--idle-heartbeats", "3", "datanode: so many with nothing in memory make a region idle", int)
+    _flag(parser, "--read-pruned-marker", "true", "datanode: open regions no earlier than the pruned marker")
+    _flag(parser, "--lease", "4", "metasrv: seconds that a datanode may lead a region after a heartbeat", float)
+    _flag(parser, "--dead-after", "5", "metasrv: seconds of silence after which a datanode counts as dead", float)
+    return parser
+
+
+def _flag(parser: argparse.ArgumentParser, flag: str, default: str, text: str, kind: type = str) -> None:
+    variable = "REFDB_" + flag.removeprefix("--").replace("-", "_").upper()
+    parser.add_argument(flag, default=os.environ.get(variable, default), type=kind, help=f"{text} ({variable})")
+
+
+def _wal(args: argparse.Namespace) -> WalOptions:
+    try:
+        return wal_options(Path(args.config).read_text(), os.environ)
+    except OSError as error:
+        raise invalid(f"--config: {error}") from None
+
+
+def _etcd(args: argparse.Namespace) -> Etcd:
+    return Etcd(args.etcd.split(","), args.store_key_prefix)
+
+
+if __name__ == "__main__":
+    main()

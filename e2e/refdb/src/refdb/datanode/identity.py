@@ -1,0 +1,53 @@
+"""A datanode id belongs to one home folder, and a home folder to one process.
+
+The folder's lock (flock) is the kernel's: it ends with the process, however that dies, so a restart never waits. The id
+is claimed in etcd by compare-and-create and never expires: that a datanode is silent does not prove that it is dead.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from refdb.errors import DatabaseError, StatusCode
+from refdb.meta import keys
+from refdb.meta.etcd import Etcd, Put, Unchanged
+from refdb.meta.values import Peer, dumps, node_address_value
+
+
+class Home:
+    """A locked home folder; the lock is held as long as this object lives."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatabaseError(StatusCode.INTERNAL, f"another datanode runs in {folder}") from None
+        name = folder / "id"
+        if not name.exists():
+            aside = folder / "id.aside"
+            aside.write_text(uuid.uuid4().hex)
+            aside.replace(name)
+        self.id = name.read_text()
+
+
+def claim_node_id(etcd: Etcd, peer: Peer, home: Home) -> int:
+    """Takes the id, or refuses; returns the epoch, which rises with every start. Also says where the node listens."""
+    claim, address = keys.datanode_claim(peer.id), keys.node_address(peer.id)
+    held = etcd.get(claim)
+    before: dict[str, Any] = json.loads(held.value) if held is not None else {"home": home.id, "epoch": 0}
+    if before["home"] == home.id:
+        mine = dumps({"home": home.id, "epoch": before["epoch"] + 1})
+        compare = [Unchanged(claim, held.mod_revision if held is not None else 0)]
+        if etcd.txn(compare, [Put(claim, mine), Put(address, node_address_value(peer))]):
+            return int(before["epoch"]) + 1
+    raise DatabaseError(
+        StatusCode.INTERNAL,
+        f"datanode id {peer.id} belongs to another home: give this one an id of its own, or delete {claim} in etcd",
+    )

@@ -1,0 +1,90 @@
+"""A datanode's HTTP, its heartbeats, and the order in which it starts: claim, replay, and only then listen."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any
+
+from aiohttp import web
+
+from refdb.datanode.node import Datanode
+from refdb.errors import DatabaseError, invalid
+from refdb.schema import Row, Schema
+from refdb.web import Call, Client, application
+
+LOG = logging.getLogger("refdb.datanode")
+
+
+def datanode_application(node: Datanode) -> web.Application:
+    """What the frontend and the metasrv call."""
+    return application(
+        {
+            "POST /regions/{region_id}/create": lambda call: _create(node, call),
+            "POST /regions/{region_id}/open": lambda call: _open(node, call),
+            "POST /regions/{region_id}/close": lambda call: _close(node, call),
+            "POST /regions/{region_id}/write": lambda call: _write(node, call),
+            "POST /regions/{region_id}/scan": lambda call: _scan(node, call),
+            "POST /regions/{region_id}/flush": lambda call: {"flushed": node.region(call.region_id()).flush()},
+        }
+    )
+
+
+def start_heartbeats(node: Datanode, metasrv: str, period: float) -> None:
+    """Two threads: a report must not wait for Kafka or for a flush."""
+    client = Client(timeout=max(1.0, period * 2))
+    threading.Thread(target=_report_for_ever, args=(node, client, metasrv, period), daemon=True).start()
+    threading.Thread(target=_tick_for_ever, args=(node, period), daemon=True).start()
+
+
+def _report_for_ever(node: Datanode, client: Client, metasrv: str, period: float) -> None:
+    while True:
+        node.changed.clear()
+        sent = time.monotonic()
+        try:
+            node.granted(client.post(metasrv, "/internal/heartbeat", node.report()), sent)
+        except DatabaseError as error:
+            LOG.warning("Heartbeat: %s", error)
+        except Exception:
+            LOG.exception("Heartbeat")
+        node.changed.wait(max(0.0, period - (time.monotonic() - sent)))
+
+
+def _tick_for_ever(node: Datanode, period: float) -> None:
+    while True:
+        time.sleep(period)
+        try:
+            node.tick()
+        except Exception:
+            LOG.exception("Tick")
+
+
+def _create(node: Datanode, call: Call) -> Any:
+    node.create(call.region_id(), call.body["topic"], Schema.from_json(call.body["schema"]))
+    return {}
+
+
+def _open(node: Datanode, call: Call) -> Any:
+    node.open(call.region_id(), call.body["topic"])
+    return {}
+
+
+def _close(node: Datanode, call: Call) -> Any:
+    return {"last_entry_id": node.close(call.region_id(), flush=bool(call.body["flush"]))}
+
+
+def _write(node: Datanode, call: Call) -> Any:
+    region = node.region(call.region_id())
+    columns = region.schema.columns
+    rows: list[Row] = []
+    for row in call.body["rows"]:
+        if len(row) != len(columns):
+            raise invalid(f"a row of {len(row)} values for {len(columns)} columns")
+        rows.append(tuple(column.check(value) for column, value in zip(columns, row, strict=True)))
+    return {"entry_id": region.write(rows), "topic": region.topic}
+
+
+def _scan(node: Datanode, call: Call) -> Any:
+    scan = node.region(call.region_id()).scan()
+    return {"rows": scan.rows, "applied_entry_id": scan.applied_entry_id}

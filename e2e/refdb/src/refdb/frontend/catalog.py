@@ -1,0 +1,67 @@
+"""Tables and routes as etcd has them, remembered for a moment, and for longer while etcd is down."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from refdb.errors import DatabaseError, StatusCode, Unavailable
+from refdb.meta import keys
+from refdb.meta.etcd import Etcd
+from refdb.meta.values import TableRoute
+from refdb.schema import Table
+
+FRESH = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedTable:
+    """A table and where its regions are."""
+
+    table: Table
+    route: TableRoute
+
+
+class Catalog:
+    """Looks tables up."""
+
+    def __init__(self, etcd: Etcd, clock: Callable[[], float] = time.monotonic) -> None:
+        self._etcd, self._clock = etcd, clock
+        self._known: dict[str, tuple[float, RoutedTable]] = {}
+
+    def table(self, name: str) -> RoutedTable:
+        """A table by name."""
+        at, known = self._known.get(name, (float("-inf"), None))
+        if known is not None and self._clock() - at < FRESH:
+            return known
+        try:
+            found = self._read(name)
+        except Unavailable:
+            if known is None:
+                raise
+            return known
+        self._known[name] = (self._clock(), found)
+        return found
+
+    def forget(self, name: str) -> None:
+        """Look again next time: what was known led to the wrong place. Kept for when etcd is down."""
+        if name in self._known:
+            self._known[name] = (float("-inf"), self._known[name][1])
+
+    def tables(self) -> list[RoutedTable]:
+        """All tables."""
+        return [
+            self.table(pair.key.removeprefix(keys.TABLE_NAMES)) for pair in self._etcd.range(keys.TABLE_NAMES).pairs
+        ]
+
+    def _read(self, name: str) -> RoutedTable:
+        found = self._etcd.get(keys.table_name(name))
+        table_id = json.loads(found.value)["table_id"] if found is not None else None
+        info = self._etcd.get(keys.table_info(table_id)) if table_id is not None else None
+        route = self._etcd.get(keys.table_route(table_id)) if table_id is not None else None
+        if info is None or route is None:
+            self._known.pop(name, None)
+            raise DatabaseError(StatusCode.TABLE_NOT_FOUND, f"Table not found: {name}")
+        return RoutedTable(Table.from_json(json.loads(info.value)), TableRoute.from_text(route.value))

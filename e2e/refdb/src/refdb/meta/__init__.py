@@ -1,0 +1,1 @@
+"""What is kept in etcd: the client, the keys and the values."""

@@ -1,0 +1,147 @@
+"""Values in etcd: GreptimeDB's JSON, read into frozen types and written back. Unknown members are dropped."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from walrecord.region import region_number
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A datanode and where it listens."""
+
+    id: int
+    addr: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Reads `{"id":…,"addr":…}`."""
+        return cls(int(data["id"]), str(data["addr"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"id": self.id, "addr": self.addr}
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRoute:
+    """Who leads a region. `downgrading` means that nobody may write to it just now."""
+
+    region_id: int
+    leader: Peer
+    downgrading: bool = False
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Reads a member of `region_routes`."""
+        return cls(data["region"]["id"], Peer.from_json(data["leader_peer"]), data.get("leader_state") == "Downgrading")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        region = {"id": self.region_id, "name": "", "attrs": {}, "partition_expr": ""}
+        state = {"leader_state": "Downgrading"} if self.downgrading else {}
+        return {"region": region, "leader_peer": self.leader.to_json(), "follower_peers": [], **state}
+
+
+@dataclass(frozen=True, slots=True)
+class TableRoute:
+    """The regions of a table, in the order of its partitions."""
+
+    regions: tuple[RegionRoute, ...]
+    version: int = 0
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Reads a `__table_route` value."""
+        data = json.loads(text)
+        return cls(tuple(RegionRoute.from_json(region) for region in data["region_routes"]), data["version"])
+
+    def to_text(self) -> str:
+        """The value to write."""
+        highest = max((region_number(region.region_id) for region in self.regions), default=0)
+        return dumps(
+            {
+                "type": "physical",
+                "region_routes": [region.to_json() for region in self.regions],
+                "max_region_number": highest,
+                "version": self.version,
+            }
+        )
+
+    def of(self, region_id: int) -> RegionRoute | None:
+        """The route of a region."""
+        return next((region for region in self.regions if region.region_id == region_id), None)
+
+    def with_region(self, new: RegionRoute) -> TableRoute:
+        """The next version, with a region's route replaced."""
+        regions = tuple(new if region.region_id == new.region_id else region for region in self.regions)
+        return replace(self, regions=regions, version=self.version + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DatanodeTable:
+    """The regions of a table that a datanode opens, by number, with the topic of each."""
+
+    table_id: int
+    topics: dict[int, str]
+    version: int = 0
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Reads a `__dn_table` value."""
+        data = json.loads(text)
+        options = {int(number): json.loads(text) for number, text in data["region_wal_options"].items()}
+        return cls(data["table_id"], {n: options[n]["wal.kafka.topic"] for n in data["regions"]}, data["version"])
+
+    def to_text(self) -> str:
+        """The value to write."""
+        options = {
+            str(number): dumps({"wal.provider": "kafka", "wal.kafka.topic": topic})
+            for number, topic in self.topics.items()
+        }
+        return dumps(
+            {
+                "table_id": self.table_id,
+                "regions": sorted(self.topics),
+                "follower_regions": [],
+                "engine": "mito",
+                "region_storage_path": "",
+                "region_options": {},
+                "region_wal_options": options,
+                "version": self.version,
+            }
+        )
+
+
+def pruned_entry_id(text: str) -> int:
+    """Reads a `__topic_name` value."""
+    return int(json.loads(text)["pruned_entry_id"]) if text else 0
+
+
+def topic_name_value(pruned: int) -> str:
+    """The value of a `__topic_name` key."""
+    return dumps({"pruned_entry_id": pruned})
+
+
+def checkpoint(text: str) -> int | None:
+    """Reads a `__topic_region` value: empty, `{}` or with a checkpoint."""
+    data = json.loads(text) if text else {}
+    return int(data["checkpoint"]["entry_id"]) if data.get("checkpoint") else None
+
+
+def checkpoint_value(entry_id: int | None) -> str:
+    """The value of a `__topic_region` key."""
+    return dumps({"checkpoint": {"entry_id": entry_id}} if entry_id is not None else {})
+
+
+def node_address_value(peer: Peer) -> str:
+    """The value of a `__node_address` key."""
+    return dumps({"peer": peer.to_json()})
+
+
+def dumps(data: Any) -> str:
+    """JSON as GreptimeDB writes it: no spaces."""
+    return json.dumps(data, separators=(",", ":"))

@@ -1,0 +1,1 @@
+"""The role that places regions and knows who lives."""

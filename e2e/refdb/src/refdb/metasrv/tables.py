@@ -1,0 +1,116 @@
+"""Makes tables: regions round-robin over datanodes and topics, made first, then written down in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from refdb.errors import DatabaseError, StatusCode, Unavailable
+from refdb.meta import keys
+from refdb.meta.etcd import Etcd, Put, Unchanged
+from refdb.meta.values import DatanodeTable, Peer, RegionRoute, TableRoute, checkpoint_value, dumps
+from refdb.metasrv.state import ClusterState
+from refdb.schema import Table
+from refdb.web import Client
+from walrecord.region import region_id as make_region_id
+from walrecord.region import region_number
+
+LOG = logging.getLogger("refdb.metasrv.tables")
+FIRST_TABLE_ID = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where one region goes."""
+
+    region_id: int
+    leader: Peer
+    topic: str
+
+
+def place(table_id: int, count: int, peers: Sequence[Peer], topics: Sequence[str], used: int) -> tuple[Placement, ...]:
+    """Region 1 goes to the first datanode; topics go on after those that were given to `used` regions before."""
+    return tuple(
+        Placement(
+            make_region_id(table_id, number + 1), peers[number % len(peers)], topics[(used + number) % len(topics)]
+        )
+        for number in range(count)
+    )
+
+
+def metadata_of(table: Table, placements: Sequence[Placement]) -> list[Put]:
+    """Every key of a new table."""
+    routes = tuple(RegionRoute(placement.region_id, placement.leader) for placement in placements)
+    puts = [
+        Put(keys.table_name(table.name), dumps({"table_id": table.table_id})),
+        Put(keys.table_info(table.table_id), dumps(table.to_json())),
+        Put(keys.table_route(table.table_id), TableRoute(routes).to_text()),
+    ]
+    puts += [Put(keys.topic_region(p.topic, p.region_id), checkpoint_value(None)) for p in placements]
+    for datanode in sorted({placement.leader.id for placement in placements}):
+        topics = {region_number(p.region_id): p.topic for p in placements if p.leader.id == datanode}
+        puts.append(Put(keys.datanode_table(datanode, table.table_id), DatanodeTable(table.table_id, topics).to_text()))
+    return puts
+
+
+class Tables:
+    """Creates tables."""
+
+    def __init__(self, etcd: Etcd, state: ClusterState, client: Client, topics: Sequence[str]) -> None:
+        self._etcd, self._state, self._client, self._topics = etcd, state, client, topics
+
+    def create(self, wanted: Table) -> int:
+        """Returns the table's id."""
+        if self._etcd.get(keys.table_name(wanted.name)) is not None:
+            raise _exists(wanted.name)
+        peers = [node.peer for node in self._state.nodes() if not node.dead]
+        if not peers:
+            raise Unavailable("there is no live datanode")
+        table = replace(wanted, table_id=self._next_id())
+        used = len(self._etcd.range(keys.TOPIC_REGIONS).pairs)
+        placements = place(table.table_id, table.partitions.count, peers, self._topics, used)
+        try:
+            for placement in placements:
+                self._create_region(placement, table)
+            if not self._etcd.txn([Unchanged(keys.table_name(table.name), 0)], metadata_of(table, placements)):
+                raise _exists(wanted.name)
+        except DatabaseError:
+            self._undo(table, placements)
+            raise
+        LOG.info("Created table %s (%d) with %d regions", table.name, table.table_id, len(placements))
+        return table.table_id
+
+    def _create_region(self, placement: Placement, table: Table) -> None:
+        self._state.lead(placement.region_id, placement.leader.id)
+        body = {"topic": placement.topic, "schema": table.schema.to_json()}
+        self._client.post(placement.leader.addr, f"/regions/{placement.region_id}/create", body)
+
+    def _undo(self, table: Table, placements: Sequence[Placement]) -> None:
+        """Lets the regions go, unless the transaction was made and only its answer was lost."""
+        try:
+            if self._etcd.get(keys.table_route(table.table_id)) is not None:
+                return
+        except DatabaseError:
+            LOG.error("Whether table %s was made is unknown until etcd answers", table.name)  # noqa: TRY400 - no traceback
+            return
+        for placement in placements:
+            self._state.lead(placement.region_id, None)  # the next heartbeat revokes it
+
+    def _next_id(self) -> int:
+        held = self._etcd.get(keys.NEXT_TABLE_ID)
+        table_id = int(held.value) if held is not None else FIRST_TABLE_ID
+        compare = [Unchanged(keys.NEXT_TABLE_ID, held.mod_revision if held is not None else 0)]
+        if not self._etcd.txn(compare, [Put(keys.NEXT_TABLE_ID, str(table_id + 1))]):
+            raise Unavailable("another table is being created")
+        return table_id
+
+
+def table_from(body: Any) -> Table:
+    """The table in a request."""
+    return Table.from_json(body)
+
+
+def _exists(name: str) -> DatabaseError:
+    return DatabaseError(StatusCode.TABLE_ALREADY_EXISTS, f"table {name} exists already")

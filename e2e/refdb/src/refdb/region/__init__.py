@@ -1,0 +1,1 @@
+"""One region: memtable, files, manifest, log."""

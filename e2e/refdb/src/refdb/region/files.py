@@ -1,0 +1,98 @@
+"""A region's folder: `manifest/{version:020}.json` and Parquet files.
+
+A manifest is written aside, fsynced, and then linked to its name, which must not exist yet: two writers that both
+believe they lead the region cannot both make version 7. Then the folder is fsynced.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from refdb.errors import RegionFatalError
+from refdb.region.manifest import Manifest
+from refdb.schema import ColumnType, Row, Schema
+
+KEPT_MANIFESTS = 5
+_ARROW = {
+    ColumnType.STRING: pa.string(),
+    ColumnType.INT32: pa.int32(),
+    ColumnType.INT64: pa.int64(),
+    ColumnType.UINT64: pa.uint64(),
+    ColumnType.FLOAT64: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.TIMESTAMP: pa.int64(),
+}
+
+
+class RegionFiles:
+    """The files of one region, in storage that all datanodes share."""
+
+    def __init__(self, folder: Path) -> None:
+        self._data = folder / "data"
+        self._manifests = folder / "manifest"
+
+    def latest(self) -> Manifest | None:
+        """The newest manifest, or None for a region that was never made."""
+        names = sorted(self._manifests.glob("*.json"))
+        return Manifest.from_text(names[-1].read_text()) if names else None
+
+    def commit(self, manifest: Manifest) -> None:
+        """Makes a version durable; that it exists already means that somebody else leads the region."""
+        for folder in (self._data, self._manifests):
+            folder.mkdir(parents=True, exist_ok=True)
+            _sync(folder.parent)
+        aside = self._manifests / f"{uuid.uuid4().hex}.aside"
+        try:
+            self._write(aside, manifest.to_text().encode())
+            os.link(aside, self._manifests / f"{manifest.version:020}.json")
+        except FileExistsError:
+            raise RegionFatalError(f"manifest {manifest.version} was written by another leader") from None
+        finally:
+            aside.unlink(missing_ok=True)
+        _sync(self._manifests)
+        for old in sorted(self._manifests.glob("*.json"))[:-KEPT_MANIFESTS]:
+            old.unlink(missing_ok=True)
+
+    def write_rows(self, schema: Schema, rows: Iterable[Row]) -> str:
+        """Writes a Parquet file and returns its name; it counts once a manifest has it."""
+        name = f"{uuid.uuid4().hex}.parquet"
+        arrow = pa.schema([(column.name, _ARROW[column.type]) for column in schema.columns])
+        columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), arrow, strict=True)]
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table(columns, schema=arrow), sink)
+        try:
+            self._write(self._data / name, sink.getvalue().to_pybytes())
+        except OSError:
+            (self._data / name).unlink(missing_ok=True)
+            raise
+        _sync(self._data)
+        return name
+
+    def read_rows(self, name: str) -> Iterable[Row]:
+        """The rows of a Parquet file."""
+        table = pq.read_table(self._data / name)
+        return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+    def size(self, names: Iterable[str]) -> int:
+        """Bytes of Parquet files."""
+        return sum((self._data / name).stat().st_size for name in names)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        with path.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

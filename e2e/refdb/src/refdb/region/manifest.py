@@ -1,0 +1,60 @@
+"""The manifest of a region: which files it has, and up to which entry of the log they hold its rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from refdb.errors import RegionFatalError
+from refdb.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One version of it. Versions only rise, and only one writer can make each."""
+
+    version: int
+    topic: str
+    schema: Schema
+    flushed_entry_id: int
+    next_sequence: int = 1
+    files: tuple[str, ...] = ()
+
+    def again(self) -> Manifest:
+        """The same once more, as the next version: what a new leader writes to shut out the one before."""
+        return replace(self, version=self.version + 1)
+
+    def flushed(self, entry_id: int, next_sequence: int, file: str) -> Manifest:
+        """The version after a flush."""
+        if entry_id < self.flushed_entry_id:
+            raise RegionFatalError(f"flushed entry id would go back from {self.flushed_entry_id} to {entry_id}")
+        return replace(self.again(), flushed_entry_id=entry_id, next_sequence=next_sequence, files=(*self.files, file))
+
+    def to_text(self) -> str:
+        """What the file holds."""
+        data: dict[str, Any] = {
+            "version": self.version,
+            "topic": self.topic,
+            "schema": self.schema.to_json(),
+            "flushed_entry_id": self.flushed_entry_id,
+            "next_sequence": self.next_sequence,
+            "files": list(self.files),
+        }
+        return json.dumps(data, separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> Manifest:
+        """Reads it; one that is not whole is fatal for the region."""
+        try:
+            data = json.loads(text)
+            return cls(
+                version=data["version"],
+                topic=data["topic"],
+                schema=Schema.from_json(data["schema"]),
+                flushed_entry_id=data["flushed_entry_id"],
+                next_sequence=data["next_sequence"],
+                files=tuple(data["files"]),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise RegionFatalError(f"the manifest cannot be read: {error}") from None

@@ -1,0 +1,103 @@
+"""Creates and opens regions. Open means: read the manifest, replay the log after it, shut out the leader before."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from refdb.errors import RegionFatalError
+from refdb.region.files import RegionFiles
+from refdb.region.manifest import Manifest
+from refdb.region.region import Region, named
+from refdb.region.rows import decode_puts
+from refdb.schema import Schema
+from refdb.wal.log import WalLog, Watermarks
+from walrecord import MissingMiddle, OrphanPart, PartsDoNotJoin, Reassembler, RecordError
+
+SHUT_OUT_ATTEMPTS = 3
+LOG = logging.getLogger("refdb.region.opener")
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """What the metadata store says need not be replayed: entry ids, inclusive."""
+
+    checkpoint: int | None = None
+    pruned: int | None = None
+
+
+def create_region(region_id: int, topic: str, schema: Schema, files: RegionFiles, log: WalLog) -> Region:
+    """A region without rows, which begins at the end of its topic."""
+    marks = log.activate(topic)
+    manifest = Manifest(0, topic, schema, flushed_entry_id=marks.high - 1)
+    files.commit(manifest)
+    LOG.info("A new region created, region: %s, topic: %s", named(region_id), topic)
+    return Region(region_id, manifest, files, log)
+
+
+def open_region(region_id: int, topic: str, floors: Floors, files: RegionFiles, log: WalLog) -> Region:
+    """Brings a region back to what was acknowledged; raises `RegionFatalError` when the log cannot give that."""
+    LOG.info("Try to open region %s", named(region_id))
+    manifest = _shut_out_others(region_id, topic, files)
+    marks = log.watermarks(topic)  # after the commit: a leader that was shut out acknowledges nothing beyond
+    start = max(manifest.flushed_entry_id, floors.checkpoint or 0, floors.pruned or 0) + 1
+    _check(topic, start, marks)
+    region = Region(region_id, manifest, files, log)
+    LOG.info("Start replaying memtable at flushed_entry_id + 1 %d for region %s", start, named(region_id))
+    rows = _replay(region, start, marks.high)
+    last = region.applied_entry_id
+    LOG.info("Replay WAL for region: %s, rows recovered: %d, last entry id: %d", named(region_id), rows, last)
+    region.applied_entry_id = max(last, start - 1)
+    LOG.info("Region %s is opened", named(region_id))
+    return region
+
+
+def _shut_out_others(region_id: int, topic: str, files: RegionFiles) -> Manifest:
+    """Writes the next version of the manifest: a leader before that still believes in itself cannot flush any more."""
+    for attempt in range(SHUT_OUT_ATTEMPTS):
+        manifest = files.latest()
+        if manifest is None:
+            raise RegionFatalError(f"region {named(region_id)} has no manifest")
+        if manifest.topic != topic:
+            raise RegionFatalError(f"region {named(region_id)} belongs to topic {manifest.topic}, not {topic}")
+        try:
+            files.commit(manifest.again())
+        except RegionFatalError:
+            if attempt == SHUT_OUT_ATTEMPTS - 1:
+                raise
+        else:
+            return manifest.again()
+    raise AssertionError
+
+
+def _check(topic: str, start: int, marks: Watermarks) -> None:
+    if marks.low > start:
+        raise RegionFatalError(
+            f"OffsetOutOfRange: topic {topic} begins at {marks.low}, but replay must begin at {start}: rows are lost"
+        )
+    if marks.high < start:
+        raise RegionFatalError(
+            f"topic {topic} ends at {marks.high}, before replay begins at {start}: was it deleted and made again?"
+        )
+
+
+def _replay(region: Region, start: int, end: int) -> int:
+    """Applies the region's entries; returns how many rows."""
+    reassembler, rows = Reassembler(), 0
+    try:
+        for record in region.read_log(start, end):
+            outcome = reassembler.feed(record.offset, record.key, record.value)
+            for finding in outcome.findings:
+                if isinstance(finding, MissingMiddle | PartsDoNotJoin) and finding.region_id == region.region_id:
+                    raise RegionFatalError(f"an entry is not whole: {finding}")
+                if isinstance(finding, OrphanPart) and finding.region_id == region.region_id:
+                    LOG.warning("Dropped %s", finding)
+            entry = outcome.entry
+            if entry is None or entry.region_id != region.region_id:
+                continue
+            for put in decode_puts(region.schema, entry.payload, entry.entry_id):
+                region.apply(entry.entry_id, put, len(entry.payload))
+                rows += len(put.rows)
+    except RecordError as error:
+        raise RegionFatalError(f"topic {region.topic}: {error}") from None
+    return rows

@@ -1,0 +1,1 @@
+"""SQL: the dialect, statements as values, queries over rows."""

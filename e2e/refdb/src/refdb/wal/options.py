@@ -1,0 +1,94 @@
+"""Reads the `[wal]` table of metasrv.toml or datanode.toml, as a WALCluster renders it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from refdb.errors import invalid
+
+_SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class WalOptions:
+    """What refdb reads of `[wal]`; other keys of GreptimeDB are ignored."""
+
+    kafka: dict[str, Any]
+    """librdkafka's properties: addresses, SASL, TLS."""
+    max_batch_bytes: int = 2**20
+    topics: tuple[str, ...] = ()
+    replication_factor: int = 1
+    auto_create_topics: bool = True
+    auto_prune_interval: float = 0.0
+    """Seconds between moves of the pruned markers (mode A); 0 leaves them to Seawall (mode B)."""
+
+
+def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
+    """Reads a configuration file; user name and password come by environment variables."""
+    try:
+        wal = tomllib.loads(text)["wal"]
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise invalid(f"the configuration has no readable [wal]: {error}") from None
+    if wal.get("provider") != "kafka":
+        raise invalid('refdb needs [wal] provider = "kafka"')
+    prune = duration(wal.get("auto_prune_interval", "0s"))
+    if prune and not wal.get("auto_prune_logical_delete", False):
+        raise invalid("refdb deletes no records: auto_prune_interval needs auto_prune_logical_delete = true")
+    prefix = wal.get("topic_name_prefix", "greptimedb_wal_topic")
+    return WalOptions(
+        kafka=_kafka(wal, environment),
+        max_batch_bytes=size(wal.get("max_batch_bytes", wal.get("max_batch_size", "1MB"))),
+        topics=tuple(f"{prefix}_{number}" for number in range(wal.get("num_topics", 64))),
+        replication_factor=wal.get("replication_factor", 1),
+        auto_create_topics=wal.get("auto_create_topics", True),
+        auto_prune_interval=prune,
+    )
+
+
+def _kafka(wal: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    servers = wal.get("broker_endpoints", ["127.0.0.1:9092"])
+    properties: dict[str, Any] = {"bootstrap.servers": ",".join(servers)}
+    tls, sasl = wal.get("tls"), wal.get("sasl")
+    if sasl is not None:
+        properties |= {
+            "sasl.mechanism": sasl["type"],
+            "sasl.username": sasl.get("username") or _secret(environment, "USERNAME"),
+            "sasl.password": sasl.get("password") or _secret(environment, "PASSWORD"),
+        }
+    if tls is not None:
+        names = {
+            "server_ca_cert_path": "ssl.ca.location",
+            "client_cert_path": "ssl.certificate.location",
+            "client_key_path": "ssl.key.location",
+        }
+        properties |= {names[key]: path for key, path in tls.items()}
+    protocol = ("sasl_" if sasl is not None else "") + ("ssl" if tls is not None else "plaintext")
+    return properties | {"security.protocol": protocol}
+
+
+def _secret(environment: Mapping[str, str], name: str) -> str:
+    for role in ("DATANODE", "METASRV"):
+        if value := environment.get(f"GREPTIMEDB_{role}__WAL__SASL__{name}"):
+            return value
+    raise invalid(f"set GREPTIMEDB_DATANODE__WAL__SASL__{name} (or …METASRV…): [wal] has sasl")
+
+
+def size(text: str) -> int:
+    """`1MB` is 2^20 bytes."""
+    match = re.fullmatch(r"(\d+)\s*([KMG]?B)", str(text))
+    if match is None:
+        raise invalid(f"{text!r} is no size")
+    return int(match[1]) * _SIZES[match[2]]
+
+
+def duration(text: str) -> float:
+    """Seconds of `30s`, `5m`, `1h` or `100ms`."""
+    match = re.fullmatch(r"(\d+)(ms|s|m|h)", str(text))
+    if match is None:
+        raise invalid(f"{text!r} is no duration")
+    return int(match[1]) * _SECONDS[match[2]]

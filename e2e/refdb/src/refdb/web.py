@@ -1,0 +1,108 @@
+"""HTTP, both ways: servers whose handlers are plain functions in threads, and a client for the other roles."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import urllib3
+from aiohttp import web
+
+from refdb.errors import DatabaseError, StatusCode, Unavailable
+
+LOG = logging.getLogger("refdb.web")
+NOTE = "refdb is a test database: do not keep data in it"
+MAX_BODY = 64 * 2**20
+THREADS = 64
+
+Handler = Callable[["Call"], Any]
+
+
+class Call:
+    """One request: path variables, query and form as text, and a JSON body."""
+
+    def __init__(self, variables: Mapping[str, str], parameters: Mapping[str, str], body: Any) -> None:
+        self.variables, self.parameters, self.body = variables, parameters, body
+
+    def region_id(self) -> int:
+        """The region in the path."""
+        try:
+            return int(self.variables["region_id"])
+        except ValueError:
+            raise DatabaseError(StatusCode.INVALID_ARGUMENTS, "a region id is a number") from None
+
+
+def application(routes: Mapping[str, Handler]) -> web.Application:
+    """Routes are written as `POST /path/{name}`. Answers are JSON, errors are GreptimeDB's."""
+    app = web.Application(client_max_size=MAX_BODY)
+    for route, handler in {"GET /health": _health, "GET /v1/health": _health, **routes}.items():
+        method, path = route.split()
+        app.router.add_route(method, path, _served(handler))
+    return app
+
+
+def serve(app: web.Application, address: str) -> None:
+    """Listens until the process ends."""
+    host, port = address.rsplit(":", 1)
+    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+    web.run_app(app, host=host, port=int(port), print=None, shutdown_timeout=1, reuse_address=True)
+
+
+class Client:
+    """Asks other roles. What does not answer is `Unavailable`; what refuses, refuses here with the same code."""
+
+    def __init__(self, timeout: float = 30.0) -> None:
+        self._pool = urllib3.PoolManager(
+            maxsize=THREADS, retries=False, timeout=urllib3.Timeout(connect=2, read=timeout)
+        )
+
+    def post(self, address: str, path: str, body: Any, timeout: float | None = None) -> Any:
+        """Sends JSON and returns the answer's."""
+        options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        try:
+            answer = self._pool.request("POST", f"http://{address}{path}", body=json.dumps(body), **options)
+            data = json.loads(answer.data)
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise Unavailable(f"{address} does not answer ({type(error).__name__})") from None
+        if answer.status != 200:  # noqa: PLR2004 - OK
+            raise DatabaseError(StatusCode(data["code"]), str(data["error"]))
+        return data
+
+
+def _health(_: Call) -> Any:
+    return {"note": NOTE}
+
+
+def _served(handler: Handler) -> Callable[[web.Request], Any]:
+    async def serve_request(request: web.Request) -> web.Response:
+        started = time.monotonic()
+        try:
+            call = await _call(request)
+            return web.json_response(await asyncio.to_thread(handler, call))
+        except DatabaseError as error:
+            code, message = error.code, str(error)
+        except Exception as error:
+            LOG.exception("%s %s", request.method, request.path)
+            code, message = StatusCode.INTERNAL, f"{type(error).__name__}: {error}"
+        took = int((time.monotonic() - started) * 1000)
+        body = {"code": int(code), "error": message, "execution_time_ms": took}
+        return web.json_response(body, status=500 if code is StatusCode.INTERNAL else 400)
+
+    return serve_request
+
+
+async def _call(request: web.Request) -> Call:
+    parameters = dict(request.query)
+    body: Any = None
+    if request.content_type == "application/x-www-form-urlencoded":
+        parameters |= {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
+    elif request.can_read_body:
+        try:
+            body = json.loads(await request.read())
+        except ValueError:
+            raise DatabaseError(StatusCode.INVALID_ARGUMENTS, "the body is not JSON") from None
+    return Call(request.match_info, parameters, body)

@@ -1,0 +1,65 @@
+"""Real Kafka, real etcd and the database's roles as processes on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.refdb import GUIDE_ROWS, GUIDE_TABLE, RefDbProcesses
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps each file with beds on one worker of xdist, so that beds start once a file."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("integration"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.fixture(scope="session")
+def one_kafka() -> Iterator[KafkaProcesses]:
+    """One broker."""
+    with KafkaProcesses(brokers=1) as processes:
+        yield processes
+
+
+@pytest.fixture(scope="session")
+def etcd() -> Iterator[EtcdProcess]:
+    """One etcd; databases on it have prefixes of their own."""
+    with EtcdProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def make_db(one_kafka: KafkaProcesses, etcd: EtcdProcess) -> Iterator[Callable[..., RefDbProcesses]]:
+    """Makes databases that end with the test."""
+    made: list[RefDbProcesses] = []
+
+    def make(**options: object) -> RefDbProcesses:
+        made.append(RefDbProcesses(one_kafka.bootstrap_servers, etcd, **options))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for db in made:
+        db.close()
+
+
+@pytest.fixture
+def db(make_db: Callable[..., RefDbProcesses]) -> RefDbProcesses:
+    """One metasrv, one frontend, three datanodes."""
+    return make_db()
+
+
+@pytest.fixture
+def guide(db: RefDbProcesses) -> RefDbProcesses:
+    """The same with the guide's table and its twelve rows."""
+    assert "code" not in db.sql(GUIDE_TABLE)
+    for statement in GUIDE_ROWS:
+        assert db.sql(statement)["output"] == [{"affectedrows": 1}]
+    return db

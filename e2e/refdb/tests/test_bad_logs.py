@@ -1,0 +1,116 @@
+"""A region whose log is not what it must be says so and is not served. Real records in a real topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.refdb import RefDbProcesses
+from walrecord import Full, RecordKey, encode_key
+
+pytestmark = pytest.mark.integration
+FIRST = 4398046511105
+KEY = encode_key(RecordKey(region_id=FIRST, type=Full()))
+
+
+@pytest.fixture
+def one_node(make_db: Callable[..., RefDbProcesses]) -> RefDbProcesses:
+    """Two regions of two topics on one datanode; three rows in the first region."""
+    db = make_db(datanodes=1)
+    sql = "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING) PARTITION BY RANGE COLUMNS (k) ("
+    assert "code" not in db.sql(sql + "PARTITION a VALUES LESS THAN ('m'), PARTITION b VALUES LESS THAN (MAXVALUE))")
+    for number in range(3):
+        assert "code" not in db.sql(f"INSERT INTO t VALUES ({number}, 'a')")
+    return db
+
+
+def restarted(db: RefDbProcesses) -> str:
+    """Starts the datanode that was killed: its other region is served, the first one is refused with the reason."""
+    db.start_datanode(0)
+    assert "code" not in db.sql("INSERT INTO t VALUES (9, 'z')")
+    answer = db.sql("SELECT * FROM t")
+    assert answer["code"] == 4008, answer
+    assert f"region {FIRST}(1024, 1) cannot be opened" in answer["error"]
+    assert answer["error"] in db.datanodes[0].log_since_start()
+    assert [r["id"] for r in db.admin("/admin/heartbeat")[0][-1]["region_stats"]] == [FIRST + 1]
+    return str(answer["error"])
+
+
+def topic_of(db: RefDbProcesses) -> str:
+    return f"wal_{db.prefix}_0"
+
+
+def produce(kafka: KafkaProcesses, topic: str, key: bytes | None, value: bytes) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers[0]})
+    producer.produce(topic, value, key, partition=0)
+    assert producer.flush(10) == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        (None, b"canary", "offset 4: the record has a value but no key"),
+        (KEY, b"\x0a\x7f\x08", "offset 4: the value is not a whole WalEntry"),
+        (KEY.replace(b'"version":0', b'"version":1'), b"", "offset 4: version 1 is not 0"),
+        (b"not JSON", b"x", "offset 4: the key is not JSON"),
+    ],
+)
+def test_a_record_that_cannot_be_read(
+    one_node: RefDbProcesses, one_kafka: KafkaProcesses, key: bytes | None, value: bytes, said: str
+) -> None:
+    one_node.datanodes[0].kill()
+    produce(one_kafka, topic_of(one_node), key, value)
+    assert said in restarted(one_node)
+
+
+def test_a_log_that_was_purged_beyond_the_start_of_replay(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:
+    one_node.datanodes[0].kill()
+    admin = AdminClient({"bootstrap.servers": one_kafka.bootstrap_servers[0]})
+    (deleted,) = admin.delete_records([TopicPartition(topic_of(one_node), 0, 3)]).values()
+    deleted.result(10)
+    said = restarted(one_node)
+    assert "OffsetOutOfRange" in said
+    assert "begins at 3, but replay must begin at 1" in said
+
+
+def test_a_purge_up_to_what_was_flushed_is_fine(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:
+    assert "code" not in one_node.sql(f"ADMIN flush_region({FIRST})")
+    one_node.datanodes[0].kill()
+    admin = AdminClient({"bootstrap.servers": one_kafka.bootstrap_servers[0]})
+    (deleted,) = admin.delete_records([TopicPartition(topic_of(one_node), 0, 4)]).values()
+    deleted.result(10)
+    one_node.start_datanode(0)
+    assert len(one_node.rows("SELECT * FROM t")) == 3
+
+
+def test_a_topic_that_was_deleted(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:
+    admin = AdminClient({"bootstrap.servers": one_kafka.bootstrap_servers[0]})
+    (deleted,) = admin.delete_topics([topic_of(one_node)]).values()
+    deleted.result(10)
+    answer = one_node.sql("INSERT INTO t VALUES (9, 'a')")
+    assert "code" in answer, "a write was acknowledged without a log"
+    one_node.datanodes[0].kill()
+    assert "does not exist: was it deleted?" in restarted(one_node)
+
+
+def test_a_topic_that_was_made_again(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:
+    assert "code" not in one_node.sql(f"ADMIN flush_region({FIRST})")
+    one_node.datanodes[0].kill()
+    admin = AdminClient({"bootstrap.servers": one_kafka.bootstrap_servers[0]})
+    (deleted,) = admin.delete_topics([topic_of(one_node)]).values()
+    deleted.result(10)
+    one_node.metasrv.kill()
+    one_node.metasrv.start()  # makes missing topics
+    one_node.metasrv.wait_ready(lambda: bool(_healthy(one_node)), 30)
+    assert "was it deleted and made again?" in restarted(one_node)
+
+
+def _healthy(db: RefDbProcesses) -> object:
+    try:
+        return db.admin("/health")
+    except OSError:
+        return None

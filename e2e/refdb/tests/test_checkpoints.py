@@ -1,0 +1,104 @@
+"""The checkpoint of an idle region, on a real etcd and a real Kafka: only who leads the region can write it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from refdb.datanode.node import Datanode, NodeOptions
+from refdb.meta import keys
+from refdb.meta.etcd import Etcd, Put
+from refdb.meta.values import Peer, RegionRoute, TableRoute, checkpoint, checkpoint_value
+from refdb.region.region import Region
+from refdb.schema import Column, ColumnType, Schema
+from refdb.wal.log import WalLog
+from refdb.wal.options import WalOptions
+from refdb.wal.topics import require_topics
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.etcd import EtcdProcess
+
+pytestmark = pytest.mark.integration
+SCHEMA = Schema((Column("ts", ColumnType.TIMESTAMP), Column("v", ColumnType.STRING)), (), "ts")
+REGION = 4398046511105
+ME, OTHER = Peer(0, "me:1"), Peer(1, "other:1")
+
+
+class Bed:
+    """A datanode without its HTTP, with one region that was flushed and is idle."""
+
+    def __init__(self, kafka: KafkaProcesses, etcd: EtcdProcess, folder: Path) -> None:
+        options = WalOptions(
+            kafka={"bootstrap.servers": kafka.bootstrap_servers[0]}, topics=(f"c-{uuid.uuid4().hex[:8]}",)
+        )
+        require_topics(options)
+        self.topic, self.log = options.topics[0], WalLog(options)
+        self.etcd = Etcd([etcd.url], f"{self.topic}/")
+        node_options = NodeOptions(ME, folder, idle_heartbeats=1, checkpoint_heartbeats=1)
+        self.node = Datanode(node_options, self.etcd, self.log, epoch=1)
+        self.node.create(REGION, self.topic, SCHEMA)
+        self.region.extend_lease(time.monotonic() + 60)
+        self.region.write([(1, "a")])
+        self.region.flush()
+        self.write_route(RegionRoute(REGION, ME))
+        self.etcd.txn([], [Put(keys.topic_region(self.topic, REGION), checkpoint_value(None))])
+
+    @property
+    def region(self) -> Region:
+        return self.node.region(REGION)
+
+    def write_route(self, route: RegionRoute) -> None:
+        self.etcd.txn([], [Put(keys.table_route(1024), TableRoute((route,)).to_text())])
+
+    def checkpoint(self) -> int | None:
+        held = self.etcd.get(keys.topic_region(self.topic, REGION))
+        assert held is not None
+        return checkpoint(held.value)
+
+
+@pytest.fixture
+def bed(one_kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> Iterator[Bed]:
+    made = Bed(one_kafka, etcd, tmp_path)
+    yield made
+    made.log.close()
+
+
+def test_the_leader_writes_it(bed: Bed) -> None:
+    bed.node.tick()
+    assert bed.checkpoint() == 1
+
+
+@pytest.mark.parametrize("route", [RegionRoute(REGION, OTHER), RegionRoute(REGION, ME, downgrading=True)])
+def test_nobody_else_does(bed: Bed, route: RegionRoute) -> None:
+    bed.write_route(route)
+    bed.node.tick()
+    assert bed.checkpoint() is None
+
+
+def test_a_leader_that_was_stopped_after_it_sampled_cannot(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Region.sample_idle
+
+    def stopped(region: Region) -> int | None:
+        sampled = sample(region)
+        bed.write_route(RegionRoute(REGION, OTHER))  # SIGSTOP here, failover, SIGCONT
+        return sampled
+
+    monkeypatch.setattr(Region, "sample_idle", stopped)
+    bed.node.tick()
+    assert bed.checkpoint() is None
+
+
+def test_a_leader_that_was_stopped_before_it_sampled_cannot(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Region.sample_idle
+
+    def late(region: Region) -> int | None:
+        bed.write_route(RegionRoute(REGION, OTHER))
+        bed.log._append(bed.topic, b"of the new leader", b"x")
+        return sample(region)
+
+    monkeypatch.setattr(Region, "sample_idle", late)
+    bed.node.tick()
+    assert bed.checkpoint() is None

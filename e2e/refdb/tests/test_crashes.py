@@ -1,0 +1,172 @@
+"""kill -9, SIGSTOP and migrations while rows are written: what was acknowledged is there."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Self
+
+import pytest
+
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.refdb import RefDbProcesses
+
+pytestmark = pytest.mark.integration
+TABLE = """CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k))
+PARTITION BY RANGE COLUMNS (k) (PARTITION a VALUES LESS THAN ("w1"), PARTITION b VALUES LESS THAN (MAXVALUE))"""
+FIRST = 4398046511105
+
+
+class Writers:
+    """Threads that write a row at a time and remember the acknowledged ones."""
+
+    def __init__(self, db: RefDbProcesses) -> None:
+        self._db, self._stop = db, threading.Event()
+        self.acknowledged: set[str] = set()
+        self.refused = 0
+        self._threads = [threading.Thread(target=self._write, args=(n,)) for n in range(3)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for_more(self, rows: int) -> None:
+        """Waits until so many more rows were acknowledged."""
+        enough, deadline = len(self.acknowledged) + rows, time.monotonic() + 60
+        while len(self.acknowledged) < enough:
+            assert time.monotonic() < deadline, f"only {len(self.acknowledged)} rows"
+            time.sleep(0.02)
+
+    def _write(self, writer: int) -> None:
+        for number in range(1_000_000):
+            if self._stop.is_set():
+                return
+            key = f"w{writer}-{number}"
+            answer = self._db.sql(f"INSERT INTO t(ts, k) VALUES ({number}, '{key}')")
+            if "code" in answer:
+                self.refused += 1
+                time.sleep(0.05)
+            else:
+                self.acknowledged.add(key)
+
+
+def lost(db: RefDbProcesses, writers: Writers) -> set[str]:
+    """Acknowledged rows that are not there."""
+    return writers.acknowledged - {row[0] for row in db.rows("SELECT k FROM t")}
+
+
+def test_kill_9_in_the_middle_of_writes_loses_no_acknowledged_row(make_db: Callable[..., RefDbProcesses]) -> None:
+    db = make_db(datanodes=2)
+    assert "code" not in db.sql(TABLE)
+    with Writers(db) as writers:
+        for victim in (0, 1, 0):
+            writers.wait_for_more(40)
+            if victim == 1:
+                db.sql("ADMIN flush_table('t')")
+            db.datanodes[victim].kill()
+            db.start_datanode(victim)
+        writers.wait_for_more(40)
+    assert lost(db, writers) == set()
+
+
+def test_a_stopped_leader_that_wakes_up_after_failover_acknowledges_nothing(
+    make_db: Callable[..., RefDbProcesses],
+) -> None:
+    db = make_db(datanodes=2, flags=("--lease=2", "--dead-after=2"))
+    assert "code" not in db.sql(TABLE)
+    with Writers(db) as writers:
+        writers.wait_for_more(40)
+        db.datanodes[0].signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        assert "code" not in db.sql(f"ADMIN migrate_region({FIRST}, 0, 1)")
+        writers.wait_for_more(20)
+        db.datanodes[0].signal(signal.SIGCONT)
+        writers.wait_for_more(40)
+    assert lost(db, writers) == set()
+    assert f"Region {FIRST}(1024, 1) is led by another datanode now" in db.datanodes[0].log_since_start()
+    db.datanodes[1].kill()
+    db.start_datanode(1)
+    assert lost(db, writers) == set()
+
+
+def test_a_region_moves_while_it_is_written(make_db: Callable[..., RefDbProcesses]) -> None:
+    db = make_db(datanodes=2)
+    assert "code" not in db.sql(TABLE)
+    with Writers(db) as writers:
+        for source, target in ((0, 1), (1, 0)):
+            writers.wait_for_more(30)
+            assert "code" not in db.sql(f"ADMIN migrate_region({FIRST}, {source}, {target})")
+        writers.wait_for_more(30)
+    assert lost(db, writers) == set()
+    assert db.sql(f"ADMIN migrate_region({FIRST}, 1, 0)")["code"] == 1004
+
+
+def test_without_etcd_writes_go_on_and_metadata_changes_fail(
+    make_db: Callable[..., RefDbProcesses], etcd: EtcdProcess
+) -> None:
+    db = make_db(datanodes=1)
+    assert "code" not in db.sql(TABLE)
+    db.sql("INSERT INTO t(ts, k) VALUES (1, 'before')")
+    etcd.kill()
+    try:
+        time.sleep(6)  # longer than leases and than what the frontend remembers
+        assert db.sql("INSERT INTO t(ts, k) VALUES (2, 'without')")["output"] == [{"affectedrows": 1}]
+        assert len(db.rows("SELECT * FROM t")) == 2
+        answer = db.sql(TABLE.replace("TABLE t", "TABLE other"))
+        assert answer["code"] == 1003
+        assert "metadata store" in answer["error"]
+        assert "metadata store" in db.sql(f"ADMIN migrate_region({FIRST}, 0, 1)")["error"]
+    finally:
+        etcd.start()
+    assert "code" not in db.sql(TABLE.replace("TABLE t", "TABLE other"))
+
+
+def test_two_datanodes_with_one_id_are_not_possible(make_db: Callable[..., RefDbProcesses]) -> None:
+    db = make_db(datanodes=1)
+    stranger = db.new_datanode(0, db.addresses[0], "stranger")
+    stranger.start()
+    stranger.wait_ended(20)
+    assert stranger.exit_code == 1
+    assert "datanode id 0 belongs to another home" in stranger.tail()
+    twin = db.new_datanode(0, db.addresses[0])
+    twin.start()
+    twin.wait_ended(20)
+    assert twin.exit_code == 1
+    assert "another datanode runs in" in twin.tail()
+    assert db.datanodes[0].is_running()
+
+
+def test_an_idle_region_says_so_and_writes_a_checkpoint(make_db: Callable[..., RefDbProcesses]) -> None:
+    db = make_db(
+        datanodes=2,
+        flags=("--heartbeat=0.3", "--idle-heartbeats=2"),
+        wal={"num_topics": 1, "auto_prune_interval": "1s", "auto_prune_logical_delete": True},
+    )
+    assert "code" not in db.sql(TABLE)
+    for number in range(10):
+        db.sql(f"INSERT INTO t(ts, k) VALUES ({number}, 'w0-{number}')")
+    assert "code" not in db.sql("ADMIN flush_table('t')")
+
+    def reported() -> list[int]:
+        stats = [history[-1]["region_stats"] for history in db.admin("/admin/heartbeat")]
+        return [region["data_topic_latest_entry_id"] for regions in stats for region in regions]
+
+    deadline = time.monotonic() + 20
+    while reported() != [10, 10] or "Moved pruned markers" not in db.metasrv.tail():
+        assert time.monotonic() < deadline, (reported(), db.metasrv.tail())
+        time.sleep(0.1)
+    db.metasrv.wait_ready(lambda: "Checkpoint of idle region" in db.datanodes[1].tail(), 20)
+    db.datanodes[1].kill()
+    db.start_datanode(1)
+    log = db.datanodes[1].log_since_start()
+    assert "flushed_entry_id + 1 11 for region" in log, json.dumps(log)
+    assert len(db.rows("SELECT * FROM t")) == 10

@@ -1,0 +1,164 @@
+"""The reference database as processes: a metasrv, a frontend and datanodes, on a Kafka and an etcd that are given."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.processes import Process, free_ports
+
+START_TIMEOUT = 60
+GUIDE_TABLE = """\
+CREATE TABLE dist_table(
+    ts TIMESTAMP DEFAULT current_timestamp(),
+    n STRING,
+    row_num INT,
+    PRIMARY KEY(n),
+    TIME INDEX (ts)
+)
+PARTITION BY RANGE COLUMNS (n) (
+    PARTITION r0 VALUES LESS THAN ("f"),
+    PARTITION r1 VALUES LESS THAN ("z"),
+    PARTITION r2 VALUES LESS THAN (MAXVALUE),
+)
+engine=mito;
+"""
+"""The remote-WAL guide's table, and its twelve rows."""
+GUIDE_ROWS = tuple(
+    f'INSERT INTO dist_table(n, row_num) VALUES ("{name}", {number});'  # noqa: S608 - for a test database
+    for number, name in enumerate("abcdefghijkl", 1)
+)
+
+
+class RefDbProcesses:
+    """A database of its own: topics, keys in etcd and folders have a prefix that nobody else has."""
+
+    def __init__(
+        self,
+        bootstrap_servers: Sequence[str],
+        etcd: EtcdProcess,
+        *,
+        datanodes: int = 3,
+        wal: Mapping[str, object] | None = None,
+        flags: Sequence[str] = (),
+    ) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="seawall-refdb-"))
+        self.prefix = self.folder.name.rsplit("-", 1)[1]
+        self._etcd_url, self._flags = etcd.url, tuple(flags)
+        self._write_config(bootstrap_servers, wal or {})
+        metasrv_port, frontend_port, *ports = free_ports(2 + datanodes)
+        self.metasrv_address, self.frontend_address = f"127.0.0.1:{metasrv_port}", f"127.0.0.1:{frontend_port}"
+        self.addresses = [f"127.0.0.1:{port}" for port in ports]
+        self.metasrv = self._process("metasrv", "metasrv", self.metasrv_address)
+        self.frontend = self._process("frontend", "frontend", self.frontend_address)
+        self.datanodes = [self.new_datanode(n, address) for n, address in enumerate(self.addresses)]
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self) -> None:
+        """Starts all of it and waits until every datanode has reported."""
+        for process in (self.metasrv, self.frontend, *self.datanodes):
+            process.start()
+        for address, process in (
+            (self.metasrv_address, self.metasrv),
+            (self.frontend_address, self.frontend),
+            *zip(self.addresses, self.datanodes, strict=True),
+        ):
+            wait_healthy(process, address)
+        self.metasrv.wait_ready(lambda: len(self.admin("/admin/heartbeat")) == len(self.datanodes), START_TIMEOUT)
+
+    def new_datanode(self, node_id: int, address: str, name: str | None = None) -> Process:
+        """A datanode process, not started; `name` gives it another home."""
+        name = name or f"datanode-{node_id}"
+        return self._process(name, "datanode", address, f"--node-id={node_id}", f"--home={self.folder / name}")
+
+    def start_datanode(self, index: int) -> None:
+        """Starts a datanode that was killed and waits until it listens, which is after its replay."""
+        self.datanodes[index].start()
+        wait_healthy(self.datanodes[index], self.addresses[index])
+
+    def sql(self, text: str, *, cut: bool = False, timeout: float = 60) -> dict[str, Any]:
+        """Runs a statement; the answer as it came, errors too."""
+        form = {"sql": text} | ({"consistent_cut": "1"} if cut else {})
+        answer: dict[str, Any] = self._ask(
+            self.frontend_address, "/v1/sql", urllib.parse.urlencode(form).encode(), timeout
+        )
+        return answer
+
+    def rows(self, text: str) -> list[list[Any]]:
+        """The rows of a SELECT that must work."""
+        answer = self.sql(text)
+        if "code" in answer:
+            raise AssertionError(f"{text}: {answer}")
+        rows: list[list[Any]] = answer["output"][0]["records"]["rows"]
+        return rows
+
+    def admin(self, path: str, *, post: bool = False) -> Any:
+        """Asks the metasrv's admin interface."""
+        return self._ask(self.metasrv_address, path, b"" if post else None, 10)
+
+    def close(self) -> None:
+        """Ends the processes and removes their data."""
+        for process in (self.metasrv, self.frontend, *self.datanodes):
+            process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _process(self, name: str, role: str, address: str, *own: str) -> Process:
+        command = [sys.executable, "-W", "error", "-m", "refdb", role, f"--http={address}", f"--etcd={self._etcd_url}"]
+        common = [
+            f"--config={self.folder / 'wal.toml'}",
+            f"--metasrv={self.metasrv_address}",
+            f"--storage={self.folder / 'storage'}",
+            f"--store-key-prefix={self.prefix}/",
+        ]
+        return Process(name, [*command, *common, *self._flags, *own], self.folder, {"PYTHONUNBUFFERED": "1"})
+
+    def _write_config(self, servers: Sequence[str], wal: Mapping[str, object]) -> None:
+        options = {
+            "provider": "kafka",
+            "broker_endpoints": list(servers),
+            "num_topics": 2,
+            "topic_name_prefix": f"wal_{self.prefix}",
+            "replication_factor": 1,
+            **wal,
+        }
+        lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
+        (self.folder / "wal.toml").write_text("\n".join(["[wal]", *lines, ""]))
+
+    def _ask(self, address: str, path: str, data: bytes | None, timeout: float) -> Any:
+        try:
+            with urllib.request.urlopen(f"http://{address}{path}", data, timeout) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            return json.load(error)
+
+
+def wait_healthy(process: Process, address: str) -> None:
+    """Waits until a role listens."""
+
+    def is_healthy() -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{address}/health", timeout=2) as answer:
+                return bool(answer.status == 200)  # noqa: PLR2004 - OK
+        except OSError:
+            return False
+
+    process.wait_ready(is_healthy, START_TIMEOUT)

@@ -1,0 +1,149 @@
+"""The reference database on pods: a metasrv, a frontend and three datanodes, with an etcd of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from seawall_e2e.cluster import REPOSITORY, START_SECONDS
+from seawall_e2e.commands import get, kubectl, run, wait_until
+
+REFDB = REPOSITORY / "e2e/refdb"
+DATANODES = 3
+WAL_CONFIG_MAP = "greptimedb-wal"
+"""Its pods mount this ConfigMap, which a WALCluster with `dataPlane.walConfig` renders."""
+
+INTERNAL_ERROR = 1003
+"""The code with which a query fails that needs a dead datanode."""
+
+_PARTS = {
+    "etcd": ("statefulset/etcd",),
+    "refdb": ("deployment/metasrv", "deployment/frontend", "statefulset/datanode"),
+}
+"""A file of manifests each, with what to wait for."""
+_SIGKILLED = 137
+_HOLD = "/var/lib/refdb/hold"
+_ASK = """
+import json, sys, urllib.error, urllib.parse, urllib.request
+for url, form in json.load(sys.stdin):
+    data = urllib.parse.urlencode(form).encode() if form else None
+    try:
+        print(json.dumps(json.load(urllib.request.urlopen(url, data, 20))))
+    except urllib.error.HTTPError as refused:
+        print(json.dumps(json.load(refused)))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RefDbImages:
+    """References of the images of the database and of its etcd."""
+
+    refdb: str
+    etcd: str
+
+
+def build_refdb_images() -> RefDbImages:
+    """Builds the images unless they were built, and loads them into the cluster."""
+    refdb, etcd = run(str(REFDB / "images.sh"), timeout=1200, show_progress=True).split()
+    return RefDbImages(refdb, etcd)
+
+
+@dataclass(frozen=True, slots=True)
+class RefDb:
+    """A reference database in a namespace."""
+
+    namespace: str
+    images: RefDbImages
+
+    def start(self) -> None:
+        """Starts it and waits until every datanode has reported."""
+        for part, workloads in _PARTS.items():
+            self._kubectl("apply", "-f", "-", stdin=self._manifests(part))
+            for workload in workloads:
+                self._rolled_out(workload)
+        wait_until(
+            lambda: len(self._ask(("http://metasrv:4000/admin/heartbeat", {}))[0]) == DATANODES,
+            "every datanode has reported",
+            within=START_SECONDS,
+            explain=self.explain,
+        )
+
+    def remove(self) -> None:
+        """Removes it with its data, if it is there."""
+        for part in reversed(_PARTS):
+            self._kubectl("delete", "--ignore-not-found", "-f", "-", stdin=self._manifests(part))
+        self._kubectl("delete", "pvc", "-l", "app.kubernetes.io/name in (refdb, etcd)")
+
+    def execute(self, *statements: str) -> list[dict[str, Any]]:
+        """Runs statements; the frontend's answers as they came, refusals too."""
+        url = "http://frontend:4000/v1/sql"
+        return self._ask(*((url, {"sql": statement, "consistent_cut": "1"}) for statement in statements))
+
+    def rows(self, select: str) -> list[list[Any]]:
+        """The rows of a SELECT that must work."""
+        (answer,) = self.execute(select)
+        if "code" in answer:
+            raise AssertionError(f"{select}: {answer}\n{self.explain()}")
+        rows: list[list[Any]] = answer["output"][0]["records"]["rows"]
+        return rows
+
+    @contextmanager
+    def killed(self, datanode: int) -> Iterator[None]:
+        """Kills a datanode's process with SIGKILL and holds it down; at the end it starts, and replays."""
+        pod = f"datanode-{datanode}"
+        restarts = self.restarts(pod)
+        self._kubectl("exec", pod, "--", "touch", _HOLD)
+        try:
+            self._kubectl("exec", pod, "--", "pkill", "-KILL", "-f", "bin/refdb")
+            wait_until(lambda: self.restarts(pod) > restarts, f"{pod} died", within=60, explain=self.explain)
+            (container,) = self._pod(pod)["status"]["containerStatuses"]
+            if (code := container["lastState"]["terminated"]["exitCode"]) != _SIGKILLED:
+                raise AssertionError(f"{pod} ended with {code}, not by SIGKILL")
+            yield
+        finally:
+            wait_until(lambda: self._is_released(pod), f"{pod} is let go", within=60, explain=self.explain)
+        # Ready: it listens, which it does only after its replay.
+        wait_until(lambda: self._is_ready(pod), f"{pod} is ready again", within=START_SECONDS, explain=self.explain)
+
+    def restarts(self, pod: str) -> int:
+        """How often the pod's container was started again."""
+        return sum(each["restartCount"] for each in self._pod(pod)["status"]["containerStatuses"])
+
+    def log(self, pod: str) -> str:
+        """The log of a pod since its container's last start."""
+        return self._kubectl("logs", pod)
+
+    def explain(self) -> str:
+        """Its pods and the ends of their logs, for people."""
+        logs = self._kubectl("logs", "-l", "app.kubernetes.io/name=refdb", "--prefix", "--tail=15", "--ignore-errors")
+        return f"{self._kubectl('get', 'pods', '-o', 'wide')}\n{logs}"
+
+    def _manifests(self, part: str) -> str:
+        text = (REFDB / f"deploy/{part}.yaml").read_text()
+        return text.replace("@ETCD@", self.images.etcd).replace("@REFDB@", self.images.refdb)
+
+    def _is_released(self, pod: str) -> bool:
+        return "released" in self._kubectl("exec", pod, "--", "sh", "-c", f"rm -f {_HOLD} && echo released")
+
+    def _is_ready(self, pod: str) -> bool:
+        return any(each["ready"] for each in self._pod(pod)["status"]["containerStatuses"])
+
+    def _pod(self, pod: str) -> dict[str, Any]:
+        return get("-n", self.namespace, f"pod/{pod}")
+
+    def _rolled_out(self, workload: str) -> None:
+        try:
+            self._kubectl("rollout", "status", workload, f"--timeout={START_SECONDS}s", timeout=START_SECONDS + 10)
+        except AssertionError as failed:
+            raise AssertionError(f"{failed}\n{self.explain()}") from None
+
+    def _ask(self, *requests: tuple[str, dict[str, str]]) -> list[Any]:
+        """HTTP from within the cluster: pods cannot be reached from the host."""
+        command = ("exec", "-i", "deployment/frontend", "--", "python", "-c", _ASK)
+        return [json.loads(line) for line in self._kubectl(*command, stdin=json.dumps(requests)).splitlines()]
+
+    def _kubectl(self, *words: str, stdin: str = "", timeout: float = 60) -> str:
+        return kubectl("-n", self.namespace, *words, stdin=stdin, timeout=timeout)

@@ -1,0 +1,49 @@
+"""The demonstration of the remote-WAL guide, on pods: a datanode is killed, and no row is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from seawall_e2e import guide
+from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
+from seawall_e2e.site import Site
+
+
+@pytest.fixture(scope="session")
+def refdb_images(image: str) -> RefDbImages:  # noqa: ARG001 - the cluster is up
+    """The images of the reference database, in the cluster."""
+    return build_refdb_images()
+
+
+def test_twelve_rows_survive_the_kill_of_a_datanode_because_it_replays_them_from_kafka(
+    site: Site, refdb_images: RefDbImages
+) -> None:
+    site.install()
+    wal = site.wal_cluster()
+    wal.apply(site.pool(3), dataPlane={"walConfig": {"configMapName": WAL_CONFIG_MAP}})
+    wal.wait("Ready")
+    database = RefDb(site.namespace, refdb_images)
+    database.start()
+    created, *inserted, selected = database.execute(guide.CREATE_TABLE, *guide.INSERTS, guide.SELECT)
+    assert "code" not in created, created
+    assert [each["output"] for each in inserted] == [[{"affectedrows": 1}]] * len(guide.ROWS)
+    before = selected["output"][0]["records"]["rows"]
+    assert len(before) == 12
+    assert [tuple(row[1:]) for row in before] == list(guide.ROWS)
+    first, second, third = (int(region) for region, _ in database.rows(guide.PEERS))
+    assert database.rows(guide.PEERS) == [[first, 0], [second, 1], [third, 2]]
+
+    with database.killed(0):
+        (refused,) = database.execute(guide.SELECT)
+        assert refused["code"] == INTERNAL_ERROR
+        assert "datanode 0" in refused["error"]
+        assert database.restarts("datanode-1") == database.restarts("datanode-2") == 0
+
+    written = [region for answer in inserted for region in answer["regions"] if region["region_id"] == first]
+    rows, last = sum(region["rows"] for region in written), max(region["entry_id"] for region in written)
+    log = database.log("datanode-0")
+    assert f"Replay WAL for region: {first}(1024, 1), rows recovered: {rows}, last entry id: {last}" in log
+    assert log.index("Start replaying memtable") < log.index("Replay WAL") < log.index("starts to listen")
+    assert rows == len("abcde")
+    assert {region["topic"] for region in written} <= site.topics().keys()
+    assert database.rows(guide.SELECT) == before

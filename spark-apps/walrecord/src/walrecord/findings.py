@@ -1,0 +1,81 @@
+"""What a reader meets beside entries. Findings are values: what to make of them is the consumer's business."""
+
+from dataclasses import dataclass
+
+from walrecord.key import RecordType
+
+
+@dataclass(frozen=True, slots=True)
+class Noop:
+    """A record without a value: the database's first record of an empty topic, or a canary."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedPart:
+    """A part that was already read, dropped. Legal: the database's producer sends again when no answer came."""
+
+    region_id: int
+    type: RecordType
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedEntry:
+    """Parts without a Last: the writer died or gave up, or is not done yet. Legal: it was never acknowledged."""
+
+    region_id: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanPart:
+    """A part without its First, dropped. A loss, unless the reader began or the log starts within the entry."""
+
+    region_id: int
+    type: RecordType
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissingMiddle:
+    """First and Last are there, Middles between them are not. The database does not notice: it is lost data."""
+
+    region_id: int
+    first_offset: int
+    last_offset: int
+    numbers: tuple[int, ...]
+    """The first ten of those that are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartsDoNotJoin:
+    """The parts give no entry: the Middle right before Last is missing, or parts of different writes met."""
+
+    region_id: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguousLast:
+    """An entry was given out, but its Last is that of the region's entry before, byte for byte.
+
+    Either two entries end alike, or a batch of that Last and this First was sent again and the entry is a mix of the
+    two; then the right one follows. The format cannot tell, and the database takes it for an entry.
+    """
+
+    region_id: int
+    first_offset: int
+    last_offset: int
+
+
+Legal = Noop | RepeatedPart | UnfinishedEntry
+"""What a healthy log may hold."""
+
+Suspect = OrphanPart | MissingMiddle | PartsDoNotJoin | AmbiguousLast
+"""What a healthy log does not hold, but for coincidences that README.md names."""
+
+Finding = Legal | Suspect

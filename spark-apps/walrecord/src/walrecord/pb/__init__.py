@@ -1,0 +1,1 @@
+"""Generated from proto/wal.proto by `make proto`."""
