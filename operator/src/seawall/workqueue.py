@@ -51,11 +51,11 @@ class WorkQueue:
         self._changed = asyncio.Event()
         self._active = False
 
-    def wake(self, key: Key, after: float = 0.0) -> None:
-        """Makes `key` due in `after` seconds at the latest. Call it in the loop's thread."""
-        due = asyncio.get_running_loop().time() + after
-        entry = self._entries.setdefault(key, _Entry(due))
-        entry.due = min(entry.due, due)
+    def wake(self, key: Key) -> None:
+        """Makes `key` due now. Call it in the loop's thread."""
+        now = asyncio.get_running_loop().time()
+        entry = self._entries.setdefault(key, _Entry(now))
+        entry.due = min(entry.due, now)
         entry.woken = entry.woken or entry.is_running
         entry.steps = 0
         self._changed.set()
