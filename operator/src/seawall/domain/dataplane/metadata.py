@@ -1,0 +1,74 @@
+"""The database's metadata, read at one revision of its metadata store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class LeaderState(StrEnum):
+    """What a route says of a region's leader beside its name."""
+
+    NORMAL = "Normal"
+    DOWNGRADING = "Downgrading"
+    """Nobody may write: the region is being moved, or its leader is taken for dead."""
+    STAGING = "Staging"
+    """The region's changes are not visible yet."""
+    UNKNOWN = "Unknown"
+    """A state that this version does not know: the region must be left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMarker:
+    """The pruned marker of a topic: the database needs nothing at and below it when it opens a region.
+
+    0 is a value (nothing is pruned); None: the key is there and holds no marker.
+    """
+
+    pruned_entry_id: int | None
+    mod_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegionKey:
+    """That a region writes to a topic, with the checkpoint from which its replay may start.
+
+    `metadata_entry_id` is the metric engine's second checkpoint. None: none is stored.
+    """
+
+    checkpoint_entry_id: int | None
+    metadata_entry_id: int | None
+    mod_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Who leads a region. `leader` is the id of a datanode; None: nobody."""
+
+    leader: int | None
+    state: LeaderState
+    mod_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataSnapshot:
+    """Everything the ledger needs to know of the metadata, as it was at `revision`.
+
+    `wal_topics` and `tombstoned_topics` are sets because two datanodes may contradict each other.
+    """
+
+    revision: int
+    topics: Mapping[str, TopicMarker]
+    region_keys: Mapping[tuple[str, int], RegionKey]
+    """By topic and region id."""
+    wal_topics: Mapping[int, frozenset[str]]
+    """By region id: the topics that the datanodes' tables name in their WAL options."""
+    tombstoned_topics: Mapping[int, frozenset[str]]
+    """By region id: the topics that copies of deleted keys name. A drop may be rolled back or undone."""
+    without_topic: frozenset[int]
+    """Regions whose WAL options name no topic: their WAL is local, or they have none."""
+    routes: Mapping[int, Route]
+    """By region id."""
+    datanodes: Mapping[int, str]
+    """The address of each datanode by its id."""
