@@ -10,11 +10,11 @@ import argparse
 import time
 
 from declared import WALClusters
-from operator_process import OperatorProcess
 from raw_kafka import RawKafka, RawPasses
 from report import Report, Result
 
-from seawall_e2e.loopback import ApiServer, KafkaProcesses
+from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
+from seawall_e2e.waiting import wait_until
 
 BROKERS = 3
 REPLICATION_FACTOR = 3
@@ -50,6 +50,7 @@ def main() -> None:
         kafka = RawKafka(",".join(brokers.bootstrap_servers))
         clusters = WALClusters(server, brokers.bootstrap_servers)
         with OperatorProcess(server.kubeconfig) as operator:
+            wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
             report.results += creation(kafka, clusters, topics)
             with RawPasses(",".join(brokers.bootstrap_servers), LAST) as peer:
                 report.results += idle_passes(operator, clusters, peer)
@@ -59,7 +60,7 @@ def main() -> None:
             clusters.create(names, OBJECT_TOPICS, REPLICATION_FACTOR)
             what = f"{OBJECTS} objects of {OBJECT_TOPICS} topics beside it"
             report.results += reaction(clusters, names[OBJECTS // 2], what)
-            report.results.append(Result(f"RSS with {what}", "MB", [operator.memory_mb("VmRSS")]))
+            report.results.append(Result(f"RSS with {what}", "MB", [operator.memory_megabytes("VmRSS")]))
     print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
 
 
@@ -100,13 +101,14 @@ def idle_passes(operator: OperatorProcess, clusters: WALClusters, peer: RawPasse
         time.sleep(1)
         raw.append(peer.run())
         time.sleep(1)
-        count, total = operator.idle_passes()
+        before = operator.idle_ticks()
         used = operator.cpu_seconds()
         clusters.poke(LAST)
-        operator.wait_for_idle_pass(count)
-        count_after, total_after = operator.idle_passes()
-        seconds.append((total_after - total) / (count_after - count))
-        cpu.append((operator.cpu_seconds() - used) / (count_after - count))
+        operator.wait_for_idle_ticks(1, since=before)
+        after = operator.idle_ticks()
+        count = after.count - before.count
+        seconds.append((after.seconds - before.seconds) / count)
+        cpu.append((operator.cpu_seconds() - used) / count)
     against = "list_topics and describe_configs"
     return [
         Result("pass with nothing to do", "s", seconds, against, [at[0] for at in raw], max_ratio=1.3),
@@ -117,8 +119,8 @@ def idle_passes(operator: OperatorProcess, clusters: WALClusters, peer: RawPasse
 def memory(operator: OperatorProcess) -> list[Result]:
     """Now and at most."""
     return [
-        Result("RSS", "MB", [operator.memory_mb("VmRSS")], max_value=150),
-        Result("peak RSS", "MB", [operator.memory_mb("VmHWM")], max_value=150),
+        Result("RSS", "MB", [operator.memory_megabytes("VmRSS")], max_value=150),
+        Result("peak RSS", "MB", [operator.memory_megabytes("VmHWM")], max_value=150),
     ]
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace
-from seawall_e2e.commands import get, kubectl, wait_until
+from seawall_e2e.commands import get, kubectl
 from seawall_e2e.site import Site
 from seawall_e2e.toolbox import Toolbox
+from seawall_e2e.waiting import wait_until
 
 HERE = Path(__file__).parent
 

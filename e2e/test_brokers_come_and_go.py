@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from seawall_e2e.cluster import BROKERS, scale_kafka
-from seawall_e2e.commands import wait_until
 from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
 
 
 def test_a_broker_that_is_away_is_reported_until_it_is_back(site: Site) -> None:

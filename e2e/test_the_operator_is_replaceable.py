@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from seawall_e2e.commands import kubectl, wait_until
+from seawall_e2e.commands import kubectl
 from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
 
 
 def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(site: Site) -> None:

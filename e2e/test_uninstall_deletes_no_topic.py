@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from seawall_e2e.cluster import CHARTS, CRD, REPOSITORY, WALCluster, install_crds
-from seawall_e2e.commands import find, get, helm, kubectl, run, wait_until
+from seawall_e2e.commands import find, get, helm, kubectl, run
 from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
 
 
 @pytest.fixture

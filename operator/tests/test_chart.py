@@ -17,6 +17,7 @@ from seawall.domain.topics.pool import TopicState
 from seawall.handlers.telemetry import Telemetry
 from seawall.reconciler import Outcome
 from seawall.settings import Settings
+from seawall_e2e.loopback.processes import binaries_folder
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "seawall"
@@ -43,8 +44,7 @@ def helm() -> str:
     """The helm binary: from PATH, else the one that the local platform builds."""
     found = shutil.which("helm")
     if found is None:
-        built = subprocess.run([str(ROOT / "e2e/platform/binaries.sh")], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our script
-        found = str(Path(built.stdout.splitlines()[-1]) / "helm")
+        found = str(binaries_folder() / "helm")
     return found
 
 

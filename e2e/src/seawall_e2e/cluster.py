@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seawall_e2e.commands import CommandFailed, Object, apply, find, get, helm, kubectl, run, wait_until
+from seawall_e2e.commands import CommandFailed, Object, apply, find, get, helm, kubectl, run
+from seawall_e2e.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[3]
 PLATFORM = REPOSITORY / "e2e/platform"

@@ -1,32 +1,30 @@
-"""Commands with a bound in time, and waits with one: nothing in the e2e tests and the demo hangs."""
+"""Commands with a bound in time."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import time
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
-
-FoundT = TypeVar("FoundT")
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 Object = dict[str, Any]
 """A Kubernetes object as JSON."""
+
+LONGEST_WORD = 200
+"""A class path has thousands of characters."""
 
 
 class CommandFailed(AssertionError):  # noqa: N818 - named for what happened
     """A command said no, or nothing at all; `said` is what it wrote to stderr."""
 
-    def __init__(self, command: tuple[str, ...], reason: str, said: str) -> None:
-        super().__init__(f"{' '.join(command)} {reason}\n{said}".rstrip())
+    def __init__(self, command: tuple[str | Path, ...], reason: str, said: str) -> None:
+        words = " ".join(str(word)[:LONGEST_WORD] for word in command)
+        super().__init__(f"{words} {reason}\n{said}".rstrip())
         self.said = said
 
 
-class WaitedInVain(AssertionError):  # noqa: N818 - named for what happened
-    """Something did not become so within its time."""
-
-
-def run(*command: str, stdin: str = "", timeout: float = 60, show_progress: bool = False) -> str:
+def run(*command: str | Path, stdin: str = "", timeout: float = 60, show_progress: bool = False) -> str:
     """Runs a command to its end and returns its stdout; failure and delay are CommandFailed.
 
     With `show_progress` its stderr goes to ours instead of into the error.
@@ -80,22 +78,3 @@ def refusal_of(*words: str) -> str:
     except CommandFailed as refused:
         return refused.said
     raise AssertionError(f"kubectl {' '.join(words)} was not refused: {answer}")
-
-
-def wait_until(
-    look: Callable[[], FoundT | None],
-    what: str,
-    *,
-    within: float,
-    explain: Callable[[], object] = lambda: "",
-    every: float = 0.3,
-) -> FoundT:
-    """Looks until there is something to see, and returns it. `what` and `explain` make up the error."""
-    deadline = time.monotonic() + within
-    while True:
-        found = look()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise WaitedInVain(f"not within {within:g} s: {what}\n{explain()}".rstrip())
-        time.sleep(every)

@@ -24,8 +24,9 @@ from seawall_e2e.cluster import (
     scale_kafka,
     start_platform,
 )
-from seawall_e2e.commands import kubectl, refusal_of, wait_until
+from seawall_e2e.commands import kubectl, refusal_of
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
+from seawall_e2e.waiting import wait_until
 
 OPERATOR_NAMESPACE = "seawall"
 NAMESPACE = "databases"

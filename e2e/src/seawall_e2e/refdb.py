@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
-from seawall_e2e.commands import get, kubectl, run, wait_until
+from seawall_e2e.commands import get, kubectl, run
+from seawall_e2e.waiting import wait_until
 
 REFDB = REPOSITORY / "e2e/refdb"
 DATANODES = 3

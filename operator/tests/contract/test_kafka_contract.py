@@ -13,7 +13,7 @@ from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.config_value import is_same_value
 from seawall.ports import KafkaAdmin, KafkaClusters
 from seawall_e2e.loopback import KafkaProcesses
-from tests.eventually import eventually
+from seawall_e2e.waiting import wait_until
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 
 KEY = Key("wal", "orders")
@@ -41,7 +41,7 @@ class World:
         """Creates a topic and waits until it is led by an in-sync replica."""
         topic = f"{self.prefix}_{name}"
         self.admin().create_topics([NewTopic(topic, replication_factor, configs or {})])
-        eventually(lambda: self.is_whole(topic, replication_factor))
+        wait_until(lambda: self.is_whole(topic, replication_factor), f"{topic} is whole")
         return topic
 
     def is_whole(self, name: str, replication_factor: int) -> bool:
@@ -53,7 +53,7 @@ class World:
 
     def assert_configs(self, topic: str, expected: Configs) -> None:
         """Brokers learn of a change one after another."""
-        eventually(lambda: self.configs_of(topic) == expected)
+        wait_until(lambda: self.configs_of(topic) == expected, f"{topic} has its configs")
 
 
 @pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=REAL)])
@@ -85,7 +85,7 @@ def test_a_created_topic_has_one_partition_its_replicas_and_its_configs(world: W
 def test_creating_a_topic_again_changes_nothing(world: World) -> None:
     topic = world.create("a", 2, {"retention.ms": "-1"})
     world.admin().create_topics([NewTopic(topic, 3, {"retention.ms": "5"}), NewTopic(f"{world.prefix}_b", 1, {})])
-    eventually(lambda: world.is_whole(f"{world.prefix}_b", 1))
+    wait_until(lambda: world.is_whole(f"{world.prefix}_b", 1), "the new topic is whole")
     assert len(world.view().topics[topic].replicas) == 2
     world.assert_configs(topic, {"retention.ms": "-1"})
 
@@ -114,7 +114,7 @@ def test_a_pool_is_created_and_altered_that_is_too_large_for_one_request(world: 
     """A controller takes no request that causes more than 10,000 metadata records."""
     names = [f"{world.prefix}_{i}" for i in range(10_000 // len(MANY_CONFIGS) + 1)]
     world.admin().create_topics([NewTopic(name, 1, MANY_CONFIGS) for name in names])
-    eventually(lambda: world.view().topics.keys() >= set(names))
+    wait_until(lambda: world.view().topics.keys() >= set(names), "all are shown")
     world.admin().alter_configs([ConfigChange(name, reset=tuple(MANY_CONFIGS)) for name in names])
     world.assert_configs(names[-1], {})
     world.admin().delete_topics(names)
@@ -165,7 +165,7 @@ def test_the_others_of_a_refused_batch_are_created(world: World) -> None:
         Refused, match=rf"Kafka refused topic {bad[0]} and 2 others: Unknown topic config name: no\.such"
     ):
         world.admin().create_topics([NewTopic(good, 1, {}), *(NewTopic(name, 1, {"no.such": "1"}) for name in bad)])
-    eventually(lambda: world.is_whole(good, 1))
+    wait_until(lambda: world.is_whole(good, 1), "the good one is whole")
     assert world.view().topics.keys().isdisjoint(bad)
 
 
@@ -179,7 +179,7 @@ def test_a_request_must_not_name_a_topic_twice(world: World) -> None:
 
 def test_describe_shows_only_what_is_set_on_topics_that_exist(world: World) -> None:
     plain, configured = world.create("a"), world.create("b", 1, {"cleanup.policy": "compact"})
-    eventually(lambda: world.configs_of(configured) == {"cleanup.policy": "compact"})
+    world.assert_configs(configured, {"cleanup.policy": "compact"})
     described = world.admin().describe_configs([plain, configured, f"{world.prefix}_gone", plain])
     assert described == {plain: {}, configured: {"cleanup.policy": "compact"}}
     assert world.admin().describe_configs([]) == {}
@@ -268,7 +268,7 @@ def test_altering_a_topic_that_brokers_do_not_know_is_worth_another_try(world: W
 def test_deleting_is_idempotent(world: World) -> None:
     kept, dropped = world.create("a"), world.create("b")
     world.admin().delete_topics([dropped, f"{world.prefix}_gone", dropped, f"{world.prefix}_gone_too"])
-    eventually(lambda: dropped not in world.view().topics)
+    wait_until(lambda: dropped not in world.view().topics, "it is gone")
     world.admin().delete_topics([dropped])
     world.admin().delete_topics([])
     assert kept in world.view().topics
@@ -280,7 +280,7 @@ def test_topics_of_others_are_shown(world: World) -> None:
     world.clusters.connect(Key("other", "one"), KafkaConnection((world.server,))).create_topics(
         [NewTopic(theirs, 2, {})]
     )
-    eventually(lambda: world.is_whole(theirs, 2))
+    wait_until(lambda: world.is_whole(theirs, 2), "it is whole")
     assert {ours, theirs} <= world.view().topics.keys()
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from seawall_e2e.loopback import ApiServer, KafkaProcesses
+from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
 from tests.support.kube import KubeClient
-from tests.support.operator_process import OperatorProcess
 from tests.support.site import Site, new_site
+
+RESYNC_SECONDS = 3
 
 NewOperator = Callable[..., OperatorProcess]
 
@@ -33,7 +34,7 @@ def kube() -> Iterator[KubeClient]:
 @pytest.fixture(scope="session")
 def operator(kube: KubeClient) -> Iterator[OperatorProcess]:
     """The shared operator."""
-    with OperatorProcess(kube.server.kubeconfig) as process:
+    with OperatorProcess(kube.server.kubeconfig, resync_seconds=RESYNC_SECONDS) as process:
         yield process
 
 
@@ -61,7 +62,8 @@ def new_operator(own_site: Site) -> Iterator[NewOperator]:
     with ExitStack() as made:
 
         def new(name: str = "operator", kubeconfig: Path | None = None, **settings: object) -> OperatorProcess:
-            defaults = {"namespaces": own_site.namespace, "pod_namespace": own_site.namespace}
+            scope = own_site.namespace
+            defaults = {"namespaces": scope, "pod_namespace": scope, "resync_seconds": RESYNC_SECONDS}
             who = kubeconfig or own_site.kube.server.kubeconfig
             process = OperatorProcess(who, name, **{**defaults, **settings})
             made.callback(process.close)

@@ -18,7 +18,7 @@ from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import free_ports
-from tests.eventually import eventually
+from seawall_e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
@@ -84,7 +84,9 @@ def test_sasl_over_tls_works(sasl: KafkaConnection, sasl_kafka: KafkaProcesses) 
     assert answer.cluster_id == sasl_kafka.cluster_id
     admin = ConfluentKafkaAdmin(sasl)
     admin.create_topics([NewTopic("over_tls", 1, {"retention.ms": "-1"})])
-    eventually(lambda: admin.describe_configs(["over_tls"]) == {"over_tls": {"retention.ms": "-1"}})
+    wait_until(
+        lambda: admin.describe_configs(["over_tls"]) == {"over_tls": {"retention.ms": "-1"}}, "it has its configs"
+    )
 
 
 def test_mutual_tls_works(mutual_tls: KafkaConnection) -> None:
@@ -279,16 +281,16 @@ def test_a_killed_broker_leaves_the_view_and_comes_back(broken_kafka: KafkaProce
         assert isinstance(view, KafkaView), view
         return set(view.online), len(view.topics["killed"].isr) if "killed" in view.topics else 0
 
-    eventually(lambda: seen() == ({1, 2, 3}, 3))
+    wait_until(lambda: seen() == ({1, 2, 3}, 3), "all brokers are there")
     broken_kafka.kill(0)
-    eventually(lambda: seen() == ({2, 3}, 2), timeout=60)
+    wait_until(lambda: seen() == ({2, 3}, 2), "one broker is gone")
     view = admin.view()
     assert isinstance(view, KafkaView)
     assert view.known_brokers() == {1, 2, 3}
     assert view.topics["killed"].leader in {2, 3}
     admin.alter_configs([ConfigChange("killed", {"retention.ms": "-1"})])
     broken_kafka.start(0)
-    eventually(lambda: seen() == ({1, 2, 3}, 3), timeout=60)
+    wait_until(lambda: seen() == ({1, 2, 3}, 3), "all brokers are there")
 
 
 def test_writes_without_a_quorum_are_unavailable_and_end(broken_kafka: KafkaProcesses) -> None:
@@ -303,7 +305,7 @@ def test_writes_without_a_quorum_are_unavailable_and_end(broken_kafka: KafkaProc
         admin.create_topics([NewTopic("orphan", 1, {})])
     assert time.monotonic() - start < 5 + SLACK
     broken_kafka.start_together(0, 1)
-    eventually(lambda: isinstance(view := admin.view(), KafkaView) and view.online == {1, 2, 3}, timeout=60)
+    wait_until(lambda: isinstance(view := admin.view(), KafkaView) and view.online == {1, 2, 3}, "all are there")
     admin.create_topics([NewTopic("orphan", 1, {})])
 
 
@@ -319,11 +321,11 @@ def test_a_thousand_topics_are_created_in_one_call_and_led(kafka: KafkaProcesses
         topics = [view.topics[name] for name in names if name in view.topics]
         return len(topics) == 1000 and all(topic.leader is not None and len(topic.isr) == 3 for topic in topics)
 
-    eventually(all_led, timeout=60)
+    wait_until(all_led, "all have leaders and replicas")
     assert admin.describe_configs(names) == dict.fromkeys(names, configs)
     admin.alter_configs([ConfigChange(name, {"flush.ms": "5"}, ("retention.bytes",)) for name in names])
     changed = {"cleanup.policy": "delete", "retention.ms": "-1", "min.insync.replicas": "2", "flush.ms": "5"}
-    eventually(lambda: admin.describe_configs(names) == dict.fromkeys(names, changed), timeout=60)
+    wait_until(lambda: admin.describe_configs(names) == dict.fromkeys(names, changed), "all are altered")
     admin.delete_topics(names)
 
 

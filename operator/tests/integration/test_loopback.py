@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from seawall_e2e.commands import CommandFailed
 from seawall_e2e.loopback import ApiServer
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
-from tests.eventually import eventually
+from seawall_e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("api-server")]
 
@@ -26,7 +27,7 @@ def test_the_api_server_keeps_objects_over_a_restart(api_server: ApiServer) -> N
 def test_a_killed_api_server_answers_nobody(api_server: ApiServer) -> None:
     api_server.kill()
     try:
-        with pytest.raises(BedError, match="refused"):
+        with pytest.raises(CommandFailed, match="refused"):
             api_server.kubectl("get", "namespaces")
     finally:
         api_server.start()
@@ -36,7 +37,7 @@ def test_a_killed_api_server_answers_nobody(api_server: ApiServer) -> None:
 def test_a_paused_api_server_holds_its_callers(api_server: ApiServer) -> None:
     api_server.pause()
     try:
-        with pytest.raises(BedError, match=r"did not end|[Tt]imeout"):
+        with pytest.raises(CommandFailed, match=r"did not end|[Tt]imeout"):
             api_server.kubectl("get", "namespaces", "--request-timeout=1s", timeout=10)
     finally:
         api_server.resume()
@@ -52,7 +53,7 @@ def test_roles_bind_a_service_account(api_server: ApiServer) -> None:
     )
     theirs = f"--kubeconfig={api_server.kubeconfig_of('roles', 'reader')}"
     assert api_server.kubectl("auth", "can-i", "get", "configmaps", "-n", "roles", theirs).strip() == "yes"
-    with pytest.raises(BedError, match="no"):
+    with pytest.raises(CommandFailed, match="no"):
         api_server.kubectl("auth", "can-i", "get", "secrets", "-n", "roles", theirs)
 
 
@@ -81,7 +82,7 @@ def test_a_killed_test_run_leaves_no_process(tmp_path_factory: pytest.TempPathFa
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - our own
     assert run.returncode == -signal.SIGKILL
-    eventually(lambda: has_ended(int(run.stdout)))
+    wait_until(lambda: has_ended(int(run.stdout)), "the child has ended")
 
 
 def has_ended(pid: int) -> bool:

@@ -8,26 +8,25 @@ from collections.abc import Sequence
 import pytest
 import yaml
 
-from seawall_e2e.loopback import KafkaProcesses
-from seawall_e2e.loopback.processes import platform_folder, run
+from seawall_e2e.commands import run
+from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
+from seawall_e2e.loopback.processes import binaries_folder
 from tests.integration.conftest import NewOperator
 from tests.support.kube import CRD, Object
-from tests.support.operator_process import OperatorProcess
 from tests.support.site import FINALIZER, Site
 
 pytestmark = pytest.mark.integration
 
 CHART = CRD.parents[1] / "charts/seawall"
 RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
-BUILD_BOUND = 1_800
 
 
 def install_rights(site: Site, secrets: Sequence[str] = (), **scope: object) -> str:
     """Applies what the chart has of RBAC; returns the name of the service account."""
-    helm = platform_folder("binaries.sh", BUILD_BOUND) / "helm"
+    helm = binaries_folder() / "helm"
     values = json.dumps({"secrets": {"names": list(secrets)}, "scope": scope})
     release = f"seawall-{site.namespace}"
-    rendered = run([helm, "template", release, CHART, "-n", site.namespace, "-f", "-"], stdin=values)
+    rendered = run(helm, "template", release, CHART, "-n", site.namespace, "-f", "-", stdin=values)
     rights: list[Object] = [found for found in yaml.safe_load_all(rendered) if found and found["kind"] in RIGHTS]
     for found in rights:
         namespace = found["metadata"].get("namespace", site.namespace)

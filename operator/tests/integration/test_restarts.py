@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seawall_e2e.loopback import ApiServer
+from seawall_e2e.loopback import ApiServer, OperatorProcess
 from tests.integration.conftest import NewOperator
-from tests.support.operator_process import OperatorProcess
 from tests.support.proxy import FreezableProxy
 from tests.support.site import Site
 
@@ -137,7 +136,7 @@ def test_an_edit_is_acted_on_soon(own_site: Site, new_operator: NewOperator, mea
     own_site.edit(count=3)
     seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic")
     measured("edit → topic in Kafka", f"{seconds:.2f} s")
-    measured("resident set", f"{operator.resident_megabytes():.0f} MB")
+    measured("resident set", f"{operator.memory_megabytes():.0f} MB")
 
 
 def test_an_edit_is_acted_on_after_the_api_server_was_restarted(

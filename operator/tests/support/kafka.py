@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
     TopicMetadata,
 )
 
-from tests.support.waiting import wait_until
+from seawall_e2e.waiting import wait_until
 
 TIMEOUT = 30.0
 BATCH = 200

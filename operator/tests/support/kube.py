@@ -12,7 +12,7 @@ from kubernetes import config
 from urllib3.exceptions import HTTPError
 
 from seawall_e2e.loopback import ApiServer
-from tests.support.waiting import wait_until
+from seawall_e2e.waiting import wait_until
 
 CRD = Path(__file__).parents[3] / "crds/walclusters.yaml"
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

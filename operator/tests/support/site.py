@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
+from seawall_e2e.waiting import BOUND, wait_until
 from tests.support.kafka import KafkaEyes
 from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
-from tests.support.operator_process import OperatorProcess
-from tests.support.waiting import BOUND, wait_until
 
 FINALIZER = "seawall.dev/topics"
 
@@ -97,7 +97,7 @@ class Site:
 
     def exists(self, name: str = "wal") -> bool:
         """Whether there is such a WALCluster."""
-        return self.kube.find(self.path(name)) is not None
+        return bool(self._find(name))
 
     def make_secret(self, name: str, **values: str) -> None:
         """Creates a Secret; `ca_crt` is written `ca.crt`."""
@@ -134,27 +134,28 @@ class Site:
         self, holds: Callable[[Object], bool], what: str, *, name: str = "wal", within: float = BOUND
     ) -> Object:
         """Waits until something holds for a WALCluster that exists, and returns it."""
-        seen: list[Object] = [{}]
+        what = f"{self.namespace}/{name}: {what}"
 
-        def look() -> bool:
-            seen[0] = self.read(name)
-            return holds(seen[0])
+        def look() -> Object | None:
+            found = self.read(name)
+            return found if holds(found) else None
 
-        wait_until(look, f"{self.namespace}/{name}: {what}", within=within, explain=lambda: self.explain(seen[0]))
-        return seen[0]
+        return wait_until(look, what, within=within, explain=lambda: self.explain(self._find(name)))
 
-    def wait_gone(self, name: str = "wal", within: float = BOUND) -> float:
-        """Waits until a WALCluster is gone; returns the seconds that took."""
-        return wait_until(
+    def wait_gone(self, name: str = "wal", within: float = BOUND) -> None:
+        """Waits until a WALCluster is gone."""
+        wait_until(
             lambda: not self.exists(name),
             f"{self.namespace}/{name} is gone",
             within=within,
-            explain=lambda: self.explain(self.read(name)),
+            explain=lambda: self.explain(self._find(name)),
         )
 
     def wait(self, holds: Callable[[], bool], what: str, within: float = BOUND) -> float:
         """Waits for something else in this corner; returns the seconds that took."""
-        return wait_until(holds, what, within=within, explain=lambda: self.explain({}))
+        started = time.monotonic()
+        wait_until(holds, what, within=within, explain=lambda: self.explain({}))
+        return time.monotonic() - started
 
     def explain(self, found: Object) -> str:
         """The object and the operators' logs, for an error."""
@@ -168,6 +169,9 @@ class Site:
             self.kube.delete(path)
         wait_until(lambda: not self._all(), f"namespace {self.namespace} is empty")
         self.eyes.delete(self.prefix)
+
+    def _find(self, name: str) -> Object:
+        return self.kube.find(self.path(name)) or {}
 
     def _all(self) -> list[Object]:
         found: list[Object] = self.kube.request("GET", WAL_CLUSTERS.format(self.namespace))["items"]

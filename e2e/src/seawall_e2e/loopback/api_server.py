@@ -8,17 +8,15 @@ import shutil
 import signal
 import ssl
 import tempfile
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Self
 
+from seawall_e2e.commands import run
+from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.pki import CertificateAuthority
-from seawall_e2e.loopback.processes import Process, free_ports, platform_folder, run
+from seawall_e2e.loopback.processes import Process, answers_ok, binaries_folder, free_ports
 
 START_TIMEOUT = 60
-BUILD_TIMEOUT = 1_800
-"""The first call on a machine builds Kubernetes."""
 
 
 class ApiServer:
@@ -30,13 +28,13 @@ class ApiServer:
     """
 
     def __init__(self) -> None:
-        self._binaries = platform_folder("binaries.sh", BUILD_TIMEOUT)
+        self._binaries = binaries_folder()
+        self._etcd = EtcdProcess()
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-api-"))
-        etcd_port, etcd_peer_port, self._port = free_ports(3)
+        (self._port,) = free_ports(1)
         self.kubeconfig = self._folder / "admin.kubeconfig"
         self._ca = CertificateAuthority(self._folder)
-        self._etcd = Process("etcd", self._etcd_command(etcd_port, etcd_peer_port), self._folder)
-        self._server = Process("kube-apiserver", self._server_command(etcd_port), self._folder)
+        self._server = Process("kube-apiserver", self._server_command(), self._folder)
         admin = self._ca.issue("admin", "/O=system:masters/CN=loopback-admin")
         self._write_kubeconfig(
             self.kubeconfig,
@@ -45,7 +43,6 @@ class ApiServer:
         self._trust = ssl.create_default_context(cafile=self._ca.cert)
         self._trust.load_cert_chain(admin.cert, admin.key)
         try:
-            self._etcd.start()
             self.start()
         except BaseException:
             self.close()
@@ -56,9 +53,9 @@ class ApiServer:
         """The API server's address."""
         return f"https://127.0.0.1:{self._port}"
 
-    def kubectl(self, *args: str, stdin: str | None = None, timeout: float = 60) -> str:
+    def kubectl(self, *args: str, stdin: str = "", timeout: float = 60) -> str:
         """Runs kubectl as the admin and returns its stdout; a failure is an error with what it said."""
-        return run([self._binaries / "kubectl", "--kubeconfig", self.kubeconfig, *args], stdin=stdin, timeout=timeout)
+        return run(self._binaries / "kubectl", "--kubeconfig", self.kubeconfig, *args, stdin=stdin, timeout=timeout)
 
     def kubeconfig_of(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig that has the rights of a service account, by a token of one hour."""
@@ -93,7 +90,7 @@ class ApiServer:
     def close(self) -> None:
         """Ends the processes and removes their folder."""
         self._server.kill()
-        self._etcd.kill()
+        self._etcd.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -103,31 +100,14 @@ class ApiServer:
         self.close()
 
     def _is_ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=2, context=self._trust) as answer:  # noqa: S310 - https
-                return bool(answer.status == 200)  # noqa: PLR2004 - OK
-        except OSError:  # refused, reset, timed out, or an HTTP error: not ready yet
-            return False
+        return answers_ok(f"{self.url}/readyz", self._trust)
 
-    def _etcd_command(self, port: int, peer_port: int) -> list[str | Path]:
-        client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
-        return [
-            self._binaries / "etcd",
-            f"--data-dir={self._folder / 'etcd'}",
-            f"--listen-client-urls={client}",
-            f"--advertise-client-urls={client}",
-            f"--listen-peer-urls={peer}",
-            f"--initial-advertise-peer-urls={peer}",
-            f"--initial-cluster=default={peer}",
-            "--unsafe-no-fsync",  # the data need not outlive the machine
-        ]
-
-    def _server_command(self, etcd_port: int) -> list[str | Path]:
+    def _server_command(self) -> list[str | Path]:
         server = self._ca.issue("server", "/CN=kube-apiserver")
         accounts = self._ca.issue("service-accounts", "/CN=service-accounts")
         return [
             self._binaries / "kube-apiserver",
-            f"--etcd-servers=http://127.0.0.1:{etcd_port}",
+            f"--etcd-servers={self._etcd.url}",
             "--bind-address=127.0.0.1",
             "--advertise-address=127.0.0.1",
             f"--secure-port={self._port}",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import urllib.request
 from pathlib import Path
 from typing import Self
 
-from seawall_e2e.loopback.processes import Process, free_ports, platform_folder
+from seawall_e2e.loopback.processes import Process, answers_ok, binaries_folder, free_ports
 
 START_TIMEOUT = 60
-BUILD_TIMEOUT = 1_800
-"""The first call on a machine builds it."""
 
 
 class EtcdProcess:
@@ -23,7 +20,7 @@ class EtcdProcess:
         port, peer_port = free_ports(2)
         self.url, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
         command: list[str | Path] = [
-            platform_folder("binaries.sh", BUILD_TIMEOUT) / "etcd",
+            binaries_folder() / "etcd",
             f"--data-dir={self._folder / 'data'}",
             f"--listen-client-urls={self.url}",
             f"--advertise-client-urls={self.url}",
@@ -60,8 +57,4 @@ class EtcdProcess:
         self.close()
 
     def _is_ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/health", timeout=2) as answer:  # noqa: S310 - http
-                return bool(answer.status == 200)  # noqa: PLR2004 - OK
-        except OSError:
-            return False
+        return answers_ok(f"{self.url}/health")

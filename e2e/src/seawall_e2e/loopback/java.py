@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from seawall_e2e.loopback.processes import Process, cache_folder, platform_folder, run
+from seawall_e2e.commands import run
+from seawall_e2e.loopback.processes import Process, cache_folder, platform_folder
 
 DOWNLOAD_TIMEOUT = 900
 """The first call on a machine downloads the jars."""
@@ -45,7 +46,7 @@ class Java:
     def archive_path(self) -> Path:
         """Where this class path's and this JDK's archive is; it fits no other."""
         # The JDK checks the jars' times itself and then just runs without the archive.
-        key = hashlib.sha256((self._class_path + run(["java", "--version"])).encode()).hexdigest()[:16]
+        key = hashlib.sha256((self._class_path + run("java", "--version")).encode()).hexdigest()[:16]
         return cache_folder() / "appcds" / f"{key}.jsa"
 
     def use_archive(self, path: Path) -> None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from seawall_e2e.commands import run
 from seawall_e2e.loopback.java import Java, build_archive
 from seawall_e2e.loopback.kafka_properties import SCRAM_MECHANISM, NodePorts, properties_of
 from seawall_e2e.loopback.pki import CertificateAuthority
-from seawall_e2e.loopback.processes import BedError, Process, free_ports, run
+from seawall_e2e.loopback.processes import BedError, Process, free_ports
 
 STARTED = "Kafka Server started"
 """Logged after the broker was unfenced."""
@@ -168,7 +169,7 @@ class KafkaProcesses:
             secret = f"name={self._secure.username},password={self._secure.password}"
             user = ["--add-scram", f"{SCRAM_MECHANISM}=[{secret}]"]
         tool = self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path, *user)
-        run(tool)
+        run(*tool)
 
     def _wait_started(self, index: int) -> None:
         node = self._nodes[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from seawall_e2e.loopback.processes import run
+from seawall_e2e.commands import run
 
 DAYS = "2"
 
@@ -28,10 +28,8 @@ class CertificateAuthority:
         usage = "keyUsage=critical,keyCertSign,digitalSignature"
         subject = f"/CN=loopback-{name}"
         run(
-            [
-                *("openssl", "req", "-x509", "-new", "-key", self._self.key, "-days", DAYS, "-subj", subject),
-                *("-addext", usage, "-out", self._self.cert),
-            ]
+            *("openssl", "req", "-x509", "-new", "-key", self._self.key, "-days", DAYS, "-subj", subject),
+            *("-addext", usage, "-out", self._self.cert),
         )
 
     @property
@@ -44,20 +42,18 @@ class CertificateAuthority:
         issued = Certificate(self._folder / f"{name}.crt", self._folder / f"{name}.key")
         request, extensions = self._folder / f"{name}.csr", self._folder / f"{name}.ext"
         _new_key(issued.key)
-        run(["openssl", "req", "-new", "-key", issued.key, "-subj", subject, "-out", request])
+        run("openssl", "req", "-new", "-key", issued.key, "-subj", subject, "-out", request)
         extensions.write_text(
             "keyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\n"
             f"subjectAltName={alt_names or 'IP:127.0.0.1,DNS:localhost'}\n"
         )
         run(
-            [
-                *("openssl", "x509", "-req", "-in", request, "-days", DAYS, "-extfile", extensions),
-                *("-CA", self._self.cert, "-CAkey", self._self.key, "-CAcreateserial", "-out", issued.cert),
-            ]
+            *("openssl", "x509", "-req", "-in", request, "-days", DAYS, "-extfile", extensions),
+            *("-CA", self._self.cert, "-CAkey", self._self.key, "-CAcreateserial", "-out", issued.cert),
         )
         return issued
 
 
 def _new_key(path: Path) -> None:
-    run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path])
+    run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
     path.chmod(0o600)

@@ -6,19 +6,23 @@ import os
 import random
 import signal
 import socket
+import ssl
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from seawall_e2e.commands import run
+
 PORTS = range(20_000, 32_000)
 """Below Linux's ephemeral ports: no outgoing connection takes a port while its server is being restarted."""
 
 TAIL_BYTES = 4_000
-LONGEST_WORD = 200
-"""A class path has thousands of characters."""
+BUILD_TIMEOUT = 1_800
+"""The first call on a machine builds Kubernetes."""
 
 # PDEATHSIG is sent when the *thread* that forked ends, so all processes are started from one that lives until the end.
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="loopback")
@@ -131,27 +135,13 @@ class Process:
             return log.read().decode(errors="replace")
 
 
-def run(
-    command: Sequence[str | Path], *, stdin: str | None = None, timeout: float = 60, folder: Path | None = None
-) -> str:
-    """Runs a command to its end and returns its stdout; a failure is an error with what it said."""
+def answers_ok(url: str, trust: ssl.SSLContext | None = None) -> bool:
+    """Whether a server answers with 200 by now; refused, reset, late and any other status mean no."""
     try:
-        done = subprocess.run(
-            [str(word) for word in command],
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            cwd=folder,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise BedError(f"{command[0]} {command[1]} did not end within {timeout} s") from None
-    if done.returncode != 0:
-        words = " ".join(str(word)[:LONGEST_WORD] for word in command)
-        raise BedError(f"{words} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
+        with urllib.request.urlopen(url, timeout=2, context=trust) as answer:  # noqa: S310 - http or https
+            return bool(answer.status == 200)  # noqa: PLR2004 - OK
+    except OSError:
+        return False
 
 
 def free_ports(count: int) -> list[int]:
@@ -175,8 +165,13 @@ def free_ports(count: int) -> list[int]:
 def platform_folder(script: str, timeout: float) -> Path:
     """The folder that a script of e2e/platform makes (or made before) and prints."""
     platform = Path(__file__).parents[3] / "platform"
-    lines = run([platform / script], timeout=timeout).split()
+    lines = run(platform / script, timeout=timeout).split()
     return Path(lines[-1])
+
+
+def binaries_folder() -> Path:
+    """The folder with the programs of Kubernetes, etcd and Helm."""
+    return platform_folder("binaries.sh", BUILD_TIMEOUT)
 
 
 def cache_folder() -> Path:

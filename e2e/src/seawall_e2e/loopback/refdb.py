@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seawall_e2e.loopback.etcd import EtcdProcess
-from seawall_e2e.loopback.processes import Process, free_ports
+from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
 
 START_TIMEOUT = 60
 GUIDE_TABLE = """\
@@ -153,12 +153,4 @@ class RefDbProcesses:
 
 def wait_healthy(process: Process, address: str) -> None:
     """Waits until a role listens."""
-
-    def is_healthy() -> bool:
-        try:
-            with urllib.request.urlopen(f"http://{address}/health", timeout=2) as answer:
-                return bool(answer.status == 200)  # noqa: PLR2004 - OK
-        except OSError:
-            return False
-
-    process.wait_ready(is_healthy, START_TIMEOUT)
+    process.wait_ready(lambda: answers_ok(f"http://{address}/health"), START_TIMEOUT)

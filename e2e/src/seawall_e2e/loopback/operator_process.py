@@ -1,7 +1,8 @@
-"""The operator, as the process that its image runs."""
+"""The operator, as the process that its image runs, and what it costs."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -9,32 +10,42 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
-from tests.support.waiting import wait_until
+from seawall_e2e.waiting import wait_until
 
 START_BOUND = 60
 STOP_BOUND = 30
-RESYNC_SECONDS = 3
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_IDLE = 'seawall_reconcile_duration_seconds_{}{{kind="WALCluster",outcome="waiting"}}'
+
+
+@dataclass(frozen=True, slots=True)
+class IdleTicks:
+    """Ticks that found nothing to do, and the seconds that they took together."""
+
+    count: int
+    seconds: float
 
 
 class OperatorProcess:
-    """`seawall run`, started by `start()` or on entering the context, killed on leaving it.
+    """`seawall run` with its default settings, started by `start()` or on entering the context, killed on leaving it.
 
     Args:
         kubeconfig: who it is.
         name: its identity in the Lease.
-        settings: more of its settings, by the names in `seawall.settings`.
+        settings: other settings, by the names in `seawall.settings`.
     """
 
     def __init__(self, kubeconfig: Path, name: str = "operator", **settings: object) -> None:
         self.name = name
         (self._port,) = free_ports(1)
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-operator-"))
-        defaults = {"http_port": self._port, "pod_name": name, "resync_seconds": RESYNC_SECONDS}
-        environment = {f"SEAWALL_{key.upper()}": str(value) for key, value in {**defaults, **settings}.items()}
+        settings = {"http_port": self._port, "pod_name": name, **settings}
+        environment = {f"SEAWALL_{key.upper()}": str(value) for key, value in settings.items()}
         environment |= {"KUBECONFIG": str(kubeconfig), "MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
         self._process = Process(name, [sys.executable, "-m", "seawall", "run"], self._folder, environment)
 
@@ -80,26 +91,39 @@ class OperatorProcess:
 
     def metric(self, series: str) -> float | None:
         """The value of one series, written as on the page; None when it is not there."""
-        found = re.search(rf"^{re.escape(series)} (\S+)$", self.metrics(), re.MULTILINE)
-        return float(found[1]) if found else None
+        return _value(self.metrics(), series)
 
-    def idle_ticks(self) -> int:
-        """How many ticks have found nothing to do."""
-        return int(self.metric(f'seawall_reconcile_duration_seconds_count{{kind="WALCluster",outcome="{_IDLE}"}}') or 0)
+    def idle_ticks(self) -> IdleTicks:
+        """The ticks that have found nothing to do so far."""
+        page = self.metrics()
+        return IdleTicks(int(_value(page, _IDLE.format("count")) or 0), _value(page, _IDLE.format("sum")) or 0)
 
-    def wait_for_idle_ticks(self, count: int = 2) -> None:
+    def wait_for_idle_ticks(self, count: int = 2, *, since: IdleTicks | None = None) -> None:
         """Waits for this many more ticks that found nothing to do: what has not happened by then will not happen.
 
-        Only a test whose objects are the only ones may conclude that.
+        Only one whose objects are the only ones may conclude that. They count from now on, or `since` an earlier look.
         """
-        wanted = self.idle_ticks() + count
-        wait_until(lambda: self.idle_ticks() >= wanted, f"{count} ticks with nothing to do", explain=self.tail)
+        # Each look costs the operator CPU time, which a benchmark counts.
+        wanted = (since or self.idle_ticks()).count + count
+        wait_until(
+            lambda: self.idle_ticks().count >= wanted,
+            f"{count} ticks with nothing to do",
+            every=0.25,
+            explain=self.tail,
+        )
 
-    def resident_megabytes(self) -> float:
-        """Its resident set."""
+    def cpu_seconds(self) -> float:
+        """User and system time of all its threads so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+
+    def memory_megabytes(self, field: str = "VmRSS") -> float:
+        """Its resident set now (VmRSS) or at its largest (VmHWM), in 10⁶ bytes."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        return int(found[1]) / 1024 if found else 0.0
+        found = re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE)
+        if found is None:
+            raise ValueError(f"/proc/<pid>/status has no {field}")
+        return int(found[1]) * 1024 / 1e6
 
     def log(self) -> str:
         """Everything it logged."""
@@ -135,4 +159,6 @@ class OperatorProcess:
             return None
 
 
-_IDLE = "waiting"
+def _value(page: str, series: str) -> float | None:
+    found = re.search(rf"^{re.escape(series)} (\S+)$", page, re.MULTILINE)
+    return float(found[1]) if found else None
