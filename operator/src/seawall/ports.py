@@ -70,14 +70,14 @@ class KafkaAdmin(Protocol):
 
 
 class KafkaClusters(Protocol):
-    """Connections to Kafka clusters, one for each object, kept while what they were made from stays the same."""
+    """Connections to Kafka clusters, kept while what they were made from stays the same; equal ones may be one."""
 
     def connect(self, key: Key, connection: KafkaConnection) -> KafkaAdmin:
         """The connection of the object `key`; a changed address, certificate or password makes a new one."""
         ...
 
     def forget(self, key: Key) -> None:
-        """Closes the connection of an object that is gone."""
+        """Closes the connection of an object that is gone, unless others use it."""
         ...
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from seawall.adapters.kafka import ConfluentKafkaClusters
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
@@ -272,6 +272,16 @@ def test_deleting_is_idempotent(world: World) -> None:
     world.admin().delete_topics([dropped])
     world.admin().delete_topics([])
     assert kept in world.view().topics
+
+
+def test_a_connection_that_others_use_as_well_outlives_the_one_that_is_forgotten(world: World) -> None:
+    ours = world.create("a")
+    other = world.clusters.connect(Key("other", "one"), KafkaConnection((world.server,)))
+    world.clusters.forget(KEY)
+    view = other.view()
+    assert isinstance(view, KafkaView)
+    assert ours in view.topics
+    assert world.view() == view
 
 
 def test_topics_of_others_are_shown(world: World) -> None:

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin, ConfluentKafkaClusters
+from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable

@@ -1,9 +1,7 @@
-"""Kafka by confluent-kafka: the ports `KafkaAdmin` and `KafkaClusters`."""
+"""Kafka by confluent-kafka: the port `KafkaAdmin`."""
 
 from __future__ import annotations
 
-import itertools
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -27,10 +25,9 @@ from seawall.adapters.kafka_batches import (
     records_of_change,
     records_of_topic,
 )
-from seawall.adapters.kafka_connection import Trouble, explain, open_client
+from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
-from seawall.adapters.kafka_values import alteration_of, overrides_of, view_of
-from seawall.api.meta import Key
+from seawall.adapters.kafka_values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.topics.actions import ConfigChange, NewTopic
@@ -46,11 +43,7 @@ LED_SIGHTINGS = 2
 
 
 class ConfluentKafkaAdmin:
-    """One Kafka cluster.
-
-    A client that could not connect is thrown away: librdkafka goes on trying, many times a second while it is asked,
-    and what it says piles up in memory until somebody listens.
-    """
+    """One Kafka cluster; any number of threads may use it at once."""
 
     def __init__(
         self,
@@ -59,25 +52,16 @@ class ConfluentKafkaAdmin:
         view_timeout: float = VIEW_TIMEOUT,
         request_timeout: float = REQUEST_TIMEOUT,
     ) -> None:
-        self.connection = connection
-        self._view_timeout = view_timeout
+        self._client = SharedClient(connection, view_timeout)
         self._request_timeout = request_timeout
-        self._trouble = Trouble()
-        self._client: AdminClient | None = None
 
     def close(self) -> None:
-        """Closes the connections; a call that is under way ends first."""
-        self._client = None
+        """Closes the connections; calls that are under way end first."""
+        self._client.close()
 
     def view(self) -> KafkaView | NoKafka:
         """Asks for the cluster's metadata, which also finds the controller anew."""
-        client = self._open()
-        if isinstance(client, NoKafka):
-            return client
-        answer = self._ask_metadata(client)
-        if isinstance(answer, NoKafka):
-            self.close()
-        return answer
+        return self._client.view()
 
     def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
         """The configs set on the topics themselves."""
@@ -146,35 +130,6 @@ class ConfluentKafkaAdmin:
             sightings = sightings + 1 if led.issuperset(names) else 0
             time.sleep(LED_POLL)
 
-    def _open(self) -> AdminClient | NoKafka:
-        if self._client is None:
-            self._trouble = Trouble()
-            opened = open_client(self.connection, self._trouble)
-            if isinstance(opened, NoKafka):
-                return opened
-            self._client = opened
-        return self._client
-
-    def _ask_metadata(self, client: AdminClient) -> KafkaView | NoKafka:
-        """Asks in slices that grow: a wrong password is known after a moment, a slow answer gets its time."""
-        deadline = time.monotonic() + self._view_timeout
-        _drain(client)
-        self._trouble.clear()
-        slices = itertools.chain((0.5, 1.0, 2.0), itertools.repeat(self._view_timeout))
-        for seconds in slices:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0 or self._trouble.is_final():
-                break
-            try:
-                metadata = client.list_topics(timeout=min(seconds, remaining))
-            except KafkaException:
-                client.poll(0.1)  # it can also fail at once: do not spin
-            else:
-                return view_of(self.connection, metadata)
-            finally:
-                _drain(client)
-        return explain(self.connection, self._trouble, self._view_timeout)
-
     def _write_timeouts(self) -> dict[str, float]:
         # The broker answers before the client gives up: its answer tells more.
         return {"request_timeout": self._request_timeout, "operation_timeout": self._request_timeout * 0.8}
@@ -189,7 +144,7 @@ class ConfluentKafkaAdmin:
     ) -> None:
         failures = Failures(fine)
         for batch in requests:
-            client = self._open()
+            client = self._client.get()
             if isinstance(client, NoKafka):
                 raise OutsideUnavailable(client.message)
             try:
@@ -198,7 +153,7 @@ class ConfluentKafkaAdmin:
                 # The client refuses the request as a whole, before it is sent.
                 raise Refused(f"Kafka's client refused the request: {failure.args[0].str()}") from None
             values, errors = wait_for(futures, self._request_timeout)
-            _drain(client)
+            drain(client)
             keep(values)
             failures.add(errors)
             if failures.has_unanswered():
@@ -206,39 +161,5 @@ class ConfluentKafkaAdmin:
         failures.raise_any()
 
 
-class ConfluentKafkaClusters:
-    """One connection for each object; ticks of different objects run in different threads."""
-
-    def __init__(self, *, view_timeout: float = VIEW_TIMEOUT, request_timeout: float = REQUEST_TIMEOUT) -> None:
-        self._view_timeout = view_timeout
-        self._request_timeout = request_timeout
-        self._lock = threading.Lock()
-        self._admins: dict[Key, ConfluentKafkaAdmin] = {}
-
-    def connect(self, key: Key, connection: KafkaConnection) -> ConfluentKafkaAdmin:
-        """The connection of the object `key`; nothing is sent before its first call."""
-        with self._lock:
-            admin = self._admins.get(key)
-            if admin is None or admin.connection != connection:
-                if admin is not None:
-                    admin.close()
-                admin = self._admins[key] = ConfluentKafkaAdmin(
-                    connection, view_timeout=self._view_timeout, request_timeout=self._request_timeout
-                )
-            return admin
-
-    def forget(self, key: Key) -> None:
-        """Closes the connection of an object that is gone."""
-        with self._lock:
-            admin = self._admins.pop(key, None)
-        if admin is not None:
-            admin.close()
-
-
 def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:
     return {resource.name: future for resource, future in futures.items()}
-
-
-def _drain(client: AdminClient) -> None:
-    while client.poll(0):
-        pass

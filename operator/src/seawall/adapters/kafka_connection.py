@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from enum import IntEnum
 
 from confluent_kafka import KafkaError, KafkaException
@@ -50,6 +51,7 @@ class Trouble:
         self.symptom = Symptom.SILENT
         self.text = ""
         self._all_brokers_down = False
+        self._lock = threading.Lock()
 
     def clear(self) -> None:
         """Forgets what was said before."""
@@ -76,8 +78,9 @@ class Trouble:
 
     def _note(self, symptom: Symptom, text: str) -> None:
         text = _INCIDENTAL.sub("", text)
-        if symptom > self.symptom or (symptom is self.symptom and not "" < self.text <= text):
-            self.symptom, self.text = symptom, text
+        with self._lock:  # any thread that polls the client comes here
+            if symptom > self.symptom or (symptom is self.symptom and not "" < self.text <= text):
+                self.symptom, self.text = symptom, text
 
 
 def open_client(connection: KafkaConnection, trouble: Trouble) -> AdminClient | NoKafka:

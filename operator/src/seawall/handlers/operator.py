@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from aiohttp import web
 
 from seawall.adapters.clock import SystemClock
-from seawall.adapters.kafka import ConfluentKafkaClusters
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.lease import RETRY_SECONDS, Lease
