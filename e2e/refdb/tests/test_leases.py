@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from refdb.meta.values import Peer, RegionRoute, TableRoute
 from refdb.metasrv.pruner import prunable
 from refdb.metasrv.state import ClusterState
 
@@ -17,7 +18,15 @@ class Clock:
         return self.now
 
 
-def report(datanode: int, *regions: int, epoch: int = 1, flushed: int = 5, idle: int = 0, role: str = "Leader") -> Any:
+def report(
+    datanode: int,
+    *regions: int,
+    term: int = 0,
+    epoch: int = 1,
+    flushed: int = 5,
+    idle: int = 0,
+    role: str = "Leader",
+) -> Any:
     stats = [
         {
             "id": region,
@@ -27,35 +36,65 @@ def report(datanode: int, *regions: int, epoch: int = 1, flushed: int = 5, idle:
         }
         for region in regions
     ]
-    return {"id": datanode, "addr": f"dn-{datanode}", "node_epoch": epoch, "region_stats": stats}
+    stat = {"id": datanode, "addr": f"dn-{datanode}", "node_epoch": epoch, "region_stats": stats}
+    return {"stat": stat, "terms": [(region, term) for region in regions]}
 
 
-def test_only_the_leader_gets_leases() -> None:
+def test_only_the_leader_of_the_term_gets_leases() -> None:
     state = ClusterState(LEASE, 5, Clock())
-    state.lead(1, 0)
-    state.lead(2, 1)
-    assert state.heartbeat(report(0, 1, 2, 3)) == {"granted": [1], "revoked": [2], "lease_seconds": LEASE}
-    state.lead(1, None)
-    assert state.heartbeat(report(0, 1)) == {"granted": [], "revoked": [1], "lease_seconds": LEASE}
+    state.lead(1, 0, 0)
+    state.lead(2, 1, 1)
+    assert state.heartbeat(report(0, 1, 2, 3)) == {"granted": [(1, 0)], "revoked": [(2, 1)], "lease_seconds": LEASE}
+    state.withdraw(1, 1)
+    assert state.heartbeat(report(0, 1)) == {"granted": [], "revoked": [(1, 1)], "lease_seconds": LEASE}
+    assert state.heartbeat(report(0, 1, term=1)) == {"granted": [], "revoked": [], "lease_seconds": LEASE}
+    state.lead(1, 1, 0)
+    assert state.heartbeat(report(0, 1))["revoked"] == [(1, 1)], "what it opened before it was moved away and back"
+    assert state.heartbeat(report(0, 1, term=1))["granted"] == [(1, 1)]
 
 
 def test_an_older_epoch_gets_nothing() -> None:
     state = ClusterState(LEASE, 5, Clock())
-    state.lead(1, 0)
+    state.lead(1, 0, 0)
     state.heartbeat(report(0, 1, epoch=2))
-    assert state.heartbeat(report(0, 1, epoch=1))["revoked"] == [1]
+    assert state.heartbeat(report(0, 1, epoch=1))["granted"] == []
     assert state.nodes()[0].epoch == 2
 
 
 def test_a_silent_datanode_is_dead_until_it_reports() -> None:
+    state = ClusterState(LEASE, 5, Clock())
+    state.heartbeat(report(0))
+    state.detect(5)
+    assert not state.is_dead(0)
+    state.detect(0.5)
+    assert state.is_dead(0)
+    assert state.living() == []
+    state.heartbeat(report(0))
+    assert not state.is_dead(0)
+
+
+def test_a_metasrv_that_was_stopped_itself_calls_nobody_dead() -> None:
     clock = Clock()
     state = ClusterState(LEASE, 5, clock)
     state.heartbeat(report(0))
-    clock.now = 5.5
-    state.detect()
-    assert state.nodes()[0].dead
-    state.heartbeat(report(0))
-    assert not state.nodes()[0].dead
+    clock.now = 1000
+    state.detect(0.5)
+    assert not state.is_dead(0)
+
+
+def test_after_a_start_leaders_are_silent_from_then_on_and_leases_of_before_may_still_run() -> None:
+    clock = Clock()
+    clock.now = 100
+    state = ClusterState(LEASE, 5, clock)
+    state.load(TableRoute((RegionRoute(1, Peer(0, "dn-0")), RegionRoute(2, Peer(1, "dn-1"), downgrading=True, term=3))))
+    state.detect(5)
+    assert not state.is_dead(0)
+    assert state.lease_left(2) > LEASE
+    clock.now = 102
+    state.withdraw(2, 4)
+    assert LEASE - 2 < state.lease_left(2) < LEASE, "nobody has led it meanwhile: it is not waited for anew"
+    state.detect(0.5)
+    assert state.is_dead(0)
 
 
 def test_three_reports_are_kept_newest_last() -> None:
@@ -68,8 +107,8 @@ def test_three_reports_are_kept_newest_last() -> None:
 def test_only_fresh_reports_of_leaders_count_for_the_marker() -> None:
     clock = Clock()
     state = ClusterState(LEASE, 5, clock)
-    state.lead(1, 0)
-    state.lead(2, 1)
+    state.lead(1, 0, 0)
+    state.lead(2, 0, 1)
     state.heartbeat(report(0, 1, 2, flushed=5, idle=9))
     assert prunable(state, fresh=5) == {1: 9}
     state.heartbeat(report(1, 2, flushed=7, role="Follower"))

@@ -61,10 +61,22 @@ def test_the_newest_manifests_are_kept(tmp_path: Path) -> None:
     files, manifest = RegionFiles(tmp_path), FIRST
     for _ in range(12):
         files.commit(manifest)
-        manifest = manifest.again()
+        manifest = manifest.opened(0)
     assert files.latest() is not None
     names = sorted(path.stem for path in (tmp_path / "manifest").iterdir())
     assert names == [f"{version:020}" for version in range(12 - KEPT_MANIFESTS, 12)]
+
+
+def test_a_version_that_was_cleaned_up_cannot_be_made_again(tmp_path: Path) -> None:
+    files, manifest = RegionFiles(tmp_path), FIRST
+    for _ in range(12):
+        files.commit(manifest)
+        manifest = manifest.opened(0)
+    with pytest.raises(RegionFatalError, match="another leader"):
+        files.commit(FIRST.opened(0))
+    latest = files.latest()
+    assert latest is not None
+    assert latest.version == 11
 
 
 @given(st.lists(ROW, min_size=1, max_size=5))

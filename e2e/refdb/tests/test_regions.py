@@ -5,16 +5,16 @@ from __future__ import annotations
 import errno
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from refdb.errors import DatabaseError, RegionFatalError, Unavailable
 from refdb.region.files import RegionFiles
-from refdb.region.opener import Floors, create_region, open_region
+from refdb.region.opener import Assignment, Floors, create_region, open_region
 from refdb.region.region import Region
-from refdb.schema import Column, ColumnType, Schema
+from refdb.schema import Column, ColumnType, Row, Schema
 from refdb.wal.log import WalLog
 from refdb.wal.options import WalOptions
 from refdb.wal.topics import require_topics
@@ -56,8 +56,8 @@ def leading(region: Region) -> Region:
     return region
 
 
-def reopened(topic: str, files: RegionFiles, log: WalLog) -> Region:
-    return leading(open_region(REGION, topic, Floors(), files, log))
+def reopened(topic: str, files: RegionFiles, log: WalLog, term: int = 0) -> Region:
+    return leading(open_region(Assignment(REGION, topic, term), Floors(), files, log))
 
 
 def test_a_full_disk_keeps_the_rows_in_memory_and_in_the_log(topic: str, log: WalLog, tmp_path: Path) -> None:
@@ -113,6 +113,38 @@ def test_a_replaced_leader_cannot_flush(topic: str, log: WalLog, tmp_path: Path)
     assert new.scan().rows == [(1, "a")]
 
 
+def test_a_leader_that_was_stopped_between_file_and_manifest_cannot_flush(
+    topic: str, log: WalLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = leading(create_region(REGION, topic, SCHEMA, RegionFiles(tmp_path), log))
+    old.write([(1, "a")])
+    write_rows = RegionFiles.write_rows
+    successors: list[Region] = []
+
+    def stopped(files: RegionFiles, schema: Schema, rows: Iterable[Row]) -> str:
+        name = write_rows(files, schema, rows)
+        monkeypatch.undo()
+        # SIGSTOP here; so many others lead it meanwhile that old versions are cleaned up.
+        successors.extend(reopened(topic, RegionFiles(tmp_path), log, term) for term in range(1, 10))
+        return name
+
+    monkeypatch.setattr(RegionFiles, "write_rows", stopped)
+    with pytest.raises(RegionFatalError, match="another leader"):
+        old.flush()
+    assert old.manifest.flushed_entry_id == 0
+    assert successors[-1].flush()
+    assert reopened(topic, RegionFiles(tmp_path), log, 9).scan().rows == [(1, "a")]
+
+
+def test_an_opening_that_comes_late_does_not_shut_out_a_later_leader(topic: str, log: WalLog, tmp_path: Path) -> None:
+    create_region(REGION, topic, SCHEMA, RegionFiles(tmp_path), log)
+    leader = reopened(topic, RegionFiles(tmp_path), log, term=5)
+    with pytest.raises(RegionFatalError, match=r"a later leader has opened it \(term 5, this is 4\)"):
+        reopened(topic, RegionFiles(tmp_path), log, term=4)
+    leader.write([(1, "a")])
+    assert leader.flush()
+
+
 def test_an_idle_sample_needs_an_empty_memtable_and_a_lease(topic: str, log: WalLog, tmp_path: Path) -> None:
     region = leading(create_region(REGION, topic, SCHEMA, RegionFiles(tmp_path), log))
     region.write([(1, "a")])
@@ -122,7 +154,7 @@ def test_an_idle_sample_needs_an_empty_memtable_and_a_lease(topic: str, log: Wal
     log.activate(topic)
     assert region.is_idle(1)
     assert region.sample_idle() == 1
-    stranger = open_region(REGION, topic, Floors(), RegionFiles(tmp_path), log)
+    stranger = open_region(Assignment(REGION, topic, 1), Floors(), RegionFiles(tmp_path), log)
     assert stranger.sample_idle() is None
 
 
@@ -131,7 +163,7 @@ def test_replay_starts_after_checkpoint_and_marker(topic: str, log: WalLog, tmp_
     region = leading(create_region(REGION, topic, SCHEMA, RegionFiles(tmp_path), log))
     for number in range(4):
         region.write([(number, "a")])
-    opened = leading(open_region(REGION, topic, floors, RegionFiles(tmp_path), log))
+    opened = leading(open_region(Assignment(REGION, topic, 0), floors, RegionFiles(tmp_path), log))
     assert opened.scan().rows == [(2, "a"), (3, "a")]
 
 

@@ -19,7 +19,7 @@ from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.pruner import start_pruner
-from refdb.metasrv.server import Metasrv, load_leaders, register_topics, start_detector, wait_for
+from refdb.metasrv.server import Metasrv, register_topics, start_detector, wait_for
 from refdb.metasrv.state import ClusterState
 from refdb.metasrv.tables import Tables
 from refdb.wal.log import WalLog
@@ -48,13 +48,14 @@ def run_metasrv(args: argparse.Namespace) -> None:
     options, etcd = _wal(args), _etcd(args)
     wait_for("Kafka", lambda: require_topics(options), START_WAIT)
     wait_for("etcd", lambda: register_topics(etcd, options.topics), START_WAIT)
-    state = ClusterState(args.lease, args.dead_after)
-    load_leaders(etcd, state)
-    client = Client()
+    if args.dead_after < args.lease:
+        raise invalid("--dead-after cannot be less than --lease: who may still lead is not dead")
+    state, client = ClusterState(args.lease, args.dead_after), Client()
+    tables, migrations = Tables(etcd, state, client, options.topics), Migrations(etcd, state, client)
+    migrations.refresh()
     if options.auto_prune_interval:
         start_pruner(etcd, state, options.topics, options.auto_prune_interval, args.dead_after)
-    start_detector(state)
-    tables, migrations = Tables(etcd, state, client, options.topics), Migrations(etcd, state, client)
+    start_detector(state, migrations, failover=args.enable_region_failover == "true")
     serve(Metasrv(args.advertise or args.http, etcd, state, tables, migrations).application(), args.http)
 
 
@@ -94,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--read-pruned-marker", "true", "datanode: open regions no earlier than the pruned marker")
     _flag(parser, "--lease", "4", "metasrv: seconds that a datanode may lead a region after a heartbeat", float)
     _flag(parser, "--dead-after", "5", "metasrv: seconds of silence after which a datanode counts as dead", float)
+    _flag(
+        parser, "--enable-region-failover", "false", "metasrv: move regions of dead datanodes, but in maintenance mode"
+    )
     return parser
 
 

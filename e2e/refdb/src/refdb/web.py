@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import urllib3
@@ -39,6 +40,7 @@ class Call:
 def application(routes: Mapping[str, Handler]) -> web.Application:
     """Routes are written as `POST /path/{name}`. Answers are JSON, errors are GreptimeDB's."""
     app = web.Application(client_max_size=MAX_BODY)
+    app.on_startup.append(_set_threads)
     for route, handler in {"GET /health": _health, "GET /v1/health": _health, **routes}.items():
         method, path = route.split()
         app.router.add_route(method, path, _served(handler))
@@ -71,6 +73,11 @@ class Client:
         if answer.status != 200:  # noqa: PLR2004 - OK
             raise DatabaseError(StatusCode(data["code"]), str(data["error"]))
         return data
+
+
+async def _set_threads(_: web.Application) -> None:
+    # asyncio's default is six on two cores: so few calls that wait would stop heartbeats, and with them all leases.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
 
 
 def _health(_: Call) -> Any:

@@ -15,11 +15,11 @@ from refdb.meta import keys
 from refdb.meta.etcd import Etcd, Put, Unchanged
 from refdb.meta.values import DatanodeTable, Peer, TableRoute, checkpoint, checkpoint_value, pruned_entry_id
 from refdb.region.files import RegionFiles
-from refdb.region.opener import Floors, create_region, open_region
+from refdb.region.opener import Assignment, Floors, create_region, open_region
 from refdb.region.region import Region, named
 from refdb.schema import Schema
 from refdb.wal.log import WalLog
-from walrecord.region import region_id as make_region_id
+from walrecord.region import region_number
 from walrecord.region import table_id as table_id_of
 
 LOG = logging.getLogger("refdb.datanode")
@@ -59,26 +59,29 @@ class Datanode:
         A region with a fatal finding does not stop the others; that Kafka or etcd does not answer stops all.
         """
         found = self._etcd.range(keys.datanode_tables(self.options.peer.id))
-        tables = [DatanodeTable.from_text(pair.value) for pair in found.pairs]
-        wanted = [(make_region_id(t.table_id, number), topic) for t in tables for number, topic in t.topics.items()]
+        wanted = [region for pair in found.pairs for region in self._led_here(DatanodeTable.from_text(pair.value))]
         with ThreadPoolExecutor(OPENERS) as pool:
-            list(pool.map(lambda item: self._try_open(*item), wanted))
+            list(pool.map(self._try_open, wanted))
         if self._fatal:
             LOG.critical("%d of %d regions could not be opened", len(self._fatal), len(wanted))
         else:
             LOG.info("all regions are opened")
 
-    def open(self, region_id: int, topic: str) -> None:
-        """Opens a region that is to be led here; one that is open already is fine."""
+    def open(self, assignment: Assignment) -> None:
+        """Opens a region that is to be led here; one that was opened for this term already is fine."""
+        region_id = assignment.region_id
         with self._lock:
-            if region_id in self._regions:
+            held = self._regions.get(region_id)
+            if held is not None and held.term >= assignment.term:
                 return
             if region_id in self._opening:
                 raise DatabaseError(StatusCode.REGION_BUSY, f"region {named(region_id)} is being opened")
             self._opening.add(region_id)
         try:
-            floors = self._floors(region_id, topic)
-            self._add(open_region(region_id, topic, floors, self._files(region_id), self._log))
+            self.close(
+                region_id, assignment.term, flush=False
+            )  # what it has in memory is of a time before others led it
+            self._add(open_region(assignment, self._floors(assignment), self._files(region_id), self._log))
             self._fatal.pop(region_id, None)
         finally:
             self._opening.discard(region_id)
@@ -87,17 +90,18 @@ class Datanode:
         """Makes a new region."""
         self._add(create_region(region_id, topic, schema, self._files(region_id), self._log))
 
-    def close(self, region_id: int, *, flush: bool) -> int | None:
-        """Lets a region go; returns its last entry id, or None if it is not here."""
+    def close(self, region_id: int, before: int, *, flush: bool) -> None:
+        """Lets a region go that was opened for an earlier term than this, if it is here."""
         region = self._regions.get(region_id)
-        if region is None:
-            return None
+        if region is None or region.term >= before:
+            return
         if flush:
             region.flush()
         region.close()
-        self._regions.pop(region_id, None)
+        with self._lock:
+            if self._regions.get(region_id) is region:
+                del self._regions[region_id]
         LOG.info("Region %s is closed", named(region_id))
-        return region.applied_entry_id
 
     def region(self, region_id: int) -> Region:
         """An open region."""
@@ -112,6 +116,10 @@ class Datanode:
     def report(self) -> dict[str, Any]:
         """What a heartbeat says. A region with a fatal finding is not in it: nobody may count on it."""
         regions = [region for region in list(self._regions.values()) if region.fatal is None]
+        terms = [(region.region_id, region.term) for region in regions]
+        return {"stat": self._stat(regions), "terms": terms}
+
+    def _stat(self, regions: list[Region]) -> dict[str, Any]:
         return {
             "timestamp_millis": int(time.time() * 1000),
             "id": self.options.peer.id,
@@ -126,13 +134,13 @@ class Datanode:
 
     def granted(self, answer: Any, sent: float) -> None:
         """Takes in what the metasrv answered to a report that was sent at that time (CLOCK_MONOTONIC)."""
-        for region_id in answer["granted"]:
-            if (region := self._regions.get(region_id)) is not None:
+        for region_id, term in answer["granted"]:
+            region = self._regions.get(region_id)
+            if region is not None and region.term == term:
                 region.extend_lease(sent + float(answer["lease_seconds"]))
-        for region_id in answer["revoked"]:
-            if region_id in self._regions:
-                LOG.warning("Region %s is led by another datanode now", named(region_id))
-                self.close(region_id, flush=False)
+        for region_id, term in answer["revoked"]:
+            LOG.warning("Region %s is led by another datanode now (term %d)", named(region_id), term)
+            self.close(region_id, term, flush=False)
 
     def tick(self) -> None:
         """Once a heartbeat: flushes what is too large, and says of idle regions how far they need no replay."""
@@ -172,15 +180,27 @@ class Datanode:
         if self._etcd.txn(compare, [Put(region_key, checkpoint_value(sample))]):
             LOG.info("Checkpoint of idle region %s: %d", named(region.region_id), sample)
 
-    def _try_open(self, region_id: int, topic: str) -> None:
-        try:
-            self.open(region_id, topic)
-        except RegionFatalError as error:
-            self._fatal[region_id] = f"region {named(region_id)} cannot be opened: {error}"
-            LOG.critical("%s", self._fatal[region_id])
+    def _led_here(self, table: DatanodeTable) -> list[Assignment]:
+        """Regions of a table to open at the start; one that is being moved is not."""
+        held = self._etcd.get(keys.table_route(table.table_id))
+        routes = TableRoute.from_text(held.value).regions if held is not None else ()
+        return [
+            Assignment(route.region_id, table.topics[region_number(route.region_id)], route.term)
+            for route in routes
+            if route.leader.id == self.options.peer.id and not route.downgrading
+        ]
 
-    def _floors(self, region_id: int, topic: str) -> Floors:
-        found = self._etcd.get(keys.topic_region(topic, region_id))
+    def _try_open(self, assignment: Assignment) -> None:
+        try:
+            self.open(assignment)
+        except RegionFatalError as error:
+            reason = f"region {named(assignment.region_id)} cannot be opened: {error}"
+            self._fatal[assignment.region_id] = reason
+            LOG.critical("%s", reason)
+
+    def _floors(self, assignment: Assignment) -> Floors:
+        topic = assignment.topic
+        found = self._etcd.get(keys.topic_region(topic, assignment.region_id))
         marker = self._etcd.get(keys.topic_name(topic)) if self.options.read_pruned_marker else None
         return Floors(
             checkpoint=checkpoint(found.value) if found is not None else None,

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from refdb.datanode.node import Datanode
 from refdb.errors import DatabaseError, invalid
+from refdb.region.opener import Assignment
 from refdb.schema import Row, Schema
 from refdb.web import Call, Client, application
 
@@ -66,12 +67,13 @@ def _create(node: Datanode, call: Call) -> Any:
 
 
 def _open(node: Datanode, call: Call) -> Any:
-    node.open(call.region_id(), call.body["topic"])
+    node.open(Assignment(call.region_id(), call.body["topic"], int(call.body["term"])))
     return {}
 
 
 def _close(node: Datanode, call: Call) -> Any:
-    return {"last_entry_id": node.close(call.region_id(), flush=bool(call.body["flush"]))}
+    node.close(call.region_id(), int(call.body["before_term"]), flush=True)
+    return {}
 
 
 def _write(node: Datanode, call: Call) -> Any:

@@ -16,6 +16,8 @@ from refdb.sql.statements import AdminCall, CreateTable, Insert, Query, parse_st
 from refdb.web import Client
 from walrecord.region import table_id as table_id_of
 
+MIGRATION_TIMEOUT = 300.0
+"""How long a client waits by default; the migration goes on all the same."""
 _MOVED = (StatusCode.REGION_NOT_FOUND, StatusCode.REGION_NOT_READY)
 _PEERS = (
     Column("table_catalog", ColumnType.STRING),
@@ -103,9 +105,10 @@ class Database:
             case "flush_table", (str(name),):
                 routed = self._catalog.table(name)
                 self._flush(routed, list(range(len(routed.route.regions))))
-            case "migrate_region", (int(region_id), int(source), int(target), *_):
+            case "migrate_region", (int(region_id), int(source), int(target), *timeout):
                 body = {"region_id": region_id, "source": source, "target": target}
-                self._client.post(self._metasrv, "/internal/migrate", body)
+                seconds = float(timeout[0] or 0) if timeout else MIGRATION_TIMEOUT
+                self._client.post(self._metasrv, "/internal/migrate", body, seconds)
                 self._catalog.forget(self._of_region(region_id).table.name)
             case name, arguments:
                 raise invalid(f"refdb has no ADMIN {name} with {len(arguments)} arguments of these types")
@@ -150,7 +153,7 @@ class Database:
             for region in routed.route.regions:
                 node = nodes.get(region.leader.id)
                 alive = node is not None and node["alive"] and not region.downgrading
-                down = None if alive or node is None else int(node["silent"])
+                down = None if alive or node is None else node["silent"]
                 peer = (region.leader.id, region.leader.addr, "Yes", "ALIVE" if alive else "DOWNGRADED", down)
                 rows.append(("greptime", "public", routed.table.name, region.region_id, *peer))
         return rows

@@ -28,20 +28,26 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class RegionRoute:
-    """Who leads a region. `downgrading` means that nobody may write to it just now."""
+    """Who leads a region. `downgrading` means that nobody may write to it just now: it is being moved.
+
+    `term` rises with each attempt to move it, so that what belongs to an earlier one can be told apart.
+    """
 
     region_id: int
     leader: Peer
     downgrading: bool = False
+    term: int = 0
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """Reads a member of `region_routes`."""
-        return cls(data["region"]["id"], Peer.from_json(data["leader_peer"]), data.get("leader_state") == "Downgrading")
+        region, downgrading = data["region"], data.get("leader_state") == "Downgrading"
+        return cls(region["id"], Peer.from_json(data["leader_peer"]), downgrading, int(region["attrs"].get("term", 0)))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        region = {"id": self.region_id, "name": "", "attrs": {}, "partition_expr": ""}
+        attributes = {"term": str(self.term)} if self.term else {}
+        region = {"id": self.region_id, "name": "", "attrs": attributes, "partition_expr": ""}
         state = {"leader_state": "Downgrading"} if self.downgrading else {}
         return {"region": region, "leader_peer": self.leader.to_json(), "follower_peers": [], **state}
 

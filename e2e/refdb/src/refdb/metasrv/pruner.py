@@ -26,7 +26,7 @@ def prunable(state: ClusterState, fresh: float) -> dict[int, int]:
     """Per region, the last entry id that it does not need: from the newest report of its leader."""
     needed: dict[int, int] = {}
     for node in state.nodes():
-        if node.dead or not node.reports or state.silent_for(node) > fresh:
+        if not node.reports or state.age(node) > fresh:
             continue
         for region in node.reports[-1]["region_stats"]:
             if state.leader(region["id"]) == node.peer.id and region["role"] == "Leader":

@@ -12,20 +12,15 @@ from aiohttp import web
 from refdb.errors import DatabaseError
 from refdb.meta import keys
 from refdb.meta.etcd import Delete, Etcd, Put, Unchanged
-from refdb.meta.values import TableRoute, topic_name_value
+from refdb.meta.values import topic_name_value
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.state import ClusterState
 from refdb.metasrv.tables import Tables, table_from
 from refdb.web import Call, application
 
 LOG = logging.getLogger("refdb.metasrv")
-
-
-def load_leaders(etcd: Etcd, state: ClusterState) -> None:
-    """Who leads what, as the routes say; a region in migration is led by nobody."""
-    for pair in etcd.range(keys.TABLE_ROUTES).pairs:
-        for region in TableRoute.from_text(pair.value).regions:
-            state.lead(region.region_id, None if region.downgrading else region.leader.id)
+DETECT_PERIOD = 0.5
+MOVE_PERIOD, MOVE_RETRY = 1.0, 5.0
 
 
 def register_topics(etcd: Etcd, topics: tuple[str, ...]) -> None:
@@ -34,15 +29,32 @@ def register_topics(etcd: Etcd, topics: tuple[str, ...]) -> None:
         etcd.txn([Unchanged(keys.topic_name(topic), 0)], [Put(keys.topic_name(topic), topic_name_value(0))])
 
 
-def start_detector(state: ClusterState) -> None:
-    """Marks silent datanodes dead, in a thread."""
+def start_detector(state: ClusterState, migrations: Migrations, *, failover: bool) -> None:
+    """Marks silent datanodes dead and, if it may, moves their regions: in two threads, because moving takes long."""
 
-    def run() -> None:
+    def detect() -> None:
         while True:
-            time.sleep(0.5)
-            state.detect()
+            time.sleep(DETECT_PERIOD)
+            state.detect(DETECT_PERIOD)
 
-    threading.Thread(target=run, name="detector", daemon=True).start()
+    def move() -> None:
+        pause = MOVE_PERIOD
+        while True:
+            time.sleep(pause)
+            pause = MOVE_RETRY
+            try:
+                if not failover:
+                    migrations.refresh()
+                elif not migrations.fail_over():
+                    continue
+                pause = MOVE_PERIOD
+            except DatabaseError as error:
+                LOG.warning("Routes cannot be looked after: %s", error)
+            except Exception:
+                LOG.exception("Routes cannot be looked after")
+
+    for task in (detect, move):
+        threading.Thread(target=task, name=task.__name__, daemon=True).start()
 
 
 class Metasrv:
@@ -51,7 +63,7 @@ class Metasrv:
     def __init__(self, address: str, etcd: Etcd, state: ClusterState, tables: Tables, migrations: Migrations) -> None:
         self._address, self._etcd, self._state = address, etcd, state
         self._tables, self._migrations = tables, migrations
-        self._changing = threading.Lock()
+        self._creating = threading.Lock()
 
     def application(self) -> web.Application:
         """The routes."""
@@ -73,7 +85,8 @@ class Metasrv:
 
     def _heartbeats(self, call: Call) -> Any:
         wanted = call.parameters.get("addr")
-        return [list(node.reports) for node in self._state.nodes() if wanted in (None, node.peer.addr)]
+        nodes = [node for node in self._state.nodes() if node.reports and wanted in (None, node.peer.addr)]
+        return [list(node.reports) for node in nodes]
 
     def _maintenance(self, _: Call) -> Any:
         return {"enabled": self._etcd.get(keys.MAINTENANCE) is not None}
@@ -84,18 +97,17 @@ class Metasrv:
 
     def _datanodes(self, _: Call) -> Any:
         return [
-            {"id": node.peer.id, "addr": node.peer.addr, "alive": not node.dead, "silent": self._state.silent_for(node)}
+            {"id": node.peer.id, "addr": node.peer.addr, "alive": not node.dead, "silent": int(node.silence)}
             for node in self._state.nodes()
         ]
 
     def _create_table(self, call: Call) -> Any:
-        with self._changing:
+        with self._creating:
             return {"table_id": self._tables.create(table_from(call.body))}
 
     def _migrate(self, call: Call) -> Any:
         body = call.body
-        with self._changing:
-            self._migrations.migrate(int(body["region_id"]), int(body["source"]), int(body["target"]))
+        self._migrations.migrate(int(body["region_id"]), int(body["source"]), int(body["target"]))
         return {}
 
 

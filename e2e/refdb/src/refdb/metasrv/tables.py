@@ -65,7 +65,7 @@ class Tables:
         """Returns the table's id."""
         if self._etcd.get(keys.table_name(wanted.name)) is not None:
             raise _exists(wanted.name)
-        peers = [node.peer for node in self._state.nodes() if not node.dead]
+        peers = self._state.living()
         if not peers:
             raise Unavailable("there is no live datanode")
         table = replace(wanted, table_id=self._next_id())
@@ -83,7 +83,7 @@ class Tables:
         return table.table_id
 
     def _create_region(self, placement: Placement, table: Table) -> None:
-        self._state.lead(placement.region_id, placement.leader.id)
+        self._state.lead(placement.region_id, 0, placement.leader.id)
         body = {"topic": placement.topic, "schema": table.schema.to_json()}
         self._client.post(placement.leader.addr, f"/regions/{placement.region_id}/create", body)
 
@@ -96,7 +96,7 @@ class Tables:
             LOG.error("Whether table %s was made is unknown until etcd answers", table.name)  # noqa: TRY400 - no traceback
             return
         for placement in placements:
-            self._state.lead(placement.region_id, None)  # the next heartbeat revokes it
+            self._state.withdraw(placement.region_id, 1)  # the next heartbeat revokes it
 
     def _next_id(self) -> int:
         held = self._etcd.get(keys.NEXT_TABLE_ID)

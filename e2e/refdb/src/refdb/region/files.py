@@ -43,21 +43,25 @@ class RegionFiles:
         return Manifest.from_text(names[-1].read_text()) if names else None
 
     def commit(self, manifest: Manifest) -> None:
-        """Makes a version durable; that it exists already means that somebody else leads the region."""
+        """Makes a version durable; that it or a later one exists means that somebody else leads the region."""
         for folder in (self._data, self._manifests):
             folder.mkdir(parents=True, exist_ok=True)
             _sync(folder.parent)
         aside = self._manifests / f"{uuid.uuid4().hex}.aside"
         try:
             self._write(aside, manifest.to_text().encode())
-            os.link(aside, self._manifests / f"{manifest.version:020}.json")
+            name = self._manifests / f"{manifest.version:020}.json"
+            os.link(aside, name)
         except FileExistsError:
             raise RegionFatalError(f"manifest {manifest.version} was written by another leader") from None
         finally:
             aside.unlink(missing_ok=True)
         _sync(self._manifests)
-        for old in sorted(self._manifests.glob("*.json"))[:-KEPT_MANIFESTS]:
+        versions = sorted(self._manifests.glob("*.json"))
+        for old in versions[:-KEPT_MANIFESTS]:
             old.unlink(missing_ok=True)
+        if versions[-1] != name:  # of a leader that was stopped until its version had been made, and unlinked
+            raise RegionFatalError(f"manifests after {manifest.version} were written by another leader")
 
     def write_rows(self, schema: Schema, rows: Iterable[Row]) -> str:
         """Writes a Parquet file and returns its name; it counts once a manifest has it."""

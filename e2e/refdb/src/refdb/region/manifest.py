@@ -18,18 +18,23 @@ class Manifest:
     topic: str
     schema: Schema
     flushed_entry_id: int
+    term: int = 0
+    """Of the leader that wrote it."""
     next_sequence: int = 1
     files: tuple[str, ...] = ()
 
-    def again(self) -> Manifest:
-        """The same once more, as the next version: what a new leader writes to shut out the one before."""
-        return replace(self, version=self.version + 1)
+    def opened(self, term: int) -> Manifest:
+        """The next version, which a leader writes to shut out those before; a later one's is not to be replaced."""
+        if term < self.term:
+            raise RegionFatalError(f"a later leader has opened it (term {self.term}, this is {term})")
+        return replace(self, version=self.version + 1, term=term)
 
     def flushed(self, entry_id: int, next_sequence: int, file: str) -> Manifest:
         """The version after a flush."""
         if entry_id < self.flushed_entry_id:
             raise RegionFatalError(f"flushed entry id would go back from {self.flushed_entry_id} to {entry_id}")
-        return replace(self.again(), flushed_entry_id=entry_id, next_sequence=next_sequence, files=(*self.files, file))
+        files, version = (*self.files, file), self.version + 1
+        return replace(self, version=version, flushed_entry_id=entry_id, next_sequence=next_sequence, files=files)
 
     def to_text(self) -> str:
         """What the file holds."""
@@ -38,6 +43,7 @@ class Manifest:
             "topic": self.topic,
             "schema": self.schema.to_json(),
             "flushed_entry_id": self.flushed_entry_id,
+            "term": self.term,
             "next_sequence": self.next_sequence,
             "files": list(self.files),
         }
@@ -53,6 +59,7 @@ class Manifest:
                 topic=data["topic"],
                 schema=Schema.from_json(data["schema"]),
                 flushed_entry_id=data["flushed_entry_id"],
+                term=data["term"],
                 next_sequence=data["next_sequence"],
                 files=tuple(data["files"]),
             )

@@ -19,6 +19,15 @@ LOG = logging.getLogger("refdb.region.opener")
 
 
 @dataclass(frozen=True, slots=True)
+class Assignment:
+    """A region that a datanode is to lead, and the term for which it is."""
+
+    region_id: int
+    topic: str
+    term: int
+
+
+@dataclass(frozen=True, slots=True)
 class Floors:
     """What the metadata store says need not be replayed: entry ids, inclusive."""
 
@@ -35,10 +44,11 @@ def create_region(region_id: int, topic: str, schema: Schema, files: RegionFiles
     return Region(region_id, manifest, files, log)
 
 
-def open_region(region_id: int, topic: str, floors: Floors, files: RegionFiles, log: WalLog) -> Region:
+def open_region(assignment: Assignment, floors: Floors, files: RegionFiles, log: WalLog) -> Region:
     """Brings a region back to what was acknowledged; raises `RegionFatalError` when the log cannot give that."""
+    region_id, topic = assignment.region_id, assignment.topic
     LOG.info("Try to open region %s", named(region_id))
-    manifest = _shut_out_others(region_id, topic, files)
+    manifest = _shut_out_others(assignment, files)
     marks = log.watermarks(topic)  # after the commit: a leader that was shut out acknowledges nothing beyond
     start = max(manifest.flushed_entry_id, floors.checkpoint or 0, floors.pruned or 0) + 1
     _check(topic, start, marks)
@@ -52,21 +62,23 @@ def open_region(region_id: int, topic: str, floors: Floors, files: RegionFiles, 
     return region
 
 
-def _shut_out_others(region_id: int, topic: str, files: RegionFiles) -> Manifest:
+def _shut_out_others(assignment: Assignment, files: RegionFiles) -> Manifest:
     """Writes the next version of the manifest: a leader before that still believes in itself cannot flush any more."""
+    name, topic = named(assignment.region_id), assignment.topic
     for attempt in range(SHUT_OUT_ATTEMPTS):
         manifest = files.latest()
         if manifest is None:
-            raise RegionFatalError(f"region {named(region_id)} has no manifest")
+            raise RegionFatalError(f"region {name} has no manifest")
         if manifest.topic != topic:
-            raise RegionFatalError(f"region {named(region_id)} belongs to topic {manifest.topic}, not {topic}")
+            raise RegionFatalError(f"region {name} belongs to topic {manifest.topic}, not {topic}")
+        opened = manifest.opened(assignment.term)
         try:
-            files.commit(manifest.again())
+            files.commit(opened)
         except RegionFatalError:
             if attempt == SHUT_OUT_ATTEMPTS - 1:
                 raise
         else:
-            return manifest.again()
+            return opened
     raise AssertionError
 
 

@@ -55,7 +55,7 @@ class Region:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.region_id = region_id
+        self.region_id, self.term = region_id, manifest.term
         self.topic = manifest.topic
         self.fatal: str | None = None
         self.applied_entry_id = manifest.flushed_entry_id
