@@ -1,4 +1,4 @@
-"""The checkpoint of an idle region, on a real etcd and a real Kafka: only who leads the region can write it."""
+"""A datanode that was stopped while others led its region, on a real etcd and a real Kafka: checkpoints and returns."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from refdb.datanode.node import Datanode, NodeOptions
+from refdb.errors import DatabaseError
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd, Put
 from refdb.meta.values import Peer, RegionRoute, TableRoute, checkpoint, checkpoint_value
+from refdb.region.files import RegionFiles
+from refdb.region.opener import Assignment, Floors, open_region
 from refdb.region.region import Region
 from refdb.schema import Column, ColumnType, Schema
 from refdb.wal.log import WalLog
@@ -49,6 +52,10 @@ class Bed:
     @property
     def region(self) -> Region:
         return self.node.region(REGION)
+
+    @property
+    def files(self) -> RegionFiles:
+        return self.node._files(REGION)
 
     def write_route(self, route: RegionRoute) -> None:
         self.etcd.txn([], [Put(keys.table_route(1024), TableRoute((route,)).to_text())])
@@ -102,3 +109,27 @@ def test_a_leader_that_was_stopped_before_it_sampled_cannot(bed: Bed, monkeypatc
     monkeypatch.setattr(Region, "sample_idle", late)
     bed.node.tick()
     assert bed.checkpoint() is None
+
+
+def test_a_region_that_comes_back_has_what_others_wrote(bed: Bed) -> None:
+    old = bed.region
+    elsewhere = open_region(Assignment(REGION, bed.topic, 1), Floors(), bed.files, bed.log)
+    elsewhere.extend_lease(time.monotonic() + 60)
+    elsewhere.write([(2, "b")])
+    assert elsewhere.flush()
+    bed.node.open(Assignment(REGION, bed.topic, 2))
+    assert bed.region is not old
+    bed.node.granted(
+        {"granted": [(REGION, 1), (REGION, 2)], "revoked": [(REGION, 2)], "lease_seconds": 60}, time.monotonic()
+    )
+    assert sorted(bed.region.scan().rows) == [(1, "a"), (2, "b")]
+    with pytest.raises(DatabaseError, match="was closed here"):
+        old.write([(3, "c")])
+
+
+def test_answers_about_an_earlier_term_neither_lease_nor_close_a_region(bed: Bed) -> None:
+    bed.node.open(Assignment(REGION, bed.topic, 2))
+    bed.node.granted({"granted": [(REGION, 1)], "revoked": [(REGION, 2)], "lease_seconds": 60}, time.monotonic())
+    assert bed.region.report()["role"] == "Follower"
+    bed.node.granted({"granted": [], "revoked": [(REGION, 3)], "lease_seconds": 60}, time.monotonic())
+    assert bed.node.report()["terms"] == []

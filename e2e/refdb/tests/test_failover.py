@@ -157,24 +157,6 @@ def test_a_migration_that_ended_half_way_is_ended_elsewhere_and_its_late_opening
     assert lost(db, writers) == set()
 
 
-def test_a_datanode_that_was_stopped_forgets_what_it_had_in_memory_when_the_region_comes_back(
-    make_db: Callable[..., RefDbProcesses],
-) -> None:
-    # Without heartbeats for a while: nothing but the migration back tells it that others led the region.
-    db = make_db(datanodes=2, flags=("--lease=2", "--dead-after=60", "--heartbeat=2"))
-    assert "code" not in db.sql(TABLE)
-    assert "code" not in db.sql("INSERT INTO t(ts, k) VALUES (1, 'a')")
-    db.datanodes[0].signal(signal.SIGSTOP)
-    assert "code" not in db.sql(f"ADMIN migrate_region({FIRST}, 0, 1)")
-    assert "code" not in db.sql("INSERT INTO t(ts, k) VALUES (2, 'b')")
-    db.metasrv.signal(signal.SIGSTOP)
-    db.datanodes[0].signal(signal.SIGCONT)
-    time.sleep(0.2)
-    db.metasrv.signal(signal.SIGCONT)
-    assert "code" not in db.sql(f"ADMIN migrate_region({FIRST}, 1, 0)")
-    assert db.rows("SELECT k FROM t") == [["a"], ["b"]]
-
-
 def test_a_replay_that_takes_longer_than_a_call_is_waited_for(
     make_db: Callable[..., RefDbProcesses], etcd: EtcdProcess
 ) -> None:

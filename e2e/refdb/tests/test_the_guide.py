@@ -74,11 +74,18 @@ def test_region_peers_and_admin_interface(guide: RefDbProcesses) -> None:
     region = stats[0][-1]["region_stats"][0]
     assert region["id"] == REGION
     assert region["region_manifest"]["Mito"]["flushed_entry_id"] == 0
+    guide.metasrv.wait_ready(lambda: topic_stats(guide) == [(f"wal_{guide.prefix}_0", 5, 5)], 20)
     assert guide.admin("/admin/maintenance/status") == {"enabled": False}
     assert guide.admin("/admin/maintenance/enable", post=True) == {"enabled": True}
     assert guide.admin("/admin/maintenance/status") == {"enabled": True}
     assert guide.admin("/admin/leader") == guide.metasrv_address
     assert "test database" in guide.admin("/health")["note"]
+
+
+def topic_stats(db: RefDbProcesses) -> list[tuple[str, int, int]]:
+    stats = db.admin("/admin/heartbeat")[0][-1]["topic_stats"]
+    assert all(topic["record_size"] > 80 * topic["record_num"] for topic in stats)
+    return [(topic["topic"], topic["latest_entry_id"], topic["record_num"]) for topic in stats]
 
 
 @pytest.fixture(scope="module")

@@ -58,6 +58,8 @@ class RefDb:
 
     namespace: str
     images: RefDbImages
+    region_failover: bool = False
+    """Whether the metasrv moves the regions of a dead datanode by itself."""
 
     def start(self) -> None:
         """Starts it and waits until every datanode has reported."""
@@ -124,6 +126,7 @@ class RefDb:
 
     def _manifests(self, part: str) -> str:
         text = (REFDB / f"deploy/{part}.yaml").read_text()
+        text = text.replace("@REGION_FAILOVER@", str(self.region_failover).lower())
         return text.replace("@ETCD@", self.images.etcd).replace("@REFDB@", self.images.refdb)
 
     def _is_released(self, pod: str) -> bool:

@@ -128,7 +128,7 @@ class Datanode:
             "wcus": 0,
             "region_num": len(regions),
             "region_stats": [region.report() for region in regions],
-            "topic_stats": [],
+            "topic_stats": self._log.topic_stats(),
             "node_epoch": self.epoch,
         }
 

@@ -46,6 +46,14 @@ class RawRecord(NamedTuple):
     value: bytes | None
 
 
+class Appended(NamedTuple):
+    """The last record that was appended to a topic from here, and the sums of all."""
+
+    offset: int
+    size: int
+    records: int
+
+
 class WalLog:
     """The topics of one Kafka cluster."""
 
@@ -65,6 +73,7 @@ class WalLog:
             }
         )
         self._asker = Consumer(self._consumer_properties())
+        self._appended: dict[str, Appended] = {}
         self._closed = threading.Event()
         self._poller = threading.Thread(target=self._poll, name="wal-producer", daemon=True)
         self._poller.start()
@@ -126,6 +135,13 @@ class WalLog:
         finally:
             consumer.close()
 
+    def topic_stats(self) -> list[dict[str, Any]]:
+        """What was appended from here since the start, by topic, in the shape of a heartbeat."""
+        return [
+            {"topic": topic, "latest_entry_id": sums.offset, "record_size": sums.size, "record_num": sums.records}
+            for topic, sums in sorted(self._appended.copy().items())
+        ]
+
     def _append(self, topic: str, key: bytes | None, value: bytes | None) -> int:
         delivered: Future[int] = Future()
 
@@ -133,6 +149,10 @@ class WalLog:
             if error is not None:
                 delivered.set_exception(_failure(topic, error))
             else:
+                sums = self._appended.get(topic, Appended(0, 0, 0))
+                if key is not None and value is not None:
+                    size = sums.size + len(key) + len(value)
+                    self._appended[topic] = Appended(message.offset(), size, sums.records + 1)
                 delivered.set_result(message.offset())
 
         try:
