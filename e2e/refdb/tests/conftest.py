@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from seawall_e2e import guide as the_guide
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
-from seawall_e2e.loopback.refdb import GUIDE_ROWS, GUIDE_TABLE, RefDbProcesses
+from seawall_e2e.loopback.refdb import RefDbProcesses
 
 HERE = Path(__file__).parent
 
@@ -59,7 +60,7 @@ def db(make_db: Callable[..., RefDbProcesses]) -> RefDbProcesses:
 @pytest.fixture
 def guide(db: RefDbProcesses) -> RefDbProcesses:
     """The same with the guide's table and its twelve rows."""
-    assert "code" not in db.sql(GUIDE_TABLE)
-    for statement in GUIDE_ROWS:
+    assert "code" not in db.sql(the_guide.CREATE_TABLE)
+    for statement in the_guide.INSERTS:
         assert db.sql(statement)["output"] == [{"affectedrows": 1}]
     return db

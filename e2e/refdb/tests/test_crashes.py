@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import signal
 import time
 from collections.abc import Callable
@@ -11,7 +13,7 @@ import pytest
 from writers import FIRST, TABLE, Writers, lost
 
 from seawall_e2e.loopback.etcd import EtcdProcess
-from seawall_e2e.loopback.refdb import RefDbProcesses
+from seawall_e2e.loopback.refdb import RefDbProcesses, wait_healthy
 
 pytestmark = pytest.mark.integration
 
@@ -80,6 +82,53 @@ def test_without_etcd_writes_go_on_and_metadata_changes_fail(
     finally:
         etcd.start()
     assert "code" not in db.sql(TABLE.replace("TABLE t", "TABLE other"))
+
+
+def test_a_datanode_that_starts_without_etcd_waits_and_does_not_listen(
+    make_db: Callable[..., RefDbProcesses], etcd: EtcdProcess
+) -> None:
+    db = make_db(datanodes=1)
+    assert "code" not in db.sql(TABLE)
+    db.sql("INSERT INTO t(ts, k) VALUES (1, 'before')")
+    db.datanodes[0].kill()
+    etcd.kill()
+    try:
+        db.datanodes[0].start()
+        db.datanodes[0].wait_ready(lambda: db.datanodes[0].log_since_start().count("trying again") > 1, 60)
+        assert "Waiting, and trying again in 1.0 s: the metadata store (etcd)" in db.datanodes[0].log_since_start()
+        assert "does not answer" in db.sql("SELECT * FROM t")["error"]
+    finally:
+        etcd.start()
+    wait_healthy(db.datanodes[0], db.addresses[0])
+    assert len(db.rows("SELECT * FROM t")) == 1
+
+
+def test_a_full_disk_at_a_flush_keeps_the_rows_and_the_log(make_db: Callable[..., RefDbProcesses]) -> None:
+    db = make_db(datanodes=1)
+    assert "code" not in db.sql("CREATE TABLE t (ts TIMESTAMP TIME INDEX, v STRING)")
+    incompressible = os.urandom(200_000).hex()
+    assert "code" not in db.sql(f"INSERT INTO t VALUES (1, '{incompressible}')")
+    # The kernel refuses to let any file of the process grow larger: the flush ends in the middle of its file.
+    _, hard = resource.prlimit(db.datanodes[0].pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(db.datanodes[0].pid, resource.RLIMIT_FSIZE, (100_000, hard))
+    refused = db.sql("ADMIN flush_table('t')")
+    assert refused["code"] == 1003
+    assert "File too large" in refused["error"]
+    assert flushed_entry_id(db) == 0
+    assert list(db.folder.glob("storage/*/*/data/*")) == []
+    assert "code" not in db.sql("INSERT INTO t VALUES (2, 'after')")
+    assert [row[0] for row in db.rows("SELECT ts FROM t ORDER BY ts")] == [1, 2]
+    db.datanodes[0].kill()
+    db.start_datanode(0)  # without the limit
+    assert [row[0] for row in db.rows("SELECT ts FROM t ORDER BY ts")] == [1, 2]
+    assert "code" not in db.sql("ADMIN flush_table('t')")
+    db.metasrv.wait_ready(lambda: flushed_entry_id(db) == 2, 20)
+
+
+def flushed_entry_id(db: RefDbProcesses) -> int:
+    """Of the only region, as it last reported."""
+    (region,) = db.admin("/admin/heartbeat")[0][-1]["region_stats"]
+    return int(region["region_manifest"]["Mito"]["flushed_entry_id"])
 
 
 def test_two_datanodes_with_one_id_are_not_possible(make_db: Callable[..., RefDbProcesses]) -> None:

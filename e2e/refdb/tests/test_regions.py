@@ -1,8 +1,7 @@
-"""One region on a real Kafka and real files: full disks, leases, leaders that were replaced, large entries."""
+"""One region on a real Kafka and real files: leases, leaders that were replaced, large entries."""
 
 from __future__ import annotations
 
-import errno
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -23,18 +22,6 @@ from seawall_e2e.loopback import KafkaProcesses
 pytestmark = pytest.mark.integration
 SCHEMA = Schema((Column("ts", ColumnType.TIMESTAMP), Column("v", ColumnType.STRING)), (), "ts")
 REGION = 4398046511105
-
-
-class FullDisk(RegionFiles):
-    """Files on a disk that is full while `full` is set."""
-
-    full = True
-
-    def _write(self, path: Path, data: bytes) -> None:
-        if self.full and path.suffix == ".parquet":
-            path.write_bytes(data[:10])
-            raise OSError(errno.ENOSPC, "No space left on device")
-        super()._write(path, data)
 
 
 @pytest.fixture(scope="module")
@@ -58,24 +45,6 @@ def leading(region: Region) -> Region:
 
 def reopened(topic: str, files: RegionFiles, log: WalLog, term: int = 0) -> Region:
     return leading(open_region(Assignment(REGION, topic, term), Floors(), files, log))
-
-
-def test_a_full_disk_keeps_the_rows_in_memory_and_in_the_log(topic: str, log: WalLog, tmp_path: Path) -> None:
-    files = FullDisk(tmp_path)
-    region = leading(create_region(REGION, topic, SCHEMA, files, log))
-    region.write([(1, "a")])
-    with pytest.raises(Unavailable, match="No space left on device"):
-        region.flush()
-    assert region.manifest.flushed_entry_id == 0
-    assert list((tmp_path / "data").iterdir()) == []
-    region.write([(2, "b")])
-    assert len(region.scan().rows) == 2
-    assert sorted(reopened(topic, files, log).scan().rows) == [(1, "a"), (2, "b")]
-    files.full = False
-    again = reopened(topic, files, log)
-    assert again.flush()
-    assert again.manifest.flushed_entry_id == 2
-    assert sorted(reopened(topic, files, log).scan().rows) == [(1, "a"), (2, "b")]
 
 
 def test_a_large_row_is_split_and_joined(topic: str, log: WalLog, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from refdb.errors import DatabaseError
 from refdb.schema import Column, ColumnType, RangePartitions, Schema, Table
 from refdb.sql.query import run_query
 from refdb.sql.statements import AdminCall, CreateTable, Insert, Query, parse_statement
-from seawall_e2e.loopback.refdb import GUIDE_ROWS, GUIDE_TABLE
+from seawall_e2e import guide
 
 COLUMNS = (Column("a", ColumnType.INT32), Column("b", ColumnType.STRING))
 PARTITIONED = "CREATE TABLE t (ts TIMESTAMP TIME INDEX, v INT) PARTITION BY RANGE COLUMNS (v)"
@@ -24,11 +24,11 @@ def test_the_guides_table() -> None:
     )
     partitions = RangePartitions("n", ("f", "z"))
     table = Table(0, "dist_table", Schema(columns, ("n",), "ts"), partitions)
-    assert parse_statement(GUIDE_TABLE) == CreateTable(table, if_not_exists=False)
+    assert parse_statement(guide.CREATE_TABLE) == CreateTable(table, if_not_exists=False)
 
 
 def test_the_guides_rows() -> None:
-    assert parse_statement(GUIDE_ROWS[0]) == Insert("dist_table", ("n", "row_num"), (("a", 1),))
+    assert parse_statement(guide.INSERTS[0]) == Insert("dist_table", ("n", "row_num"), (("a", 1),))
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,8 @@ def shared(one_kafka: KafkaProcesses, etcd: EtcdProcess) -> Iterator[RefDbProces
     [
         ("SELEC * FROM dist_table", 1004),
         ("SELECT * FROM nothing", 4001),
+        ("INSERT INTO nothing VALUES (1)", 4001),
+        ("ADMIN flush_table('nothing')", 4001),
         ("SELECT nothing FROM dist_table", 1004),
         ("INSERT INTO dist_table(n, row_num) VALUES (1, 2)", 1004),
         ("INSERT INTO dist_table(n, row_num) VALUES ('a', 9999999999)", 1004),

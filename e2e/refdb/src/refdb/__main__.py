@@ -11,7 +11,7 @@ from pathlib import Path
 from refdb.datanode.identity import Home, claim_node_id
 from refdb.datanode.node import Datanode, NodeOptions
 from refdb.datanode.server import datanode_application, start_heartbeats
-from refdb.errors import DatabaseError, invalid
+from refdb.errors import DatabaseError, invalid, until_available
 from refdb.frontend.catalog import Catalog
 from refdb.frontend.database import Database
 from refdb.frontend.server import frontend_application
@@ -19,7 +19,7 @@ from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.pruner import start_pruner
-from refdb.metasrv.server import Metasrv, register_topics, start_detector, wait_for
+from refdb.metasrv.server import Metasrv, register_topics, start_detector
 from refdb.metasrv.state import ClusterState
 from refdb.metasrv.tables import Tables
 from refdb.wal.log import WalLog
@@ -28,7 +28,6 @@ from refdb.wal.topics import require_topics
 from refdb.web import NOTE, Client, serve
 
 LOG = logging.getLogger("refdb")
-START_WAIT = 60.0
 
 
 def main() -> None:
@@ -46,13 +45,13 @@ def main() -> None:
 def run_metasrv(args: argparse.Namespace) -> None:
     """Placement, leases, admin interface."""
     options, etcd = _wal(args), _etcd(args)
-    wait_for("Kafka", lambda: require_topics(options), START_WAIT)
-    wait_for("etcd", lambda: register_topics(etcd, options.topics), START_WAIT)
+    until_available(lambda: require_topics(options))
+    until_available(lambda: register_topics(etcd, options.topics))
     if args.dead_after < args.lease:
         raise invalid("--dead-after cannot be less than --lease: who may still lead is not dead")
     state, client = ClusterState(args.lease, args.dead_after), Client()
     tables, migrations = Tables(etcd, state, client, options.topics), Migrations(etcd, state, client)
-    migrations.refresh()
+    until_available(migrations.refresh)
     if options.auto_prune_interval:
         start_pruner(etcd, state, options.topics, options.auto_prune_interval, args.dead_after)
     start_detector(state, migrations, failover=args.enable_region_failover == "true")
@@ -64,10 +63,10 @@ def run_datanode(args: argparse.Namespace) -> None:
     options, etcd = _wal(args), _etcd(args)
     peer = Peer(args.node_id, args.advertise or args.http)
     home = Home(Path(args.home))
-    epoch = claim_node_id(etcd, peer, home)
+    epoch = until_available(lambda: claim_node_id(etcd, peer, home))
     node_options = NodeOptions(peer, Path(args.storage), args.read_pruned_marker == "true", args.idle_heartbeats)
     node = Datanode(node_options, etcd, WalLog(options), epoch)
-    node.open_all()
+    until_available(node.open_all)
     start_heartbeats(node, args.metasrv, args.heartbeat)
     LOG.info("datanode %d starts to listen, epoch %d", peer.id, epoch)
     serve(datanode_application(node), args.http)

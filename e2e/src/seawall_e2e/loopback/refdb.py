@@ -17,26 +17,6 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
 
 START_TIMEOUT = 60
-GUIDE_TABLE = """\
-CREATE TABLE dist_table(
-    ts TIMESTAMP DEFAULT current_timestamp(),
-    n STRING,
-    row_num INT,
-    PRIMARY KEY(n),
-    TIME INDEX (ts)
-)
-PARTITION BY RANGE COLUMNS (n) (
-    PARTITION r0 VALUES LESS THAN ("f"),
-    PARTITION r1 VALUES LESS THAN ("z"),
-    PARTITION r2 VALUES LESS THAN (MAXVALUE),
-)
-engine=mito;
-"""
-"""The remote-WAL guide's table, and its twelve rows."""
-GUIDE_ROWS = tuple(
-    f'INSERT INTO dist_table(n, row_num) VALUES ("{name}", {number});'  # noqa: S608 - for a test database
-    for number, name in enumerate("abcdefghijkl", 1)
-)
 
 
 class RefDbProcesses:

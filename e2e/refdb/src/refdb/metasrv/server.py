@@ -109,18 +109,3 @@ class Metasrv:
         body = call.body
         self._migrations.migrate(int(body["region_id"]), int(body["source"]), int(body["target"]))
         return {}
-
-
-def wait_for(what: str, attempt: Any, seconds: float) -> None:
-    """Tries until it works: at the start of a cluster, the other side may be a little later."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            attempt()
-        except DatabaseError as error:
-            if time.monotonic() > deadline:
-                raise
-            LOG.info("Waiting for %s: %s", what, error)
-            time.sleep(0.5)
-        else:
-            return
