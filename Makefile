@@ -8,12 +8,12 @@ PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 
-.PHONY: help demo test test-unit test-integration e2e check format crds proto lock images tools cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
 	@requirements/venv.sh
 
 demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, recover rows
@@ -27,13 +27,17 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
-	$(PYTEST) operator/tests spark-apps e2e/refdb/tests -m 'not integration'
+	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'
 
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
-	$(PYTEST) operator/tests e2e/refdb/tests -m integration
+	$(PYTEST) operator/tests e2e/refdb/tests e2e/checker/tests -m integration
 
 e2e: .venv/.stamp cluster images ## Tests on the local Kubernetes cluster
 	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
+
+SOAK_SECONDS ?= 600
+e2e-soak: .venv/.stamp cluster images ## Faults in a loop, SOAK_SECONDS=600 long; counts go to e2e/soak/results
+	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e/soak -m soak -s
 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
@@ -59,9 +63,10 @@ proto: .venv/.stamp ## Write the protobuf code of the WAL entries from its .prot
 lock: ## Pin the dependencies anew
 	requirements/lock.sh
 
-images: cluster ## Build the images of the operator and of the reference database, and load them into the cluster
+images: cluster ## Build the images of the operator, the reference database and the checker, and load them into the cluster
 	@$(PLATFORM)/operator-image.sh
 	@e2e/refdb/images.sh
+	@e2e/checker/image.sh
 
 tools: ## Build or find the cluster's binaries and Kafka's jars
 	@$(PLATFORM)/binaries.sh >/dev/null

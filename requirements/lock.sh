@@ -15,7 +15,9 @@ compile requirements/uv.in -o "$folder/uv.lock"
 compile requirements/build.in -o "$folder/build.lock"
 compile operator/pyproject.toml -o "$folder/operator.lock"
 compile e2e/refdb/pyproject.toml -c requirements/operator.lock --no-emit-package walrecord -o "$folder/refdb.lock"
+compile e2e/checker/pyproject.toml -c requirements/refdb.lock -o "$folder/checker.lock"
 compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/refdb/pyproject.toml \
+  e2e/checker/pyproject.toml \
   -c requirements/operator.lock -c requirements/refdb.lock --no-emit-package walrecord -o "$folder/dev.lock"
 if [ "$folder" != requirements ]; then
   for lock in "$folder"/*.lock; do

@@ -1,0 +1,1 @@
+"""Writes rows, remembers which were acknowledged, and proves that each of them can be read."""
