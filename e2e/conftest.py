@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from seawall_e2e.acked_rows import build_checker_image
 from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace
 from seawall_e2e.commands import get, kubectl
+from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
 from seawall_e2e.site import Site
 from seawall_e2e.toolbox import Toolbox
 from seawall_e2e.waiting import wait_until
@@ -24,8 +26,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
     The group is set before `pytest_collection_modifyitems`, in which xdist reads it.
     """
-    if item.path.parent == HERE:  # not the tests of the distributions below
-        item.add_marker(pytest.mark.e2e)
+    marker = {HERE: pytest.mark.e2e, HERE / "soak": pytest.mark.soak}.get(item.path.parent)
+    if marker is not None:  # not the tests of the distributions below
+        item.add_marker(marker)
         item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
@@ -37,6 +40,31 @@ def image() -> str:
     reference = build_operator_image()
     install_crds()
     return reference
+
+
+@pytest.fixture(scope="session")
+def refdb_images(image: str) -> RefDbImages:  # noqa: ARG001 - the cluster is up
+    """The images of the reference database, in the cluster."""
+    return build_refdb_images()
+
+
+@pytest.fixture(scope="session")
+def checker_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
+    """The image of the checker of acknowledged rows, in the cluster."""
+    return build_checker_image()
+
+
+@pytest.fixture
+def database(site: Site, refdb_images: RefDbImages) -> RefDb:
+    """A reference database with failover, on four topics of the site, with the `[wal]` that a WALCluster rendered."""
+    site.install()
+    wal = site.wal_cluster()
+    # Batches are small, so that entries of several records need little data.
+    wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={"walConfig": {"configMapName": WAL_CONFIG_MAP}})
+    wal.wait("Ready")
+    made = RefDb(site.namespace, refdb_images, region_failover=True)
+    made.start()
+    return made
 
 
 @pytest.fixture(scope="session")

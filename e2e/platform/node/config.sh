@@ -58,6 +58,9 @@ evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available:
 imageGCHighThresholdPercent: 100
 imageMinimumGCAge: 8760h
 maxPods: 110
+# Tests kill the same container again and again; a minute of back-off would be a minute without a fault.
+featureGates: {KubeletCrashLoopBackOffMax: true}
+crashLoopBackOff: {maxContainerRestartPeriod: 1s}
 syncFrequency: 10s
 nodeStatusUpdateFrequency: 4s
 serializeImagePulls: false

@@ -102,10 +102,8 @@ class Operator:
         kubectl("-n", self.namespace, "delete", "pod", pod, "--grace-period=0", "--force")
 
     def crash(self, pod: str) -> None:
-        """Kills a pod's processes with SIGKILL, on the node: from inside of a pod its first process is out of reach."""
-        uid = get("-n", self.namespace, f"pod/{pod}")["metadata"]["uid"].replace("-", "[-_]")
-        script = 'cd /proc && for each in $(grep -ls "$0" [0-9]*/cgroup); do kill -9 "${each%/cgroup}"; done'
-        run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, f"pod{uid}")
+        """Kills all of a pod's processes with SIGKILL."""
+        kill_in_pod(self.namespace, pod)
 
     def resident_megabytes(self) -> int:
         """The resident memory of one of its pods' main process."""
@@ -182,6 +180,18 @@ class WALCluster:
         reasons = {each["type"]: each["reason"] for each in status.get("conditions", ())}
         seen = status.get("observedGeneration") == found.get("metadata", {}).get("generation")
         return found if seen and reasons.get("Ready") == reason else None
+
+
+def kill_in_pod(namespace: str, pod: str, program: str = ".*") -> None:
+    """Kills a pod's processes of a program (a pattern) with SIGKILL, and fails if there are none.
+
+    On the node: from inside of a pod its first process is out of reach.
+    """
+    uid = get("-n", namespace, f"pod/{pod}")["metadata"]["uid"].replace("-", "[-_]")
+    script = """cd /proc && killed=1; for each in $(grep -ls "$0" [0-9]*/cgroup); do
+        if grep -qx "$1" "${each%cgroup}comm"; then kill -9 "${each%/cgroup}" && killed=0; fi
+    done; exit $killed"""
+    run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, f"pod{uid}", program)
 
 
 def scale_kafka(replicas: int) -> None:

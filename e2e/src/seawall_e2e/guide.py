@@ -24,4 +24,3 @@ INSERTS = tuple(
     for name, number in ROWS
 )
 SELECT = "SELECT * FROM dist_table;"
-PEERS = "SELECT region_id, peer_id FROM information_schema.region_peers ORDER BY region_id"

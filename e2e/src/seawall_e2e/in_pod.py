@@ -2,6 +2,7 @@
 
 python - describe PREFIX          the topics with this prefix: partitions, replicas, configs set on the topic itself
 python - alter TOPIC KEY VALUE    sets a config behind the operator's back
+python - under_replicated PREFIX  the topics with this prefix of which a replica is not in sync
 python - delete PREFIX            deletes the topics with this prefix; prints their names
 """
 
@@ -47,6 +48,16 @@ def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
     }
 
 
+def under_replicated(kafka: AdminClient, prefix: str) -> list[str]:
+    """The topics with a prefix of which some replica is not in sync, or which have no leader."""
+    return [
+        name
+        for name, topic in kafka.list_topics(timeout=TIMEOUT).topics.items()
+        if name.startswith(prefix)
+        and any(each.leader < 0 or len(each.isrs) < len(each.replicas) for each in topic.partitions.values())
+    ]
+
+
 def alter(kafka: AdminClient, topic: str, key: str, value: str) -> None:
     """Sets a config."""
     entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
@@ -64,7 +75,8 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
 
 def main() -> None:
     """Runs one command."""
-    verbs: dict[str, Callable[..., object]] = {"describe": describe, "alter": alter, "delete": delete}
+    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, delete)
+    verbs = {each.__name__: each for each in known}
     verb, *words = sys.argv[1:]
     print(json.dumps(verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)))
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
@@ -28,13 +29,20 @@ _PARTS = {
 _SIGKILLED = 137
 _HOLD = "/var/lib/refdb/hold"
 _ASK = """
-import json, sys, urllib.error, urllib.parse, urllib.request
+import json, sys, time, urllib.error, urllib.parse, urllib.request
+def ask(url, data):
+    for attempts_left in reversed(range(50)):
+        try:
+            return urllib.request.urlopen(url, data, 50)
+        except urllib.error.HTTPError as refused:
+            return refused
+        except urllib.error.URLError as error:  # a Service leads to a new pod a moment after it is ready
+            if not (isinstance(error.reason, ConnectionRefusedError) and attempts_left):
+                raise
+            time.sleep(0.2)
 for url, form in json.load(sys.stdin):
     data = urllib.parse.urlencode(form).encode() if form else None
-    try:
-        print(json.dumps(json.load(urllib.request.urlopen(url, data, 20))))
-    except urllib.error.HTTPError as refused:
-        print(json.dumps(json.load(refused)))
+    print(json.dumps(json.load(ask(url, data))))
 """
 
 
@@ -94,22 +102,46 @@ class RefDb:
         return rows
 
     @contextmanager
-    def killed(self, datanode: int) -> Iterator[None]:
-        """Kills a datanode's process with SIGKILL and holds it down; at the end it starts, and replays."""
-        pod = f"datanode-{datanode}"
-        restarts = self.restarts(pod)
-        self._kubectl("exec", pod, "--", "touch", _HOLD)
+    def killed(self, *datanodes: int) -> Iterator[None]:
+        """Kills datanodes' processes with SIGKILL and holds them down; at the end they start, and replay."""
+        restarts = {f"datanode-{each}": self.restarts(f"datanode-{each}") for each in datanodes}
+        for pod in restarts:
+            self._kubectl("exec", pod, "--", "touch", _HOLD)
         try:
-            self._kubectl("exec", pod, "--", "pkill", "-KILL", "-f", "bin/refdb")
-            wait_until(lambda: self.restarts(pod) > restarts, f"{pod} died", within=60, explain=self.explain)
-            (container,) = self._pod(pod)["status"]["containerStatuses"]
-            if (code := container["lastState"]["terminated"]["exitCode"]) != _SIGKILLED:
-                raise AssertionError(f"{pod} ended with {code}, not by SIGKILL")
+            for datanode in datanodes:
+                self._signal(datanode, "KILL")
+            for pod, before in restarts.items():
+                self._wait_killed(pod, before)
             yield
         finally:
-            wait_until(lambda: self._is_released(pod), f"{pod} is let go", within=60, explain=self.explain)
-        # Ready: it listens, which it does only after its replay.
-        wait_until(lambda: self._is_ready(pod), f"{pod} is ready again", within=START_SECONDS, explain=self.explain)
+            for pod in restarts:
+                wait_until(partial(self._is_released, pod), f"{pod} is let go", explain=self.explain)
+        for pod in restarts:  # ready: it listens, which it does only after its replay
+            wait_until(partial(self._is_ready, pod), f"{pod} is ready again", explain=self.explain)
+
+    @contextmanager
+    def stopped(self, datanode: int) -> Iterator[None]:
+        """Stops a datanode's process with SIGSTOP; at the end it goes on."""
+        self._signal(datanode, "STOP")
+        try:
+            yield
+        finally:
+            self._signal(datanode, "CONT")
+
+    def leaders(self) -> dict[int, int]:
+        """The datanode that leads each region, as the routes say."""
+        select = "SELECT region_id, peer_id FROM information_schema.region_peers ORDER BY region_id"
+        return {int(region): int(datanode) for region, datanode in self.rows(select)}
+
+    def regions_of(self, datanode: int) -> list[int]:
+        """The regions that a datanode leads, as the routes say."""
+        return [region for region, leader in self.leaders().items() if leader == datanode]
+
+    def open_regions(self, datanode: int) -> list[int]:
+        """The regions that a datanode had open at its last report."""
+        (histories,) = self._ask(("http://metasrv:4000/admin/heartbeat", {}))
+        (last,) = (history[-1] for history in histories if history[-1]["id"] == datanode)
+        return [int(region["id"]) for region in last["region_stats"]]
 
     def restarts(self, pod: str) -> int:
         """How often the pod's container was started again."""
@@ -123,6 +155,15 @@ class RefDb:
         """Its pods and the ends of their logs, for people."""
         logs = self._kubectl("logs", "-l", "app.kubernetes.io/name=refdb", "--prefix", "--tail=15", "--ignore-errors")
         return f"{self._kubectl('get', 'pods', '-o', 'wide')}\n{logs}"
+
+    def _wait_killed(self, pod: str, restarts: int) -> None:
+        wait_until(lambda: self.restarts(pod) > restarts, f"{pod} died", explain=self.explain)
+        (container,) = self._pod(pod)["status"]["containerStatuses"]
+        if (code := container["lastState"]["terminated"]["exitCode"]) != _SIGKILLED:
+            raise AssertionError(f"{pod} ended with {code}, not by SIGKILL")
+
+    def _signal(self, datanode: int, name: str) -> None:
+        self._kubectl("exec", f"datanode-{datanode}", "--", "pkill", f"-{name}", "-f", "bin/refdb")
 
     def _manifests(self, part: str) -> str:
         text = (REFDB / f"deploy/{part}.yaml").read_text()

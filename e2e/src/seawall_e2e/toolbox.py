@@ -31,6 +31,10 @@ class Toolbox:
         found: dict[str, Any] = self._run("describe", prefix)
         return found
 
+    def under_replicated(self, prefix: str) -> list[str]:
+        """The topics with this prefix of which a replica is not in sync."""
+        return list(self._run("under_replicated", prefix))
+
     def alter(self, topic: str, key: str, value: str) -> None:
         """Sets a config of a topic behind the operator's back."""
         self._run("alter", topic, key, value)

@@ -17,6 +17,7 @@ from checker.ledger import Ledger
 
 LOG = logging.getLogger("checker.reader")
 FOLDER = "readers"
+LONGEST_PAUSE = 5.0
 
 
 class Readings:
@@ -77,4 +78,4 @@ def read_for_ever(database: Database, folder: Path, reader: str, pause: float) -
             seen = sorted(found.seen - readings.seen)
             journal.append({"rows": found.good, "seen": seen, "findings": [asdict(each) for each in new]})
         took = time.monotonic() - started
-        time.sleep(max(pause, 2 * took))  # two thirds of the time belong to the writers
+        time.sleep(max(pause, min(2 * took, LONGEST_PAUSE)))  # two thirds of the time belong to the writers
