@@ -12,10 +12,10 @@ import pytest
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
+from seawall.api.resource import Listing
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.step import Event, EventType
-from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
 from seawall_e2e.loopback import ApiServer
@@ -49,7 +49,7 @@ class FakeBed:
         self.kube.apply(Key(self.namespace, name), spec)
 
     def delete(self, name: str) -> None:
-        self.kube.delete(Key(self.namespace, name))
+        self.kube.remove(Key(self.namespace, name))
 
     def put_secret(self, name: str, data: dict[str, bytes]) -> None:
         self.kube.secrets[Key(self.namespace, name)] = data
@@ -98,17 +98,17 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def read(bed: Bed, name: str) -> WALCluster:
-    found = bed.kube.get_wal_cluster(Key(bed.namespace, name))
+    found = bed.kube.get(WALCluster, Key(bed.namespace, name))
     assert found is not None
     return found
 
 
 def test_what_is_not_there_is_none(bed: Bed) -> None:
     key = Key(bed.namespace, "absent")
-    assert bed.kube.get_wal_cluster(key) is None
+    assert bed.kube.get(WALCluster, key) is None
     assert bed.kube.get_config_map(key) is None
     assert bed.kube.get_secret(key) is None
-    assert bed.kube.list_wal_clusters() == Claims([], complete=True)
+    assert bed.kube.list(WALCluster) == Listing([], complete=True)
 
 
 def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:
@@ -117,27 +117,27 @@ def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:
     assert not isinstance(found.spec, InvalidSpec)
     assert (found.spec.topics.count, found.spec.topics.replication_factor) == (2, 3)
     assert found.status == WALClusterStatus()
-    assert [other.metadata.key for other in bed.kube.list_wal_clusters().clusters] == [found.metadata.key]
+    assert [other.metadata.key for other in bed.kube.list(WALCluster).items] == [found.metadata.key]
 
 
 def test_the_status_is_replaced_whole_and_only_at_the_version_that_was_read(bed: Bed) -> None:
     bed.apply("db", SPEC)
     before = read(bed, "db")
-    bed.kube.replace_wal_cluster_status(before, STATUS)
+    bed.kube.replace_status(before, STATUS)
     after = read(bed, "db")
     assert after.status == STATUS
     assert after.metadata.generation == before.metadata.generation
     with pytest.raises(Conflict):
-        bed.kube.replace_wal_cluster_status(before, WALClusterStatus())
-    bed.kube.replace_wal_cluster_status(after, WALClusterStatus())
+        bed.kube.replace_status(before, WALClusterStatus())
+    bed.kube.replace_status(after, WALClusterStatus())
     assert read(bed, "db").status.kafka is None
 
 
 def test_an_identical_status_changes_nothing(bed: Bed) -> None:
     bed.apply("db", SPEC)
-    bed.kube.replace_wal_cluster_status(read(bed, "db"), STATUS)
+    bed.kube.replace_status(read(bed, "db"), STATUS)
     before = read(bed, "db")
-    bed.kube.replace_wal_cluster_status(before, STATUS)
+    bed.kube.replace_status(before, STATUS)
     assert read(bed, "db").metadata.resource_version == before.metadata.resource_version
 
 
@@ -159,20 +159,20 @@ def test_finalizers_are_set_at_the_version_that_was_read_and_hold_the_object(bed
     assert held.metadata.deletion_timestamp is not None
     assert held.metadata.finalizers == (TOPICS_FINALIZER,)
     bed.kube.set_finalizers(held, [])
-    assert bed.kube.get_wal_cluster(held.metadata.key) is None
+    assert bed.kube.get(WALCluster, held.metadata.key) is None
 
 
 def test_an_object_without_finalizers_goes_at_once(bed: Bed) -> None:
     bed.apply("db", SPEC)
     gone = read(bed, "db")
     bed.delete("db")
-    assert bed.kube.get_wal_cluster(gone.metadata.key) is None
+    assert bed.kube.get(WALCluster, gone.metadata.key) is None
 
 
 @pytest.mark.parametrize(
     "write",
     [
-        lambda kube, gone: kube.replace_wal_cluster_status(gone, STATUS),
+        lambda kube, gone: kube.replace_status(gone, STATUS),
         lambda kube, gone: kube.set_finalizers(gone, []),
     ],
 )

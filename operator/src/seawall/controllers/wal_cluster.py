@@ -40,7 +40,7 @@ class WALClusterController:
 
     def read(self, key: Key) -> WALCluster | None:
         """Reads the WALCluster."""
-        return self.kube.get_wal_cluster(key)
+        return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
         """Drops the Kafka connection and the metrics of a WALCluster that is gone."""
@@ -72,7 +72,7 @@ class WALClusterController:
 
     def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status."""
-        self.kube.replace_wal_cluster_status(obj, status)
+        self.kube.replace_status(obj, status)
 
     def post(self, obj: WALCluster, event: Event) -> None:
         """Posts an event about the WALCluster."""
@@ -108,7 +108,7 @@ class WALClusterController:
 
         A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use.
         """
-        now = self.kube.get_wal_cluster(obj.metadata.key)
+        now = self.kube.get(WALCluster, obj.metadata.key)
         if now is None or now.metadata.uid != obj.metadata.uid or TOPICS_FINALIZER not in now.metadata.finalizers:
             raise Conflict(f"WALCluster {obj.metadata.key} is no longer the one whose deletion was decided")
 
@@ -137,8 +137,8 @@ class WALClusterController:
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
-        claims = self.kube.list_wal_clusters()
-        rival = find_rival(obj, kafka, claims.clusters)
+        claims = self.kube.list(WALCluster)
+        rival = find_rival(obj, kafka, claims.items)
         return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:

@@ -15,6 +15,7 @@ from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.lease import RETRY_SECONDS, Lease
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.errors import SeawallError
 from seawall.handlers.probes import build_app
@@ -70,7 +71,7 @@ class Operator:
         """Starts the watcher once the CRDs are there: kopf looks for them only at its start."""
         while True:
             try:
-                await asyncio.to_thread(self._kube.list_wal_clusters)
+                await asyncio.to_thread(self._kube.list, WALCluster)
                 break
             except SeawallError as error:
                 _log.warning("waiting for the WALCluster CRD: %s", error)
