@@ -171,7 +171,7 @@ def test_a_hold_can_name_ten_thousand_topics(kube: KubeClient, namespace: str) -
     assert written.keys() == status.keys()
     assert len(written["granted"]) == len(topics)
     kube.delete(path)
-    with pytest.raises(Refusal, match="[Tt]oo many"):
+    with pytest.raises(Refusal, match=r"[Tt]oo many"):
         make(kube, namespace, "WALHold", {"clusterRef": {"name": "wal"}, "topics": {**topics, "another": 1}})
 
 

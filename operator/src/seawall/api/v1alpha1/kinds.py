@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from seawall.api.meta import Kind
-from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
-from seawall.api.v1alpha1.wal_hold import WAL_HOLD
-from seawall.api.v1alpha1.wal_purge import WAL_PURGE
-from seawall.api.v1alpha1.wal_purge_policy import WAL_PURGE_POLICY
+from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 
-KINDS: tuple[Kind, ...] = (WAL_CLUSTER, WAL_PURGE_POLICY, WAL_PURGE, WAL_HOLD)
+RESOURCES: tuple[type[AnyResource], ...] = (WALCluster, WALPurgePolicy, WALPurge, WALHold)
+
+KINDS: tuple[Kind, ...] = tuple(resource.KIND for resource in RESOURCES)
