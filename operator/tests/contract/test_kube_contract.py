@@ -1,16 +1,10 @@
 """The Kube port: the same promises from the real API server and from the fake."""
 
-import base64
-import json
-import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.resource import Listing
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
@@ -18,83 +12,10 @@ from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.step import Event, EventType
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
-from seawall_e2e.loopback import ApiServer
-from tests.fakes.kube import FakeKube
+from tests.contract.kube_beds import Bed
 
 SPEC: dict[str, Any] = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}, "topics": {"count": 2}}
 STATUS = WALClusterStatus(kafka=KafkaStatus(cluster_id="c", brokers=BrokersStatus(total=3, online=2)))
-CRDS = Path(__file__).parents[3] / "crds"
-
-
-class Bed(Protocol):
-    """A Kube and a person beside it."""
-
-    @property
-    def kube(self) -> Kube: ...
-    @property
-    def namespace(self) -> str: ...
-
-    def apply(self, name: str, spec: dict[str, Any]) -> None: ...
-    def delete(self, name: str) -> None: ...
-    def put_secret(self, name: str, data: dict[str, bytes]) -> None: ...
-    def put_config_map(self, name: str, data: dict[str, str]) -> None: ...
-
-
-class FakeBed:
-    def __init__(self) -> None:
-        self.kube = FakeKube()
-        self.namespace = "default"
-
-    def apply(self, name: str, spec: dict[str, Any]) -> None:
-        self.kube.apply(Key(self.namespace, name), spec)
-
-    def delete(self, name: str) -> None:
-        self.kube.remove(Key(self.namespace, name))
-
-    def put_secret(self, name: str, data: dict[str, bytes]) -> None:
-        self.kube.secrets[Key(self.namespace, name)] = data
-
-    def put_config_map(self, name: str, data: dict[str, str]) -> None:
-        self.kube.put_config_map(Key(self.namespace, name), data)
-
-
-class RealBed:
-    def __init__(self, server: ApiServer, kube: KubeAdapter, namespace: str) -> None:
-        self._server = server
-        self.kube = kube
-        self.namespace = namespace
-
-    def apply(self, name: str, spec: dict[str, Any]) -> None:
-        self._apply({"apiVersion": "seawall.dev/v1alpha1", "kind": "WALCluster", "spec": spec}, name)
-
-    def delete(self, name: str) -> None:
-        self._server.kubectl("-n", self.namespace, "delete", "walcluster", name, "--wait=false")
-
-    def put_secret(self, name: str, data: dict[str, bytes]) -> None:
-        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        self._apply({"apiVersion": "v1", "kind": "Secret", "data": encoded}, name)
-
-    def put_config_map(self, name: str, data: dict[str, str]) -> None:
-        self._apply({"apiVersion": "v1", "kind": "ConfigMap", "data": data}, name)
-
-    def _apply(self, body: dict[str, Any], name: str) -> None:
-        body = {**body, "metadata": {"name": name}}
-        self._server.kubectl("-n", self.namespace, "apply", "-f", "-", stdin=json.dumps(body))
-
-
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
-def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bed]:
-    """A namespace of its own."""
-    if request.param == "fake":
-        yield FakeBed()
-        return
-    server: ApiServer = request.getfixturevalue("api_server")
-    monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-    server.kubectl("apply", "-f", str(CRDS))
-    server.kubectl("wait", "--for=condition=Established", "crd/walclusters.seawall.dev", "--timeout=30s")
-    namespace = f"kube-contract-{uuid.uuid4().hex[:8]}"
-    server.kubectl("create", "namespace", namespace)
-    yield RealBed(server, KubeAdapter(KubeApi(connections=2), [namespace]), namespace)
 
 
 def read(bed: Bed, name: str) -> WALCluster:
