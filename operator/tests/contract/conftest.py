@@ -12,8 +12,8 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.domain.errors import OutsideUnavailable
 from seawall_e2e.loopback import ApiServer
+from seawall_e2e.waiting import wait_until
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
-from tests.eventually import eventually
 
 CRDS = Path(__file__).parents[3] / "crds"
 
@@ -31,7 +31,7 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     namespace = f"kube-contract-{uuid.uuid4().hex[:8]}"
     server.kubectl("create", "namespace", namespace)
     kube = KubeAdapter(KubeApi(connections=2), [namespace])
-    eventually(lambda: all(_is_served(kube, resource) for resource in RESOURCES))
+    wait_until(lambda: all(_is_served(kube, resource) for resource in RESOURCES), "all kinds are served")
     yield RealBed(server, kube, namespace)
 
 
