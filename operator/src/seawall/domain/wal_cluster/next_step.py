@@ -13,7 +13,7 @@ from __future__ import annotations
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import Outlook, find_condition, transition_events
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import plan_topics
@@ -23,10 +23,9 @@ from seawall.domain.wal_cluster.deletion import next_step_of_deletion
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_of
+from seawall.domain.wal_cluster.status import record_or_wait, status_of
 from seawall.domain.wal_cluster.verdict import (
     Case,
-    Outlook,
     Verdict,
     judge,
     judge_failure,
@@ -73,7 +72,8 @@ def _tend_pool(case: Case) -> ClusterStep:
     status = status_of(case, verdict)
     actions = plan_actions(case) if case.observed.failure is None else []
     if status != case.cluster.status:
-        return Record(status, events_of(case.cluster, status), after=0.0 if actions else verdict.after)
+        events = transition_events(case.cluster.status.conditions, status.conditions)
+        return Record(status, events, after=0.0 if actions else verdict.after)
     if actions:
         return Act(tuple(actions))
     return Wait(verdict.message, verdict.after)

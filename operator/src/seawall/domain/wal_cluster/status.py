@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from seawall.api.meta import Condition, ConditionType
+from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
-from seawall.domain.conditions import ConditionStatus, as_status, build_condition, find_condition
+from seawall.domain.conditions import ConditionBuilder, as_status, transition_events
 from seawall.domain.kafka import KafkaView, NoKafka
-from seawall.domain.step import Event, EventType, Record, Wait
+from seawall.domain.step import Record, Wait
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.verdict import Case, Outlook, Verdict
+from seawall.domain.wal_cluster.verdict import Case, Verdict
 
 DIFFERING = (TopicState.DRIFTED, TopicState.PARTITIONS_DIFFER, TopicState.REPLICATION_FACTOR_DIFFERS)
 
@@ -22,11 +21,11 @@ DIFFERING = (TopicState.DRIFTED, TopicState.PARTITIONS_DIFFER, TopicState.REPLIC
 def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
     """The status of a WALCluster whose pool was observed."""
     total, ready = len(case.pool.states), len(case.pool.in_state(TopicState.READY))
-    build = _Conditions(case.cluster, case.observed.now)
+    build = _conditions(case.cluster, case.observed.now)
     return WALClusterStatus(
         observed_generation=case.cluster.metadata.generation,
         conditions=(
-            *build.kstatus(verdict),
+            *build.kstatus(verdict.outlook, verdict.reason, verdict.message),
             build(ConditionType.KAFKA_REACHABLE, "True", Reason.CONNECTED),
             build(
                 ConditionType.TOPICS_READY,
@@ -51,7 +50,7 @@ def status_without_pool(
     cluster: WALCluster, verdict: Verdict, kafka: KafkaView | NoKafka | None, now: datetime
 ) -> WALClusterStatus:
     """The status of a WALCluster whose pool was not looked at; what was last known of the pool stays."""
-    build = _Conditions(cluster, now)
+    build = _conditions(cluster, now)
     match kafka:
         case KafkaView() if verdict.reason == Reason.WRONG_CLUSTER:
             reachable = build(ConditionType.KAFKA_REACHABLE, "False", verdict.reason, verdict.message)
@@ -64,7 +63,7 @@ def status_without_pool(
     return WALClusterStatus(
         observed_generation=cluster.metadata.generation,
         conditions=(
-            *build.kstatus(verdict),
+            *build.kstatus(verdict.outlook, verdict.reason, verdict.message),
             reachable,
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
         ),
@@ -73,60 +72,16 @@ def status_without_pool(
     )
 
 
-def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
-    """One event when the reason of Ready changed, or its sentence did while a person is needed.
-
-    Losing Ready is a warning, unless an edit is what it comes from.
-    """
-    before = find_condition(cluster.status.conditions, ConditionType.READY)
-    after = find_condition(status.conditions, ConditionType.READY)
-    stalled = find_condition(status.conditions, ConditionType.STALLED)
-    if after is None or stalled is None:
-        return ()
-    needs_person = stalled.status == "True"
-    if before is not None and before.reason == after.reason and not (needs_person and before.message != after.message):
-        return ()
-    was_ready = before is not None and before.status == "True"
-    is_edited = before is not None and before.observed_generation != after.observed_generation
-    lost_ready = was_ready and after.status != "True" and not is_edited
-    event_type = EventType.WARNING if needs_person or lost_ready else EventType.NORMAL
-    return (Event(event_type, after.reason, after.message),)
-
-
 def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:
     """Records the verdict of a tick that has no pool to tend, or waits when the status says it already."""
     status = status_without_pool(cluster, verdict, observed.kafka, observed.now)
     if status != cluster.status:
-        return Record(status, events_of(cluster, status))
+        return Record(status, transition_events(cluster.status.conditions, status.conditions))
     return Wait(verdict.message, verdict.after)
 
 
-@dataclass(frozen=True, slots=True)
-class _Conditions:
-    """Builds the conditions of one status."""
-
-    cluster: WALCluster
-    now: datetime
-
-    def __call__(self, kind: ConditionType, status: ConditionStatus, reason: str, message: str = "") -> Condition:
-        return build_condition(
-            self.cluster.status.conditions,
-            kind,
-            status,
-            reason,
-            message,
-            generation=self.cluster.metadata.generation,
-            now=self.now,
-        )
-
-    def kstatus(self, verdict: Verdict) -> tuple[Condition, ...]:
-        """The three conditions that `kubectl wait` and Flux read; always all three, False ones too."""
-        holds = {
-            ConditionType.READY: verdict.outlook is Outlook.READY,
-            ConditionType.RECONCILING: verdict.outlook is Outlook.PROGRESSING,
-            ConditionType.STALLED: verdict.outlook is Outlook.STALLED,
-        }
-        return tuple(self(kind, as_status(value), verdict.reason, verdict.message) for kind, value in holds.items())
+def _conditions(cluster: WALCluster, now: datetime) -> ConditionBuilder:
+    return ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, now)
 
 
 def _kafka(cluster: WALCluster, kafka: KafkaView) -> KafkaStatus | None:

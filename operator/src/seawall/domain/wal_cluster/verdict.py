@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from seawall.api.meta import PAUSED_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import Outlook, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.topics.actions import listed
 from seawall.domain.topics.pool import Pool, TopicState
@@ -26,19 +25,6 @@ RETRY_SECONDS = 5.0
 PATIENT_SECONDS = 20.0
 NEWS = timedelta(seconds=30)
 """What lasts for longer than this will not end in the next second: it is looked at less often."""
-
-
-class Outlook(StrEnum):
-    """What will become of it; each is one of kstatus's answers."""
-
-    READY = "Ready"
-    """All is as declared (Current)."""
-    PROGRESSING = "Progressing"
-    """Seawall or Kafka is on its way there (InProgress)."""
-    STALLED = "Stalled"
-    """A person has to do something (Failed)."""
-    PAUSED = "Paused"
-    """A person stopped it (InProgress)."""
 
 
 @dataclass(frozen=True, slots=True)
