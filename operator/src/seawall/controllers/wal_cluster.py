@@ -10,6 +10,7 @@ from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import resolve_connection
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
@@ -22,7 +23,7 @@ from seawall.domain.wal_cluster.actions import (
     WriteConfigMap,
 )
 from seawall.domain.wal_cluster.next_step import next_step
-from seawall.domain.wal_cluster.observed import Failure, Observed
+from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_rival
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, KafkaAdmin, KafkaClusters, Kube, TopicMeter
@@ -68,7 +69,7 @@ class WALClusterController:
 
     def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
         """Adds what the outside answered."""
-        return replace(observed, failure=Failure(str(error), final=isinstance(error, Refused)))
+        return replace(observed, failure=Failure.of(error))
 
     def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status."""

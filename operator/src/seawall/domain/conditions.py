@@ -30,6 +30,16 @@ class Outlook(StrEnum):
     """A person stopped it (InProgress)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state of an object in one reason and one sentence; `after` is when to look again, in seconds."""
+
+    outlook: Outlook
+    reason: str
+    message: str
+    after: float | None = None
+
+
 def find_condition(conditions: Iterable[Condition], wanted: ConditionType) -> Condition | None:
     """The condition of this type, if there is one."""
     return next((condition for condition in conditions if condition.type == wanted), None)
@@ -75,14 +85,14 @@ class ConditionBuilder:
         """One condition."""
         return build_condition(self.previous, kind, status, reason, message, generation=self.generation, now=self.now)
 
-    def kstatus(self, outlook: Outlook, reason: str, message: str) -> tuple[Condition, ...]:
+    def kstatus(self, verdict: Verdict) -> tuple[Condition, ...]:
         """The three conditions that `kubectl wait` and Flux read; always all three, False ones too."""
         holds = {
-            ConditionType.READY: outlook is Outlook.READY,
-            ConditionType.RECONCILING: outlook is Outlook.PROGRESSING,
-            ConditionType.STALLED: outlook is Outlook.STALLED,
+            ConditionType.READY: verdict.outlook is Outlook.READY,
+            ConditionType.RECONCILING: verdict.outlook is Outlook.PROGRESSING,
+            ConditionType.STALLED: verdict.outlook is Outlook.STALLED,
         }
-        return tuple(self(kind, as_status(value), reason, message) for kind, value in holds.items())
+        return tuple(self(kind, as_status(value), verdict.reason, verdict.message) for kind, value in holds.items())
 
 
 def transition_events(before: Iterable[Condition], after: Sequence[Condition]) -> tuple[Event, ...]:

@@ -20,6 +20,7 @@ from seawall.api.meta import GROUP, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.controllers.wal_cluster import WALClusterController
+from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.errors import SeawallError
 from seawall.handlers.news import Subject
 from seawall.handlers.probes import build_app
@@ -57,6 +58,7 @@ class Operator:
         clock = SystemClock()
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(self._kube, ConfluentKafkaClusters(), clock, self._telemetry),
+            WALPurgePolicyController(self._kube, clock),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.domain.conditions import Outlook, find_condition, transition_events
+from seawall.domain.conditions import Outlook, Verdict, find_condition, transition_events
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import plan_topics
@@ -26,7 +26,6 @@ from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.status import record_or_wait, status_of
 from seawall.domain.wal_cluster.verdict import (
     Case,
-    Verdict,
     judge,
     judge_failure,
     judge_unreachable,

@@ -6,14 +6,14 @@ from datetime import datetime
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
-from seawall.domain.conditions import ConditionBuilder, as_status, transition_events
+from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Record, Wait
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.verdict import Case, Verdict
+from seawall.domain.wal_cluster.verdict import Case
 
 DIFFERING = (TopicState.DRIFTED, TopicState.PARTITIONS_DIFFER, TopicState.REPLICATION_FACTOR_DIFFERS)
 
@@ -25,7 +25,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
     return WALClusterStatus(
         observed_generation=case.cluster.metadata.generation,
         conditions=(
-            *build.kstatus(verdict.outlook, verdict.reason, verdict.message),
+            *build.kstatus(verdict),
             build(ConditionType.KAFKA_REACHABLE, "True", Reason.CONNECTED),
             build(
                 ConditionType.TOPICS_READY,
@@ -63,7 +63,7 @@ def status_without_pool(
     return WALClusterStatus(
         observed_generation=cluster.metadata.generation,
         conditions=(
-            *build.kstatus(verdict.outlook, verdict.reason, verdict.message),
+            *build.kstatus(verdict),
             reachable,
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
         ),

@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.domain.conditions import Outlook, find_condition
+from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.topics.actions import listed
 from seawall.domain.topics.pool import Pool, TopicState
-from seawall.domain.wal_cluster.observed import Failure, Observed
+from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.walconfig.render import render_wal_config
 
@@ -25,16 +26,6 @@ RETRY_SECONDS = 5.0
 PATIENT_SECONDS = 20.0
 NEWS = timedelta(seconds=30)
 """What lasts for longer than this will not end in the next second: it is looked at less often."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The state of a WALCluster in one reason and one sentence; `after` is when to look again, in seconds."""
-
-    outlook: Outlook
-    reason: str
-    message: str
-    after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
