@@ -100,8 +100,8 @@ def test_a_policy_is_read_with_its_durations(bed: Bed) -> None:
 
 
 def test_a_hold_is_read_with_its_offsets(bed: Bed) -> None:
-    bed.apply("backup", {"clusterRef": {"name": "wal"}, "topics": {"wal_0": 0, "wal_1": "earliest"}}, WALHold)
+    bed.apply("backup", {"clusterRef": {"name": "wal"}, "topics": {"wal_0": 0, "wal_1": 10**15}}, WALHold)
     found = bed.kube.get(WALHold, Key(bed.namespace, "backup"))
     assert found is not None
     assert not isinstance(found.spec, InvalidSpec)
-    assert found.spec.topics == {"wal_0": 0, "wal_1": "earliest"}
+    assert found.spec.topics == {"wal_0": 0, "wal_1": 10**15}

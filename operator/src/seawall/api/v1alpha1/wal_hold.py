@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StrictStr
+from pydantic import Field, StrictBool, StrictStr
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Condition, Kind, PrinterColumn, Rule, StatusModel
@@ -17,7 +17,7 @@ from seawall.api.resource import Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef
 
 EARLIEST: Literal["earliest"] = "earliest"
-"""Instead of an offset: whatever is there. Nothing is deleted while such a hold lives."""
+"""Instead of an offset, for all topics: nothing is deleted while such a hold lives."""
 
 ALL_TOPICS = "*"
 
@@ -32,15 +32,22 @@ class HoldState(StrEnum):
     """What becomes of a hold, as the wal_status of a PostgreSQL slot; each member says what comes next."""
 
     REQUESTED = "Requested"
-    """Not granted yet: it counts already, but a consumer must not start. Then Active or Lost."""
+    """Not granted yet: it counts already, but a consumer must not start. Then Active, Lost or Released."""
     ACTIVE = "Active"
-    """Granted, and nothing is kept for its sake alone. Then Extended, AtRisk or Lost."""
+    """Granted, and nothing is kept for its sake alone. Then Extended, AtRisk, Lost or Released."""
     EXTENDED = "Extended"
-    """Granted, and records are kept that the database itself needs no more. Then Active, AtRisk or Lost."""
+    """Granted, and records are kept that the database itself needs no more. Then Active, AtRisk, Lost or Released."""
     AT_RISK = "AtRisk"
-    """Granted, and beyond maxLagBytes or maxLagAge, or soon to expire: renew it or catch up. Then any other."""
+    """Granted, and near or beyond one of its limits: renew it, or let its consumer catch up. Then any other."""
     LOST = "Lost"
-    """The end: it was asked for too late, or expired; records that it named may be gone."""
+    """The end: it was asked for too late, expired or went beyond a limit; records that it named may be gone."""
+    RELEASED = "Released"
+    """The end: its holder let it go."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the hold holds nothing any more."""
+        return self in {HoldState.LOST, HoldState.RELEASED}
 
 
 class WALHoldSpec(APIModel):
@@ -54,9 +61,9 @@ class WALHoldSpec(APIModel):
             lambda hold: all(name == ALL_TOPICS or re.fullmatch(_TOPIC, name) for name in hold.topics),
         ),
         Rule(
-            "!('*' in self.topics) || self.topics['*'] == 'earliest'",
-            'the topic "*" can be held from earliest only: an offset means something in one topic alone',
-            lambda hold: hold.topics.get(ALL_TOPICS, EARLIEST) == EARLIEST,
+            "self.topics.all(name, (name == '*') == (self.topics[name] == 'earliest'))",
+            'earliest goes with the topic "*", an offset with the name of a topic',
+            lambda hold: all((name == ALL_TOPICS) == (held == EARLIEST) for name, held in hold.topics.items()),
         ),
         duration_rule("ttl"),
         bytes_rule("maxLagBytes", MAX_LARGE),
@@ -66,7 +73,7 @@ class WALHoldSpec(APIModel):
     cluster_ref: ClusterRef
     """The WALCluster whose topics are held."""
     topics: HeldTopics
-    """Topic → the first offset that is needed, or `earliest`: nothing of it is deleted. `"*"` is every topic."""
+    """Topic → the first offset that is needed. `"*": earliest` stands for every topic: nothing is deleted."""
     ttl: Annotated[Duration, Field(json_schema_extra={"default": "24h"})] = timedelta(hours=24)
     """How long after renewTime the hold expires."""
     max_lag_bytes: LargeBytes | None = None
@@ -77,6 +84,17 @@ class WALHoldSpec(APIModel):
     """Who needs it and why, for people."""
     renew_time: datetime | None = None
     """When the holder last said that it is alive, as in a Lease; absent means at its creation."""
+    release: StrictBool = False
+    """Lets the hold go, and keeps the object to be read. Deleting it lets it go as well."""
+
+
+class Renewal(StatusModel):
+    """The last renewal that the operator saw. Ages are counted by its own clock, so a holder's may be wrong."""
+
+    renew_time: datetime | None = None
+    """The renewTime of the spec; absent when it had none."""
+    seen_time: datetime
+    """When the operator first saw it."""
 
 
 class WALHoldStatus(StatusModel):
@@ -90,6 +108,8 @@ class WALHoldStatus(StatusModel):
     """What became of the hold; absent until it is first looked at, which counts as Requested."""
     granted: Annotated[dict[str, HeldFrom], Field(max_length=10_000)] = Field(default_factory=dict)
     """Topic → what was granted. It stands until an edited spec is granted in its place."""
+    renewal: Renewal | None = None
+    """The last renewal that the operator saw."""
     topics: Annotated[int, Field(ge=0)] | None = None
     """How many topics are held."""
     expire_time: datetime | None = None

@@ -4,8 +4,8 @@
     → runs beyond the history limits go, a run that is due begins unless one is not finished → nothing to do
 
 There is no starting deadline: a time that passed while nothing could begin is made up for by one run, as soon as it
-may, however many times passed. What was due is remembered in `status.lastRunTime` and in the names of the runs, so a run
-begins once, whenever the process dies.
+may, however many times passed. What was due is remembered in `status.lastRunTime` and in the names of the runs, so a
+run begins once, whenever the process dies.
 """
 
 from __future__ import annotations
