@@ -80,9 +80,10 @@ def rights(role: Object) -> dict[str, tuple[list[str], list[str] | None]]:
     """Verbs and names by resource; a resource with two rules is told apart by its first verb."""
     found: dict[str, tuple[list[str], list[str] | None]] = {}
     for rule in role["rules"]:
-        (group,), (resource,) = rule["apiGroups"], rule["resources"]
-        key = f"{resource}.{group}".removesuffix(".")
-        found[key if key not in found else f"{key}:{rule['verbs'][0]}"] = (rule["verbs"], rule.get("resourceNames"))
+        (group,) = rule["apiGroups"]
+        for resource in rule["resources"]:
+            key = f"{resource}.{group}".removesuffix(".")
+            found[key if key not in found else f"{key}:{rule['verbs'][0]}"] = (rule["verbs"], rule.get("resourceNames"))
     return found
 
 
@@ -212,6 +213,18 @@ def test_an_image_can_be_named_by_tag_or_digest(render: Render) -> None:
     assert image(tag="dev", digest=digest) == f"seawall@{digest}"
 
 
+OBJECTS = {
+    "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
+    "walpurgepolicies.seawall.dev": (["get", "list", "watch"], None),
+    "walholds.seawall.dev": (["get", "list", "watch"], None),
+    "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walclusters/status.seawall.dev": (["get", "update"], None),
+    "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
+    "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
+}
+"""Rights on our own kinds."""
+
+
 def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
     objects = render()
     assert not of_kind(objects, "ClusterRole")
@@ -219,8 +232,7 @@ def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
     roles = {obj["metadata"]["name"]: rights(obj) for obj in of_kind(objects, "Role")}
     assert roles == {
         "seawall-ops": {
-            "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
-            "walclusters/status.seawall.dev": (["get", "update"], None),
+            **OBJECTS,
             "configmaps": (["get", "create", "update"], None),
             "events": (["create", "patch"], None),
             "namespaces": (["get"], ["ops"]),
@@ -240,7 +252,8 @@ def test_no_right_is_a_wildcard_or_writes_secrets(render: Render, secrets: Value
         for rule in role["rules"]:
             assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
             assert "secrets" not in rule["resources"] or rule["verbs"] == ["get"]
-            assert {"delete", "deletecollection", "escalate", "bind", "impersonate"}.isdisjoint(rule["verbs"])
+            assert "delete" not in rule["verbs"] or rule["resources"] == ["walpurges"]
+            assert {"deletecollection", "escalate", "bind", "impersonate"}.isdisjoint(rule["verbs"])
 
 
 def test_secrets_are_readable_by_name_in_every_namespace_of_the_scope(render: Render) -> None:
@@ -282,8 +295,7 @@ def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
     objects = render({"scope": {"cluster": True}})
     assert environment(objects)["SEAWALL_NAMESPACES"] == ""
     assert rights(the(objects, "ClusterRole")) == {
-        "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
-        "walclusters/status.seawall.dev": (["get", "update"], None),
+        **OBJECTS,
         "configmaps": (["get", "create", "update"], None),
         "events": (["create", "patch"], None),
         "namespaces": (["get"], None),

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.topics.pool import Pool
@@ -107,7 +108,7 @@ class World:
 
     def end_state(self) -> Any:
         """What must be the same, however often a process died on the way."""
-        cluster = self.kube.get_wal_cluster(KEY)
+        cluster = self.kube.get(WALCluster, KEY)
         ready = find_condition(cluster.status.conditions, ConditionType.READY) if cluster else None
         config_map = self.kube.get_config_map(Key("default", "wal"))
         return (
@@ -157,7 +158,7 @@ def delete(world: World) -> None:
     world.kube.apply(KEY, spec(deletionPolicy="Delete"))
     world.kafka.add_topic("wal_5", replicas=(1, 2, 3))
     world.settle(DeathRow())
-    world.kube.delete(KEY)
+    world.kube.remove(KEY)
 
 
 SCENARIOS = (create, adopt_and_repair, grow, refuse, delete)

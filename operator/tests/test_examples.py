@@ -2,28 +2,42 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from pydantic import ValidationError
 
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
+from seawall.api.meta import APIModel
+from seawall.api.v1alpha1.kinds import KINDS
 
 EXAMPLES = Path(__file__).parents[2] / "crds/examples"
 
 
+def parse(raw: dict[str, Any]) -> APIModel:
+    """The spec of an object of any of our kinds."""
+    (kind,) = (kind for kind in KINDS if kind.kind == raw["kind"])
+    return kind.spec.model_validate(raw["spec"], by_alias=True, by_name=False)
+
+
 @pytest.mark.parametrize("path", sorted((EXAMPLES / "valid").glob("*.yaml")), ids=lambda path: path.stem)
 def test_valid_examples_are_accepted(path: Path) -> None:
-    WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"], by_alias=True, by_name=False)
+    parse(yaml.safe_load(path.read_text()))
 
 
 @pytest.mark.parametrize("path", sorted((EXAMPLES / "invalid").glob("*.yaml")), ids=lambda path: path.stem)
 def test_invalid_examples_are_refused(path: Path) -> None:
     with pytest.raises(ValidationError):
-        WALClusterSpec.model_validate(yaml.safe_load(path.read_text())["spec"], by_alias=True, by_name=False)
+        parse(yaml.safe_load(path.read_text()))
+
+
+def test_every_kind_has_examples_of_both() -> None:
+    for verdict in ("valid", "invalid"):
+        kinds = {yaml.safe_load(path.read_text())["kind"] for path in (EXAMPLES / verdict).glob("*.yaml")}
+        assert kinds == {kind.kind for kind in KINDS}, verdict
 
 
 def test_the_readmes_example_is_accepted() -> None:
     text = (EXAMPLES.parents[1] / "README.md").read_text()
     (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    WALClusterSpec.model_validate(yaml.safe_load(example)["spec"], by_alias=True, by_name=False)
+    parse(yaml.safe_load(example))

@@ -23,7 +23,7 @@ def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
 
 
 def read(world: World) -> WALCluster:
-    found = world.kube.get_wal_cluster(KEY)
+    found = world.kube.get(WALCluster, KEY)
     assert found is not None
     return found
 
@@ -50,7 +50,7 @@ def test_a_leader_that_wakes_up_late_deletes_no_topic_of_a_new_object(freezes_at
     world, asked = World(FakeKube(), FakeKafka()), []
     world.kube.apply(KEY, spec(deletionPolicy="Delete"))
     world.settle(DeathRow())
-    world.kube.delete(KEY)
+    world.kube.remove(KEY)
 
     def freeze() -> bool:
         asked.append(1)
@@ -69,13 +69,13 @@ def test_a_leader_that_wakes_up_late_deletes_no_topic_of_a_new_object(freezes_at
 def test_a_conflict_is_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     world = new_world()
     world.kube.apply(KEY, spec())
-    real = world.kube.replace_wal_cluster_status
+    real = world.kube.replace_status
 
     def edited_meanwhile(cluster: Any, status: Any) -> None:
         world.kube.apply(KEY, spec(count=4))
         real(cluster, status)
 
-    monkeypatch.setattr(world.kube, "replace_wal_cluster_status", edited_meanwhile)
+    monkeypatch.setattr(world.kube, "replace_status", edited_meanwhile)
     ticked = world.process(DeathRow()).tick(KEY)
     assert (ticked.outcome, ticked.after) == (Outcome.CONFLICT, 0.0)
     assert world.kube.status_writes == 0
@@ -85,11 +85,11 @@ def test_in_a_terminating_namespace_nothing_else_is_read() -> None:
     world = World(FakeKube(), FakeKafka())
     world.kube.apply(KEY, spec(deletionPolicy="Delete"))
     world.settle(DeathRow())
-    world.kube.delete(KEY)
+    world.kube.remove(KEY)
     world.kube.terminating.add("default")
     before = dict(world.kafka.requests)
     world.process(DeathRow()).tick(KEY)
-    assert world.kube.get_wal_cluster(KEY) is None
+    assert world.kube.get(WALCluster, KEY) is None
     assert world.kafka.requests == before
 
 
@@ -99,7 +99,7 @@ def test_finalizers_of_others_stay() -> None:
     world.kube.set_finalizers(read(world), ["somebody/else"])
     world.settle(DeathRow())
     assert set(read(world).metadata.finalizers) == {"somebody/else", TOPICS_FINALIZER}
-    world.kube.delete(KEY)
+    world.kube.remove(KEY)
     world.settle(DeathRow())
     assert read(world).metadata.finalizers == ("somebody/else",)
 
@@ -126,7 +126,7 @@ def test_a_deletion_that_kafka_refuses_says_so_and_keeps_the_finalizer(monkeypat
         raise Refused("Topic authorization failed.")
 
     monkeypatch.setattr(world.kafka, "delete_topics", refuse)
-    world.kube.delete(KEY)
+    world.kube.remove(KEY)
     late = process(world, lambda: True)
     for _ in range(6):
         late.tick(KEY)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
@@ -21,7 +21,6 @@ from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
-from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -89,24 +88,42 @@ class KafkaClusters(Protocol):
 class Kube(Protocol):
     """The API server. Reads are never cached."""
 
-    def get_wal_cluster(self, key: Key) -> WALCluster | None:
-        """Reads a WALCluster; None when there is none."""
+    def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:
+        """Reads an object of a kind; None when there is none."""
         ...
 
-    def list_wal_clusters(self) -> Claims:
-        """All WALClusters in the operator's scope, as far as it may read them."""
+    def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
+        """All objects of a kind in a namespace, or in the operator's scope, as far as it may read them."""
         ...
 
-    def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
-        """Replaces the status of `cluster` as it was read.
+    def create(
+        self, resource: type[Resource[SpecT, Any]], key: Key, spec: SpecT, owner: AnyResource | None = None
+    ) -> None:
+        """Creates an object; `owner` will control it, and take it along when it is deleted.
+
+        Raises:
+            Conflict: there is one with this name.
+        """
+        ...
+
+    def delete(self, obj: AnyResource) -> None:
+        """Deletes `obj` as it was read; one that is gone is no error.
 
         Raises:
             Conflict: it changed since.
         """
         ...
 
-    def set_finalizers(self, cluster: WALCluster, finalizers: Sequence[str]) -> None:
-        """Replaces the finalizers of `cluster` as it was read.
+    def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
+        """Replaces the status of `obj` as it was read.
+
+        Raises:
+            Conflict: it changed since.
+        """
+        ...
+
+    def set_finalizers(self, obj: AnyResource, finalizers: Sequence[str]) -> None:
+        """Replaces the finalizers of `obj` as it was read.
 
         Raises:
             Conflict: it changed since.
@@ -117,7 +134,7 @@ class Kube(Protocol):
         """Reads a ConfigMap; None when there is none."""
         ...
 
-    def write_config_map(self, owner: WALCluster, config_map: ConfigMap) -> None:
+    def write_config_map(self, owner: AnyResource, config_map: ConfigMap) -> None:
         """Creates the ConfigMap when its resource version is None, else replaces that version; `owner` will control it.
 
         Raises:
@@ -133,8 +150,8 @@ class Kube(Protocol):
         """Whether the namespace is being deleted."""
         ...
 
-    def post_event(self, cluster: WALCluster, event: Event) -> None:
-        """Posts an Event about `cluster`. Failing to do so is logged and no error: events are for people."""
+    def post_event(self, obj: AnyResource, event: Event) -> None:
+        """Posts an Event about `obj`. Failing to do so is logged and no error: events are for people."""
         ...
 
 

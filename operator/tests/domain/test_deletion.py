@@ -9,13 +9,14 @@ import pytest
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALClusterStatus
 from seawall.domain.conditions import find_condition
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster.actions import FinishDeletion, RemoveFinalizer
 from seawall.domain.wal_cluster.deletion import BATCH
 from seawall.domain.wal_cluster.next_step import next_step
-from seawall.domain.wal_cluster.observed import Failure, Observed
+from seawall.domain.wal_cluster.observed import Observed
 from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
 
 DELETE = make_spec({"deletionPolicy": "Delete"})

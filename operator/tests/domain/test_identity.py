@@ -3,9 +3,9 @@
 import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER
+from seawall.domain.failure import Failure
 from seawall.domain.step import Record, Wait
 from seawall.domain.wal_cluster.next_step import next_step
-from seawall.domain.wal_cluster.observed import Failure
 from tests.domain.builders import (
     CLUSTER_ID,
     NOW,

@@ -5,20 +5,25 @@ from __future__ import annotations
 import copy
 import itertools
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.api.meta import Key, Kind
+from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Conflict
 from seawall.domain.step import Event
-from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
+
+_START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 class FakeKube:
-    """An API server with WALClusters, ConfigMaps and Secrets.
+    """An API server with objects of our kinds, ConfigMaps and Secrets.
+
+    Args:
+        now: its clock; without one every object is a second younger than the one before.
 
     Attributes:
         secrets: data of the Secrets; tests put them here.
@@ -28,58 +33,86 @@ class FakeKube:
         status_writes: how many status writes changed something.
     """
 
-    def __init__(self) -> None:
-        self._objects: dict[Key, dict[str, Any]] = {}
+    def __init__(self, now: Callable[[], datetime] | None = None) -> None:
+        self._objects: dict[tuple[str, Key], dict[str, Any]] = {}
         self._config_maps: dict[Key, ConfigMap] = {}
         self._versions = itertools.count(1)
         self._created = itertools.count()
+        self._now = now or self._one_second_later
         self.may_list_all = True
         self.secrets: dict[Key, dict[str, bytes]] = {}
         self.terminating: set[str] = set()
         self.events: list[Event] = []
         self.status_writes = 0
 
-    def apply(self, key: Key, spec: Mapping[str, Any], annotations: Mapping[str, str] | None = None) -> None:
-        """Creates a WALCluster, or edits its spec and annotations, as a person does."""
-        raw = self._objects.setdefault(key, self._new(key))
+    def apply(
+        self,
+        key: Key,
+        spec: Mapping[str, Any],
+        annotations: Mapping[str, str] | None = None,
+        kind: type[AnyResource] = WALCluster,
+    ) -> None:
+        """Creates an object, or edits its spec and annotations, as a person does."""
+        raw = self._objects.setdefault((kind.KIND.kind, key), self._new(key))
         if raw["spec"] != spec:
             raw["metadata"]["generation"] += 1
             raw["spec"] = copy.deepcopy(dict(spec))
         raw["metadata"]["annotations"] = dict(annotations or {})
         self._touch(raw)
 
-    def delete(self, key: Key) -> None:
-        """Deletes a WALCluster, as a person does: it stays while finalizers stand."""
-        raw = self._objects[key]
-        raw["metadata"].setdefault("deletionTimestamp", _timestamp(0))
+    def remove(self, key: Key, kind: type[AnyResource] = WALCluster) -> None:
+        """Deletes an object, as a person does: it stays while finalizers stand."""
+        raw = self._objects[kind.KIND.kind, key]
+        raw["metadata"].setdefault("deletionTimestamp", _timestamp(_START))
         self._touch(raw)
-        self._collect(key)
+        self._collect(kind.KIND, key)
 
-    def get_wal_cluster(self, key: Key) -> WALCluster | None:
-        """Reads a WALCluster."""
-        raw = self._objects.get(key)
-        return None if raw is None else WALCluster.parse(copy.deepcopy(raw))
+    def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:
+        """Reads an object."""
+        raw = self._objects.get((resource.KIND.kind, key))
+        return None if raw is None else resource.parse(copy.deepcopy(raw))
 
-    def list_wal_clusters(self) -> Claims:
-        """All WALClusters."""
-        clusters = [WALCluster.parse(copy.deepcopy(raw)) for raw in self._objects.values()]
-        return Claims(clusters, complete=self.may_list_all)
+    def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
+        """All objects of a kind."""
+        found = [
+            resource.parse(copy.deepcopy(raw))
+            for (kind, key), raw in self._objects.items()
+            if kind == resource.KIND.kind and namespace in {None, key.namespace}
+        ]
+        return Listing(found, complete=self.may_list_all or namespace is not None)
 
-    def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
+    def create(
+        self, resource: type[Resource[SpecT, Any]], key: Key, spec: SpecT, owner: AnyResource | None = None
+    ) -> None:
+        """Creates an object."""
+        if (resource.KIND.kind, key) in self._objects:
+            raise Conflict(f"{resource.KIND.kind} {key} exists")
+        self.apply(key, spec.model_dump(mode="json", by_alias=True, exclude_none=True), kind=resource)
+        if owner is not None:
+            reference = {"kind": owner.KIND.kind, "name": owner.metadata.name, "uid": owner.metadata.uid}
+            self._objects[resource.KIND.kind, key]["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+
+    def delete(self, obj: AnyResource) -> None:
+        """Deletes an object as it was read."""
+        if (obj.KIND.kind, obj.metadata.key) in self._objects:
+            self._at_version(obj)
+            self.remove(obj.metadata.key, type(obj))
+
+    def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status; an identical one leaves the resource version as it is."""
-        raw = self._at_version(cluster)
+        raw = self._at_version(obj)
         new = status.model_dump(mode="json", by_alias=True, exclude_none=True)
         if raw.get("status") != new:
             raw["status"] = new
             self.status_writes += 1
             self._touch(raw)
 
-    def set_finalizers(self, cluster: WALCluster, finalizers: Sequence[str]) -> None:
+    def set_finalizers(self, obj: AnyResource, finalizers: Sequence[str]) -> None:
         """Replaces the finalizers."""
-        raw = self._at_version(cluster)
-        raw["metadata"]["finalizers"] = list(finalizers)
+        raw = self._at_version(obj)
+        raw["metadata"]["finalizers"] = [*finalizers]
         self._touch(raw)
-        self._collect(cluster.metadata.key)
+        self._collect(obj.KIND, obj.metadata.key)
 
     def get_config_map(self, key: Key) -> ConfigMap | None:
         """Reads a ConfigMap."""
@@ -90,7 +123,7 @@ class FakeKube:
         before = self._config_maps.get(key)
         self._config_maps[key] = ConfigMap(key, dict(data), before.controller_uid if before else None, self._version())
 
-    def write_config_map(self, owner: WALCluster, config_map: ConfigMap) -> None:
+    def write_config_map(self, owner: AnyResource, config_map: ConfigMap) -> None:
         """Creates or replaces a ConfigMap."""
         found = self._config_maps.get(config_map.key)
         if config_map.resource_version is None and found is not None:
@@ -111,9 +144,12 @@ class FakeKube:
         """Whether the namespace is being deleted."""
         return namespace in self.terminating
 
-    def post_event(self, cluster: WALCluster, event: Event) -> None:  # noqa: ARG002 - the port has it
+    def post_event(self, obj: AnyResource, event: Event) -> None:  # noqa: ARG002 - the port has it
         """Posts an Event."""
         self.events.append(event)
+
+    def _one_second_later(self) -> datetime:
+        return _START + timedelta(seconds=next(self._created))
 
     def _new(self, key: Key) -> dict[str, Any]:
         return {
@@ -122,23 +158,23 @@ class FakeKube:
                 "name": key.name,
                 "uid": str(uuid.uuid4()),
                 "generation": 0,
-                "creationTimestamp": _timestamp(next(self._created)),
+                "creationTimestamp": _timestamp(self._now()),
             },
             "spec": None,
         }
 
-    def _at_version(self, cluster: WALCluster) -> dict[str, Any]:
-        raw = self._objects.get(cluster.metadata.key)
-        if raw is None or raw["metadata"]["uid"] != cluster.metadata.uid:
-            raise Conflict(f"WALCluster {cluster.metadata.key} is gone")
-        if raw["metadata"]["resourceVersion"] != cluster.metadata.resource_version:
-            raise Conflict(f"WALCluster {cluster.metadata.key} changed")
+    def _at_version(self, obj: AnyResource) -> dict[str, Any]:
+        raw = self._objects.get((obj.KIND.kind, obj.metadata.key))
+        if raw is None or raw["metadata"]["uid"] != obj.metadata.uid:
+            raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} is gone")
+        if raw["metadata"]["resourceVersion"] != obj.metadata.resource_version:
+            raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} changed")
         return raw
 
-    def _collect(self, key: Key) -> None:
-        metadata = self._objects[key]["metadata"]
+    def _collect(self, kind: Kind, key: Key) -> None:
+        metadata = self._objects[kind.kind, key]["metadata"]
         if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
-            del self._objects[key]
+            del self._objects[kind.kind, key]
 
     def _touch(self, raw: dict[str, Any]) -> None:
         raw["metadata"]["resourceVersion"] = self._version()
@@ -147,5 +183,5 @@ class FakeKube:
         return str(next(self._versions))
 
 
-def _timestamp(seconds: int) -> str:
-    return (datetime(2026, 11, 21, 12, 0, tzinfo=UTC) + timedelta(seconds=seconds)).isoformat()
+def _timestamp(when: datetime) -> str:
+    return when.replace(microsecond=0).isoformat()

@@ -24,10 +24,10 @@ NewOperator = Callable[..., OperatorProcess]
 
 @pytest.fixture(scope="session")
 def kube() -> Iterator[KubeClient]:
-    """The shared operator's API server, with the CRD."""
+    """The shared operator's API server, with the CRDs."""
     with ApiServer() as server:
         client = KubeClient(server)
-        client.install_crd()
+        client.install_crds()
         yield client
 
 
@@ -50,7 +50,7 @@ def site(kube: KubeClient, kafka: KafkaProcesses, operator: OperatorProcess) -> 
 def own_site(api_server: ApiServer, kafka: KafkaProcesses) -> Iterator[Site]:
     """A corner of the session's API server: no operator looks at it unless the test makes one."""
     client = KubeClient(api_server)
-    client.install_crd()
+    client.install_crds()
     corner = new_site(client, kafka)
     yield corner
     corner.clear()

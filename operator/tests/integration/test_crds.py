@@ -1,24 +1,28 @@
-"""What the API server makes of our CRD: verdicts, defaults, transition rules, columns."""
+"""What the API server makes of our CRDs: verdicts, defaults, transition rules, columns."""
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.support.kube import CRD_PATH, WAL_CLUSTERS, KubeClient, Object, Refusal, crd_condition
+from seawall.api.v1alpha1.kinds import KINDS
+from tests.support.kube import CRD_PATH, OBJECTS, KubeClient, Object, Refusal, crd_condition
 from tests.support.site import Site
 
 pytestmark = pytest.mark.integration
 
+PLURALS = {kind.kind: kind.plural for kind in KINDS}
 EXAMPLES = Path(__file__).parents[3] / "crds/examples"
 VALID, INVALID = (sorted((EXAMPLES / verdict).glob("*.yaml")) for verdict in ("valid", "invalid"))
 
 
 def apply_dry(kube: KubeClient, body: Object) -> Object:
     """What `kubectl apply --dry-run=server --validate=strict` sends for a new object."""
-    return kube.create(f"{WAL_CLUSTERS.format('default')}?dryRun=All&fieldManager=test&fieldValidation=Strict", body)
+    path = OBJECTS.format("default", PLURALS[body["kind"]])
+    return kube.create(f"{path}?dryRun=All&fieldManager=test&fieldValidation=Strict", body)
 
 
 def with_topics(**topics: object) -> Object:
@@ -39,8 +43,9 @@ def test_invalid_examples_are_refused(path: Path, kube: KubeClient) -> None:
     assert refused.value.status in {400, 422}, refused.value
 
 
-def test_the_crd_is_established_and_structural(kube: KubeClient) -> None:
-    crd = kube.request("GET", f"{CRD_PATH}/walclusters.seawall.dev")
+@pytest.mark.parametrize("plural", PLURALS.values())
+def test_the_crds_are_established_and_structural(plural: str, kube: KubeClient) -> None:
+    crd = kube.request("GET", f"{CRD_PATH}/{plural}.seawall.dev")
     assert crd_condition(crd, "Established") == "True"
     assert crd_condition(crd, "NonStructuralSchema") in {None, "False"}
 
@@ -103,6 +108,71 @@ def test_the_count_cannot_shrink_by_leaving_it_to_its_default(site: Site) -> Non
     site.declare(topics={"count": 65})
     with pytest.raises(Refusal, match="count only grows"):
         site.edit(count=None)
+
+
+@pytest.fixture
+def namespace(kube: KubeClient) -> str:
+    """A namespace of its own, for objects that need no Kafka."""
+    name = f"crds-{uuid.uuid4().hex[:12]}"
+    kube.make_namespace(name)
+    return name
+
+
+def make(kube: KubeClient, namespace: str, kind: str, spec: Object) -> str:
+    """Creates an object of any of our kinds; returns its path."""
+    body = {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": {"name": "one"}, "spec": spec}
+    path = OBJECTS.format(namespace, PLURALS[kind])
+    kube.create(path, body)
+    return f"{path}/one"
+
+
+def test_a_run_gets_its_defaults(kube: KubeClient) -> None:
+    raw: Object = yaml.safe_load((EXAMPLES / "valid/purge-run.yaml").read_text())
+    assert apply_dry(kube, raw)["spec"] == {
+        "clusterRef": {"name": "wal"},
+        "topics": ["*"],
+        "flush": {"whenBehindEntries": 10_000, "whenBehindBytes": "64Mi", "maxConcurrent": 10, "timeout": "2m"},
+        "safety": {"keepEntries": 0, "staleAfter": "60s", "openGrace": "2m"},
+        "dryRun": True,
+    }
+
+
+def test_the_spec_of_a_run_is_immutable(kube: KubeClient, namespace: str) -> None:
+    path = make(kube, namespace, "WALPurge", {"clusterRef": {"name": "wal"}, "dryRun": True})
+    with pytest.raises(Refusal, match="the spec of a run is immutable"):
+        kube.merge(path, {"spec": {"dryRun": False}})
+    with pytest.raises(Refusal, match="the spec of a run is immutable"):
+        kube.merge(path, {"spec": {"safety": {"openGrace": "3m"}}})
+    kube.merge(path, {"metadata": {"labels": {"a": "b"}}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "edit"),
+    [
+        ("WALPurgePolicy", {"interval": "1h"}, {"interval": "2h"}),
+        ("WALHold", {"topics": {"wal_0": 5}}, {"topics": {"wal_1": 7}}),
+    ],
+)
+def test_what_refers_to_a_walcluster_refers_to_it_for_ever(
+    kind: str, more: Object, edit: Object, kube: KubeClient, namespace: str
+) -> None:
+    path = make(kube, namespace, kind, {"clusterRef": {"name": "wal"}, **more})
+    with pytest.raises(Refusal, match="clusterRef is immutable"):
+        kube.merge(path, {"spec": {"clusterRef": {"name": "other"}}})
+    kube.merge(path, {"spec": edit})
+
+
+def test_a_hold_can_name_ten_thousand_topics(kube: KubeClient, namespace: str) -> None:
+    topics: Object = {f"greptimedb_wal_topic_{index}": 10**12 + index for index in range(10_000)}
+    path = make(kube, namespace, "WALHold", {"clusterRef": {"name": "wal"}, "topics": topics})
+    status = {"observedGeneration": 1, "state": "Active", "granted": topics, "topics": len(topics)}
+    body = {**kube.request("GET", path), "status": status}
+    written = kube.request("PUT", f"{path}/status", body)["status"]
+    assert written.keys() == status.keys()
+    assert len(written["granted"]) == len(topics)
+    kube.delete(path)
+    with pytest.raises(Refusal, match=r"[Tt]oo many"):
+        make(kube, namespace, "WALHold", {"clusterRef": {"name": "wal"}, "topics": {**topics, "another": 1}})
 
 
 def test_kubectl_get_shows_the_columns(site: Site) -> None:

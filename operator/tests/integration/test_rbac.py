@@ -12,12 +12,12 @@ from seawall_e2e.commands import run
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.loopback.processes import binaries_folder
 from tests.integration.conftest import NewOperator
-from tests.support.kube import CRD, Object
+from tests.support.kube import CRDS, Object
 from tests.support.site import FINALIZER, Site
 
 pytestmark = pytest.mark.integration
 
-CHART = CRD.parents[1] / "charts/seawall"
+CHART = CRDS.parent / "charts/seawall"
 RIGHTS = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
 

@@ -14,8 +14,9 @@ from urllib3.exceptions import HTTPError
 from seawall_e2e.loopback import ApiServer
 from seawall_e2e.waiting import wait_until
 
-CRD = Path(__file__).parents[3] / "crds/walclusters.yaml"
+CRDS = Path(__file__).parents[3] / "crds"
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+OBJECTS = "/apis/seawall.dev/v1alpha1/namespaces/{}/{}"
 WAL_CLUSTERS = "/apis/seawall.dev/v1alpha1/namespaces/{}/walclusters"
 
 Object = dict[str, Any]
@@ -75,17 +76,23 @@ class KubeClient:
             if refusal.status != 404:
                 raise
 
-    def install_crd(self) -> None:
-        """Installs the CRD as it is in the repository, unless it is there, and waits until it is served."""
-        crd: Object = yaml.safe_load(CRD.read_text())
+    def install_crds(self) -> None:
+        """Installs the CRDs as they are in the repository, unless they are there, and waits until they are served."""
+        for path in sorted(CRDS.glob("*.yaml")):
+            self.install_crd(path)
+
+    def install_crd(self, path: Path) -> None:
+        """Installs one CRD, unless it is there, and waits until it is served."""
+        crd: Object = yaml.safe_load(path.read_text())
         try:
             self.create(CRD_PATH, crd)
         except Refusal as refusal:
             if refusal.status != 409:
                 raise
-        path = f"{CRD_PATH}/{crd['metadata']['name']}"
-        wait_until(lambda: crd_condition(self.request("GET", path), "Established") == "True", "the CRD is Established")
-        wait_until(lambda: self.find(WAL_CLUSTERS.format("default")) is not None, "WALClusters are served")
+        name = crd["metadata"]["name"]
+        where = f"{CRD_PATH}/{name}"
+        wait_until(lambda: crd_condition(self.request("GET", where), "Established") == "True", f"{name} is Established")
+        wait_until(lambda: self.find(OBJECTS.format("default", path.stem)) is not None, f"{path.stem} are served")
 
     def make_namespace(self, name: str) -> None:
         """Makes a namespace."""

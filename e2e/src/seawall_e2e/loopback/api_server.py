@@ -119,6 +119,7 @@ class ApiServer:
             f"--service-account-key-file={accounts.cert}",
             f"--service-account-signing-key-file={accounts.key}",
             "--service-cluster-ip-range=10.0.0.0/24",
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",  # as OpenShift has it
             "--disable-admission-plugins=ServiceAccount",  # Pods need no service account: nothing runs them
             "--shutdown-delay-duration=0s",
         ]

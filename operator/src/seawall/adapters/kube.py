@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import builtins
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,11 +11,10 @@ from typing import Any
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.repeats import Repeats
-from seawall.api.meta import GROUP, VERSION, Key
-from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster, WALClusterStatus
+from seawall.api.meta import GROUP, VERSION, Key, Kind
+from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.domain.errors import Forbidden, SeawallError
 from seawall.domain.step import Event
-from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
 
 _log = logging.getLogger(__name__)
@@ -39,41 +39,62 @@ class KubeAdapter:
         self._repeats = Repeats(REPEAT_SECONDS)
         self._scopes = [f"/namespaces/{namespace}" for namespace in namespaces] or [""]
 
-    def get_wal_cluster(self, key: Key) -> WALCluster | None:
-        """Reads a WALCluster."""
-        raw = self._api.get(_wal_cluster_path(key))
-        return None if raw is None else WALCluster.parse(raw)
+    def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:
+        """Reads an object."""
+        raw = self._api.get(_path(resource.KIND, key))
+        return None if raw is None else resource.parse(raw)
 
-    def list_wal_clusters(self) -> Claims:
-        """All WALClusters in scope."""
-        found = [self._list(scope) for scope in self._scopes]
-        clusters = [WALCluster.parse(raw) for objects in found if objects is not None for raw in objects]
-        return Claims(clusters, complete=None not in found)
+    def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
+        """All objects of a kind in a namespace, or in scope."""
+        scopes = self._scopes if namespace is None else [f"/namespaces/{namespace}"]
+        found = [self._list(resource.KIND, scope, hides_none=len(scopes) > 1) for scope in scopes]
+        items = [resource.parse(raw) for objects in found if objects is not None for raw in objects]
+        return Listing(items, complete=None not in found)
 
-    def _list(self, scope: str) -> list[dict[str, Any]] | None:
+    def _list(self, kind: Kind, scope: str, *, hides_none: bool) -> builtins.list[dict[str, Any]] | None:
         """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
         try:
-            return self._api.list(f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}")
+            return self._api.list(f"/apis/{_API_VERSION}{scope}/{kind.plural}")
         except Forbidden as error:
-            if len(self._scopes) == 1:
+            if not hides_none:
                 raise
             _log.warning("%s", error)
             return None
 
-    def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
+    def create(
+        self, resource: type[Resource[SpecT, Any]], key: Key, spec: SpecT, owner: AnyResource | None = None
+    ) -> None:
+        """Creates an object. What the spec leaves to its defaults is written out: it may outlive them."""
+        metadata: dict[str, Any] = {"name": key.name, "namespace": key.namespace}
+        if owner is not None:
+            metadata["ownerReferences"] = [_controller(owner, blocks=True)]
+        body = {
+            "apiVersion": _API_VERSION,
+            "kind": resource.KIND.kind,
+            "metadata": metadata,
+            "spec": spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+        }
+        self._api.create(f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{resource.KIND.plural}", body)
+
+    def delete(self, obj: AnyResource) -> None:
+        """Deletes the object; UID and resource version make it a compare-and-swap."""
+        metadata = obj.metadata
+        self._api.delete(_path(obj.KIND, metadata.key), metadata.uid, metadata.resource_version)
+
+    def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status: a merge patch would keep what is left out."""
         body = {
             "apiVersion": _API_VERSION,
-            "kind": WAL_CLUSTER.kind,
-            "metadata": _identity(cluster),
+            "kind": obj.KIND.kind,
+            "metadata": _identity(obj),
             "status": status.model_dump(mode="json", by_alias=True, exclude_none=True),
         }
-        self._api.replace(f"{_wal_cluster_path(cluster.metadata.key)}/status", body)
+        self._api.replace(f"{_path(obj.KIND, obj.metadata.key)}/status", body)
 
-    def set_finalizers(self, cluster: WALCluster, finalizers: Sequence[str]) -> None:
+    def set_finalizers(self, obj: AnyResource, finalizers: Sequence[str]) -> None:
         """Patches the finalizers; the resource version in the patch makes it a compare-and-swap."""
-        body = {"metadata": {**_identity(cluster), "finalizers": list(finalizers)}}
-        self._api.merge(_wal_cluster_path(cluster.metadata.key), body)
+        body = {"metadata": {**_identity(obj), "finalizers": [*finalizers]}}
+        self._api.merge(_path(obj.KIND, obj.metadata.key), body)
 
     def get_config_map(self, key: Key) -> ConfigMap | None:
         """Reads a ConfigMap."""
@@ -88,13 +109,13 @@ class KubeAdapter:
             resource_version=raw["metadata"]["resourceVersion"],
         )
 
-    def write_config_map(self, owner: WALCluster, config_map: ConfigMap) -> None:
+    def write_config_map(self, owner: AnyResource, config_map: ConfigMap) -> None:
         """Creates or replaces a ConfigMap."""
         metadata: dict[str, Any] = {
             "name": config_map.key.name,
             "namespace": config_map.key.namespace,
             "labels": {"app.kubernetes.io/managed-by": "seawall"},
-            "ownerReferences": [{**_reference(owner), "controller": True, "blockOwnerDeletion": False}],
+            "ownerReferences": [_controller(owner, blocks=False)],
         }
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(config_map.data)}
         if config_map.resource_version is None:
@@ -113,17 +134,17 @@ class KubeAdapter:
         raw = self._api.get(f"/api/v1/namespaces/{namespace}")
         return raw is None or "deletionTimestamp" in raw["metadata"]
 
-    def post_event(self, cluster: WALCluster, event: Event) -> None:
+    def post_event(self, obj: AnyResource, event: Event) -> None:
         """Posts an Event; a failure is logged only, and what was posted a moment ago is left out.
 
         Brokers learn of a change one after another: right after it, a tick may see the old state and act once more.
         """
-        metadata, now = cluster.metadata, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata, now = obj.metadata, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         body = {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"generateName": f"{metadata.name}.", "namespace": metadata.namespace},
-            "involvedObject": {**_reference(cluster), "namespace": metadata.namespace},
+            "involvedObject": {**_reference(obj), "namespace": metadata.namespace},
             "type": event.type.value,
             "reason": event.reason,
             "message": event.message[:_EVENT_MESSAGE],
@@ -141,26 +162,31 @@ class KubeAdapter:
             _log.warning("%s", error)
 
 
-def _wal_cluster_path(key: Key) -> str:
-    return f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{WAL_CLUSTER.plural}/{key.name}"
+def _path(kind: Kind, key: Key) -> str:
+    return f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{kind.plural}/{key.name}"
 
 
 def _core_path(key: Key, plural: str) -> str:
     return f"/api/v1/namespaces/{key.namespace}/{plural}/{key.name}"
 
 
-def _reference(cluster: WALCluster) -> dict[str, Any]:
+def _reference(obj: AnyResource) -> dict[str, Any]:
     return {
         "apiVersion": _API_VERSION,
-        "kind": WAL_CLUSTER.kind,
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
+        "kind": obj.KIND.kind,
+        "name": obj.metadata.name,
+        "uid": obj.metadata.uid,
     }
 
 
-def _identity(cluster: WALCluster) -> dict[str, str]:
+def _controller(owner: AnyResource, *, blocks: bool) -> dict[str, Any]:
+    """An owner reference. With `blocks` a foreground deletion of the owner waits for what it owns."""
+    return {**_reference(owner), "controller": True, "blockOwnerDeletion": blocks}
+
+
+def _identity(obj: AnyResource) -> dict[str, str]:
     """What makes a write conditional: name, UID and the version that was read."""
-    metadata = cluster.metadata
+    metadata = obj.metadata
     return {
         "name": metadata.name,
         "namespace": metadata.namespace,

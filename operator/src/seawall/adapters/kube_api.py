@@ -73,6 +73,18 @@ class KubeApi:
         """Merges a patch into an object. Conflict: it is not at the resource version in the patch, or gone."""
         self._change("PATCH", path, body, "application/merge-patch+json")
 
+    def delete(self, path: str, uid: str, resource_version: str) -> None:
+        """Deletes an object; one that is gone is no error. Conflict: it is another, or not at this version."""
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": uid, "resourceVersion": resource_version},
+            "propagationPolicy": "Background",
+        }
+        status, answer = self._request("DELETE", path, body)
+        if status != HTTPStatus.NOT_FOUND:
+            _checked(status, answer, f"deleting {path}")
+
     def _change(self, method: str, path: str, body: Body, content_type: str) -> None:
         status, answer = self._request(method, path, body, content_type)
         if status == HTTPStatus.NOT_FOUND:

@@ -72,7 +72,7 @@ class PrinterColumn:
     """One `additionalPrinterColumns` entry; priority 1 shows with `kubectl get -o wide` only."""
 
     name: str
-    type: Literal["string", "integer", "date"]
+    type: Literal["string", "integer", "boolean", "date"]
     json_path: str
     description: str
     priority: int = 0
@@ -102,6 +102,15 @@ class Key:
         return f"{self.namespace}/{self.name}"
 
 
+class OwnerReference(StatusModel):
+    """The part of an owner reference that Seawall reads."""
+
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+
+
 class ObjectMeta(StatusModel):
     """The part of an object's metadata that Seawall reads."""
 
@@ -114,6 +123,12 @@ class ObjectMeta(StatusModel):
     deletion_timestamp: datetime | None = None
     finalizers: tuple[str, ...] = ()
     annotations: dict[str, str] = Field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def controller_uid(self) -> str | None:
+        """The UID of the object that controls this one."""
+        return next((owner.uid for owner in self.owner_references if owner.controller), None)
 
     @property
     def key(self) -> Key:
@@ -130,11 +145,13 @@ class ObjectMeta(StatusModel):
 class InvalidSpec:
     """A spec that the API server let through and the models refuse: its CRD is older or newer than the operator.
 
-    `prefix` is what it calls its topics all the same: an object that cannot be served still owns its pool.
+    `prefix` is what a WALCluster calls its topics all the same: an object that cannot be served still owns its pool.
+    `cluster` is the WALCluster that an object of another kind refers to all the same.
     """
 
     message: str
     prefix: str | None = None
+    cluster: str | None = None
 
 
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")]
@@ -153,6 +170,12 @@ class ConditionType(StrEnum):
     KAFKA_REACHABLE = "KafkaReachable"
     TOPICS_READY = "TopicsReady"
     DATA_PLANE_REACHABLE = "DataPlaneReachable"
+    WAITING = "Waiting"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+    GRANTED = "Granted"
+    AT_RISK = "AtRisk"
+    LOST = "Lost"
 
 
 class Condition(StatusModel):

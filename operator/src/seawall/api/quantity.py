@@ -15,9 +15,12 @@ from seawall.api.meta import MAX_INT32, Rule
 MI = 2**20
 """Bytes of a mebibyte."""
 
-_SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_SUFFIX = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _PATTERN = r"^[0-9]{1,10}(k|M|G|Ki|Mi|Gi)?$"
-_PARTS = re.compile(r"([0-9]{1,10})(k|M|G|Ki|Mi|Gi)?")
+_LARGE_PATTERN = r"^[0-9]{1,15}(k|M|G|T|Ki|Mi|Gi|Ti)?$"
+_PARTS = re.compile(r"([0-9]{1,15})(k|M|G|T|Ki|Mi|Gi|Ti)?")
+MAX_LARGE = 10**15
+"""A petabyte: no topic's log is longer."""
 
 
 def parse_bytes(value: object) -> object:
@@ -43,11 +46,19 @@ Bytes = Annotated[
 ]
 """A number of bytes, at most 2^31 - 1 (Kafka's size configs are int32). Shape on the wire: integer or quantity."""
 
+LargeBytes = Annotated[
+    int,
+    Field(strict=True, ge=1, le=MAX_LARGE),
+    BeforeValidator(parse_bytes),
+    WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": _LARGE_PATTERN, "maxLength": 17}),
+]
+"""A number of bytes of a log, at most a petabyte. Shape on the wire: integer or quantity."""
 
-def bytes_rule(field: str) -> Rule:
-    """CEL for the bounds of a field of type `Bytes`, which OpenAPI cannot say of an int-or-string."""
+
+def bytes_rule(field: str, most: int = MAX_INT32) -> Rule:
+    """CEL for the bounds of a field of type `Bytes` or `LargeBytes`, which OpenAPI cannot say of an int-or-string."""
     value = f"quantity(string(self.{field}))"
     return Rule(
-        f"!has(self.{field}) || ({value}.isGreaterThan(quantity('0')) && {value}.isLessThan(quantity('2147483648')))",
-        f"{field} must be between 1 byte and 2147483647 bytes",
+        f"!has(self.{field}) || ({value}.isGreaterThan(quantity('0')) && {value}.isLessThan(quantity('{most + 1}')))",
+        f"{field} must be between 1 byte and {most} bytes",
     )

@@ -12,6 +12,7 @@ from seawall.controllers.connection import resolve_data_plane, resolve_kafka
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
@@ -24,7 +25,7 @@ from seawall.domain.wal_cluster.actions import (
     WriteConfigMap,
 )
 from seawall.domain.wal_cluster.next_step import next_step
-from seawall.domain.wal_cluster.observed import Failure, Observed
+from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_rival
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, Kube, TopicMeter
@@ -43,7 +44,7 @@ class WALClusterController:
 
     def read(self, key: Key) -> WALCluster | None:
         """Reads the WALCluster."""
-        return self.kube.get_wal_cluster(key)
+        return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
         """Drops the connections and the metrics of a WALCluster that is gone."""
@@ -76,11 +77,11 @@ class WALClusterController:
 
     def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
         """Adds what the outside answered."""
-        return replace(observed, failure=Failure(str(error), final=isinstance(error, Refused)))
+        return replace(observed, failure=Failure.of(error))
 
     def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status."""
-        self.kube.replace_wal_cluster_status(obj, status)
+        self.kube.replace_status(obj, status)
 
     def post(self, obj: WALCluster, event: Event) -> None:
         """Posts an event about the WALCluster."""
@@ -116,7 +117,7 @@ class WALClusterController:
 
         A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use.
         """
-        now = self.kube.get_wal_cluster(obj.metadata.key)
+        now = self.kube.get(WALCluster, obj.metadata.key)
         if now is None or now.metadata.uid != obj.metadata.uid or TOPICS_FINALIZER not in now.metadata.finalizers:
             raise Conflict(f"WALCluster {obj.metadata.key} is no longer the one whose deletion was decided")
 
@@ -153,8 +154,8 @@ class WALClusterController:
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
-        claims = self.kube.list_wal_clusters()
-        rival = find_rival(obj, kafka, claims.clusters)
+        claims = self.kube.list(WALCluster)
+        rival = find_rival(obj, kafka, claims.items)
         return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from seawall.crdgen.crd import KINDS, build_crd
+from seawall.api.v1alpha1.kinds import KINDS
+from seawall.crdgen.crd import build_crd
 
 _HEADER = """# API reference
 

@@ -94,13 +94,15 @@ class _Converter:
         options = {option.get("type"): option for option in source["anyOf"]}
         if set(options) != {"integer", "string"}:
             raise NotStructuralError(f"{path}: only integer | string can be a union")
-        bounds = {key: value for key, value in options["string"].items() if key != "type"}
+        bounds = {**_copied(options["integer"]), **_copied(options["string"])}
         return {"x-kubernetes-int-or-string": True, **_copied(source), **bounds}
 
     def _object(self, source: Schema, target: Schema, path: str) -> None:
         if isinstance(values := source.get("additionalProperties"), dict):
             target["additionalProperties"] = self.convert(values, f"{path}[*]")
             target["maxProperties"] = source.get("maxProperties")
+            if (least := source.get("minProperties")) is not None:
+                target["minProperties"] = least
             return
         properties = source.get("properties", {})
         target["properties"] = {name: self.convert(found, f"{path}.{name}") for name, found in properties.items()}

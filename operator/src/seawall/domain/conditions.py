@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Literal
 
 from seawall.api.meta import Condition, ConditionType
+from seawall.domain.step import Event, EventType
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 MAX_MESSAGE = 2000
 """Longer sentences are cut: a status that the API server refuses would be written in vain for ever."""
+
+
+class Outlook(StrEnum):
+    """What will become of an object; each is one of kstatus's answers."""
+
+    READY = "Ready"
+    """All is as declared (Current)."""
+    PROGRESSING = "Progressing"
+    """Seawall or the outside is on its way there (InProgress)."""
+    STALLED = "Stalled"
+    """A person has to do something (Failed)."""
+    PAUSED = "Paused"
+    """A person stopped it (InProgress)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state of an object in one reason and one sentence; `after` is when to look again, in seconds."""
+
+    outlook: Outlook
+    reason: str
+    message: str
+    after: float | None = None
 
 
 def find_condition(conditions: Iterable[Condition], wanted: ConditionType) -> Condition | None:
@@ -45,3 +71,43 @@ def build_condition(
 def as_status(holds: bool) -> ConditionStatus:  # noqa: FBT001 - a conversion
     """`True` or `False` as Kubernetes writes it."""
     return "True" if holds else "False"
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionBuilder:
+    """Builds the conditions of one status from those of the status before."""
+
+    previous: Sequence[Condition]
+    generation: int
+    now: datetime
+
+    def __call__(self, kind: ConditionType, status: ConditionStatus, reason: str, message: str = "") -> Condition:
+        """One condition."""
+        return build_condition(self.previous, kind, status, reason, message, generation=self.generation, now=self.now)
+
+    def kstatus(self, verdict: Verdict) -> tuple[Condition, ...]:
+        """The three conditions that `kubectl wait` and Flux read; always all three, False ones too."""
+        holds = {
+            ConditionType.READY: verdict.outlook is Outlook.READY,
+            ConditionType.RECONCILING: verdict.outlook is Outlook.PROGRESSING,
+            ConditionType.STALLED: verdict.outlook is Outlook.STALLED,
+        }
+        return tuple(self(kind, as_status(value), verdict.reason, verdict.message) for kind, value in holds.items())
+
+
+def transition_events(before: Iterable[Condition], after: Sequence[Condition]) -> tuple[Event, ...]:
+    """One event when the reason of Ready changed, or its sentence did while a person is needed.
+
+    Losing Ready is a warning, unless an edit is what it comes from.
+    """
+    was, now = find_condition(before, ConditionType.READY), find_condition(after, ConditionType.READY)
+    stalled = find_condition(after, ConditionType.STALLED)
+    if now is None or stalled is None:
+        return ()
+    needs_person = stalled.status == "True"
+    if was is not None and was.reason == now.reason and not (needs_person and was.message != now.message):
+        return ()
+    is_edited = was is not None and was.observed_generation != now.observed_generation
+    lost_ready = was is not None and was.status == "True" and now.status != "True" and not is_edited
+    event_type = EventType.WARNING if needs_person or lost_ready else EventType.NORMAL
+    return (Event(event_type, now.reason, now.message),)

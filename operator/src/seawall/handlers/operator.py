@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from aiohttp import web
 
@@ -15,15 +17,20 @@ from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.lease import RETRY_SECONDS, Lease
-from seawall.api.meta import Key
+from seawall.api.meta import GROUP, Key
+from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.kinds import RESOURCES
+from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.controllers.wal_cluster import WALClusterController
+from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.errors import SeawallError
+from seawall.handlers.news import Subject
 from seawall.handlers.probes import build_app
+from seawall.handlers.queues import Queues
 from seawall.handlers.telemetry import Telemetry
 from seawall.handlers.watch import Watcher
-from seawall.reconciler import Reconciler
+from seawall.reconciler import Controller, Reconciler, Ticked
 from seawall.settings import Settings
-from seawall.workqueue import WorkQueue
 
 _log = logging.getLogger(__name__)
 
@@ -41,18 +48,23 @@ class Operator:
         self._settings = settings
         self._loop = asyncio.get_running_loop()
         self._telemetry = Telemetry(per_topic=settings.topic_metrics)
-        self._workers = ThreadPoolExecutor(settings.workers, thread_name_prefix="tick")
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
-        api = KubeApi(connections=settings.workers)
-        self._kube = KubeAdapter(api, settings.namespaces)
+        self._absent: type[AnyResource] | None = None
+        self._kube = KubeAdapter(KubeApi(connections=settings.workers * len(RESOURCES)), settings.namespaces)
         self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
+        self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
+        self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
+
+    def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
+        """Kind → its tick. A kind without a controller is watched for the sake of the others."""
         clock = SystemClock()
-        looks = BackgroundLooks(clock, self._wake_from_thread)
-        controller = WALClusterController(self._kube, ConfluentKafkaClusters(), looks, clock, self._telemetry)
-        reconciler = Reconciler(controller, self._lease.is_leader)
-        tick = self._telemetry.measured(controller.kind, reconciler.tick)
-        self._queue = WorkQueue(tick, self._workers, settings.resync_seconds)
-        self._watcher = Watcher(settings.namespaces, self._wake_from_thread)
+        looks = BackgroundLooks(clock, self._wake_wal_cluster)
+        controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
+            WALClusterController(self._kube, ConfluentKafkaClusters(), looks, clock, self._telemetry),
+            WALPurgePolicyController(self._kube, clock),
+        )
+        ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
+        return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}
 
     async def run(self) -> None:
         """Runs until SIGTERM or SIGINT."""
@@ -60,7 +72,7 @@ class Operator:
         for name in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(name, stopped.set)
         runner = await self._serve_http()
-        tasks = [asyncio.create_task(work) for work in (self._queue.run(), self._elect(), self._watch())]
+        tasks = [asyncio.create_task(work) for work in (self._queues.run(), self._elect(), self._watch())]
         waiter = asyncio.create_task(stopped.wait())
         await asyncio.wait([waiter, *tasks], return_when=asyncio.FIRST_COMPLETED)
         failed = [task for task in tasks if task.done()]
@@ -70,16 +82,23 @@ class Operator:
             task.result()
 
     async def _watch(self) -> None:
-        """Starts the watcher once the CRDs are there: kopf looks for them only at its start."""
-        while True:
-            try:
-                await asyncio.to_thread(self._kube.list_wal_clusters)
-                break
-            except SeawallError as error:
-                _log.warning("waiting for the WALCluster CRD: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
+        """Starts the watcher once all CRDs are there: kopf looks for them only at its start."""
+        for resource in RESOURCES:
+            await self._wait_for(resource)
         self._watcher.start()
         await asyncio.Event().wait()
+
+    async def _wait_for(self, resource: type[AnyResource]) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self._kube.list, resource)
+            except SeawallError as error:
+                self._absent = resource
+                _log.warning("waiting for the CRD of %s: %s", resource.KIND.kind, error)
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                self._absent = None
+                return
 
     async def _elect(self) -> None:
         while True:
@@ -88,16 +107,16 @@ class Operator:
             if is_leader != was_leader:
                 _log.info("%s", "leading" if is_leader else "not leading")
             self._telemetry.lead(leading=is_leader)
-            self._queue.set_active(active=is_leader)
+            self._queues.set_active(active=is_leader)
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         """Stops handing out work, waits for the running ticks, and only then gives the Lease back."""
-        self._queue.set_active(active=False)
+        self._queues.set_active(active=False)
         await asyncio.to_thread(self._watcher.stop)
         for task in tasks:
             task.cancel()
-        drained = self._loop.run_in_executor(None, self._workers.shutdown)
+        drained = self._loop.run_in_executor(None, self._queues.drain)
         await asyncio.wait([drained], timeout=DRAIN_SECONDS)
         await self._loop.run_in_executor(self._elector, self._lease.release)
 
@@ -107,8 +126,11 @@ class Operator:
         await web.TCPSite(runner, port=self._settings.http_port).start()
         return runner
 
-    def _wake_from_thread(self, key: Key) -> None:
-        self._loop.call_soon_threadsafe(self._queue.wake, key)
+    def _wake_wal_cluster(self, key: Key) -> None:
+        self._wake_from_watcher(Subject(WAL_CLUSTER.kind, key))
+
+    def _wake_from_watcher(self, subject: Subject) -> None:
+        self._loop.call_soon_threadsafe(self._queues.wake, subject)
 
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():
@@ -118,4 +140,7 @@ class Operator:
         return None
 
     def _unready(self) -> str | None:
-        return None if self._watcher.ready.is_set() else "not watching yet: is the WALCluster CRD installed?"
+        if self._absent is not None:
+            plural = self._absent.KIND.plural
+            return f"not watching yet: is the CRD {plural}.{GROUP} installed, and may the operator list {plural}?"
+        return None if self._watcher.ready.is_set() else "not watching yet"

@@ -14,8 +14,9 @@ from typing import Any
 
 import kopf
 
-from seawall.api.meta import GROUP, VERSION, Key
-from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
+from seawall.api.meta import GROUP, VERSION
+from seawall.api.v1alpha1.kinds import KINDS
+from seawall.handlers.news import News, Subject
 
 INACTIVITY_SECONDS = 20
 """A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
@@ -23,21 +24,19 @@ INACTIVITY_SECONDS = 20
 _IDENTITY: Any = "seawall"
 """Only kopf's peering, which is off, reads it. Left to itself kopf looks up the user's name: uid 65532 has none."""
 
-_Fingerprint = tuple[Any, ...]
-
 
 class Watcher:
     """Watches our kinds in a thread.
 
     Args:
         namespaces: namespaces to watch; empty means all.
-        wake: called in kopf's thread with the key of each object that changed.
+        wake: called in kopf's thread with each object to look at.
     """
 
-    def __init__(self, namespaces: Sequence[str], wake: Callable[[Key], None]) -> None:
+    def __init__(self, namespaces: Sequence[str], wake: Callable[[Subject], None]) -> None:
         self._namespaces = namespaces
         self._wake = wake
-        self._seen: dict[Key, _Fingerprint] = {}
+        self._news = News()
         self._stop = threading.Event()
         self.ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kopf", daemon=True)
@@ -72,33 +71,14 @@ class Watcher:
     def _registry(self) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
         kopf.on.login(registry=registry)(_login)
-        kopf.on.event(GROUP, VERSION, WAL_CLUSTER.plural, registry=registry)(self.on_event)
+        for kind in KINDS:
+            kopf.on.event(GROUP, VERSION, kind.plural, registry=registry)(self.on_event)
         return registry
 
     async def on_event(self, type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name for it
-        """Wakes the queue unless the event was caused by a status write, ours or another's."""
-        key = Key(str(body.metadata.namespace), str(body.metadata.name))
-        if type == "DELETED":
-            self._seen.pop(key, None)
-            self._wake(key)
-            return
-        found = _fingerprint(body)
-        if self._seen.get(key) != found:
-            self._seen[key] = found
-            self._wake(key)
-
-
-def _fingerprint(body: kopf.Body) -> _Fingerprint:
-    """All that a tick reads of the object itself, the status excepted."""
-    metadata = body.metadata
-    ours = sorted(item for item in metadata.annotations.items() if item[0].startswith(f"{GROUP}/"))
-    return (
-        metadata.get("uid"),
-        metadata.get("generation"),
-        metadata.get("deletionTimestamp"),
-        tuple(metadata.get("finalizers", ())),
-        tuple(ours),
-    )
+        """Wakes whoever has to know."""
+        for subject in sorted(self._news.wakes(str(body["kind"]), body, deleted=type == "DELETED")):
+            self._wake(subject)
 
 
 def _settings() -> kopf.OperatorSettings:

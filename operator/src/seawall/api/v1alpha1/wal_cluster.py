@@ -13,11 +13,11 @@ from seawall.api.meta import (
     Condition,
     InvalidSpec,
     Kind,
-    ObjectMeta,
     PrinterColumn,
     Rule,
     StatusModel,
 )
+from seawall.api.resource import Resource
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
@@ -151,39 +151,21 @@ WAL_CLUSTER = Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class WALCluster:
+class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
     """A WALCluster as read from the API server."""
 
-    metadata: ObjectMeta
-    spec: WALClusterSpec | InvalidSpec
-    status: WALClusterStatus
+    KIND = WAL_CLUSTER
 
     @classmethod
-    def parse(cls, raw: Mapping[str, Any]) -> WALCluster:
-        """Reads the object as the API server gives it. What does not fit the models never hides the object itself."""
-        return cls(
-            metadata=ObjectMeta.model_validate(raw["metadata"]),
-            spec=_parse_spec(raw.get("spec") or {}),
-            status=_parse_status(raw.get("status") or {}),
-        )
+    def _invalid_spec(cls, raw: Mapping[str, Any], message: str) -> InvalidSpec:
+        return InvalidSpec(message, prefix=(raw.get("topics") or {}).get("prefix", TopicsSpec().prefix))
 
-
-def _parse_spec(raw: Mapping[str, Any]) -> WALClusterSpec | InvalidSpec:
-    try:
-        return WALClusterSpec.model_validate(raw, by_alias=True, by_name=False)
-    except ValidationError as error:
-        first, *others = error.errors(include_url=False, include_input=False)
-        where = ".".join(map(str, ("spec", *first["loc"])))
-        more = f" (and {len(others)} more)" if others else ""
-        prefix = (raw.get("topics") or {}).get("prefix", TopicsSpec().prefix)
-        return InvalidSpec(f"{where}: {first['msg']}{more}", prefix)
-
-
-def _parse_status(raw: Mapping[str, Any]) -> WALClusterStatus:
-    """A part that does not fit is left out, but for the pinned cluster id: forgetting it would disarm the guard."""
-    try:
-        return WALClusterStatus.model_validate(raw)
-    except ValidationError:
-        cluster_id = (raw.get("kafka") or {}).get("clusterId")
-        pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
-        return WALClusterStatus(kafka=pinned if cluster_id else None)
+    @classmethod
+    def _parse_status(cls, raw: Mapping[str, Any]) -> WALClusterStatus:
+        """A part that does not fit is left out, but for the pinned cluster id: forgetting it would disarm the guard."""
+        try:
+            return WALClusterStatus.model_validate(raw)
+        except ValidationError:
+            cluster_id = (raw.get("kafka") or {}).get("clusterId")
+            pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
+            return WALClusterStatus(kafka=pinned if cluster_id else None)

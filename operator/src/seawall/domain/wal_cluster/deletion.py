@@ -16,7 +16,7 @@ from datetime import timedelta
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, EventType, Record, Step, Wait
 from seawall.domain.topics.actions import DeleteTopics
@@ -27,8 +27,6 @@ from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.status import record_or_wait
 from seawall.domain.wal_cluster.verdict import (
     RETRY_SECONDS,
-    Outlook,
-    Verdict,
     judge_failure,
     judge_unreachable,
     standing_refusal,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import plan_topics
@@ -26,8 +26,6 @@ from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_of
 from seawall.domain.wal_cluster.verdict import (
     Case,
-    Outlook,
-    Verdict,
     judge,
     judge_failure,
     judge_unreachable,

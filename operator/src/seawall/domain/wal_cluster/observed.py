@@ -8,20 +8,10 @@ from datetime import datetime
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.topics.pool import Pool
 from seawall.domain.walconfig.config_map import ConfigMap
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What the outside answered to the actions of this tick.
-
-    `final` means that it said no; otherwise it did not answer and the same may work later.
-    """
-
-    message: str
-    final: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.kafka import KafkaView
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """WALClusters, each a claim on a pool; `complete` is False when a namespace could not be read."""
-
-    clusters: Sequence[WALCluster]
-    complete: bool = True
 
 
 def find_rival(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> Key | None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from seawall.api.meta import PAUSED_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.topics.actions import listed
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.domain.wal_cluster.data_plane import is_silent
-from seawall.domain.wal_cluster.observed import Failure, Observed
+from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.walconfig.config_map import ConfigMap
 
@@ -27,29 +27,6 @@ RETRY_SECONDS = 5.0
 PATIENT_SECONDS = 20.0
 NEWS = timedelta(seconds=30)
 """What lasts for longer than this will not end in the next second: it is looked at less often."""
-
-
-class Outlook(StrEnum):
-    """What will become of it; each is one of kstatus's answers."""
-
-    READY = "Ready"
-    """All is as declared (Current)."""
-    PROGRESSING = "Progressing"
-    """Seawall or Kafka is on its way there (InProgress)."""
-    STALLED = "Stalled"
-    """A person has to do something (Failed)."""
-    PAUSED = "Paused"
-    """A person stopped it (InProgress)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The state of a WALCluster in one reason and one sentence; `after` is when to look again, in seconds."""
-
-    outlook: Outlook
-    reason: str
-    message: str
-    after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

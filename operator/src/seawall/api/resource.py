@@ -1,0 +1,75 @@
+"""An object of one of our kinds, as the API server gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+from pydantic import ValidationError
+
+from seawall.api.meta import APIModel, InvalidSpec, Kind, ObjectMeta, StatusModel
+
+SpecT = TypeVar("SpecT", bound=APIModel)
+StatusT = TypeVar("StatusT", bound=StatusModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Generic[SpecT, StatusT]):
+    """Metadata, spec and status of an object. Each kind is a subclass that names its `KIND`."""
+
+    KIND: ClassVar[Kind]
+
+    metadata: ObjectMeta
+    spec: SpecT | InvalidSpec
+    status: StatusT
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Self:
+        """Reads the object as the API server gives it. What does not fit the models never hides the object itself."""
+        spec, status = raw.get("spec") or {}, raw.get("status") or {}
+        return cls(
+            metadata=ObjectMeta.model_validate(raw["metadata"]),
+            spec=cls._parse_spec(spec),
+            status=cls._parse_status(status),
+        )
+
+    @classmethod
+    def _parse_spec(cls, raw: Mapping[str, Any]) -> SpecT | InvalidSpec:
+        try:
+            # The subclass that names SpecT names the same model in its KIND.
+            return cast("SpecT", cls.KIND.spec.model_validate(raw, by_alias=True, by_name=False))
+        except ValidationError as error:
+            first, *others = error.errors(include_url=False, include_input=False)
+            where = ".".join(map(str, ("spec", *first["loc"])))
+            more = f" (and {len(others)} more)" if others else ""
+            return cls._invalid_spec(raw, f"{where}: {first['msg']}{more}")
+
+    @classmethod
+    def _invalid_spec(cls, raw: Mapping[str, Any], message: str) -> InvalidSpec:
+        """What is known of the object all the same."""
+        reference = raw.get("clusterRef")
+        name = reference.get("name") if isinstance(reference, Mapping) else None
+        return InvalidSpec(message, cluster=name if isinstance(name, str) else None)
+
+    @classmethod
+    def _parse_status(cls, raw: Mapping[str, Any]) -> StatusT:
+        """Fields that do not fit are left out; the others stay, because they are all that is remembered."""
+        try:
+            return cast("StatusT", cls.KIND.status.model_validate(raw))
+        except ValidationError as error:
+            wrong = {str(found["loc"][0]) for found in error.errors(include_url=False, include_input=False)}
+            return cast("StatusT", cls.KIND.status.model_validate({key: raw[key] for key in raw if key not in wrong}))
+
+
+ResourceT = TypeVar("ResourceT", bound=Resource[Any, Any])
+
+AnyResource = Resource[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[ResourceT]):
+    """Objects of one kind; `complete` is False when a namespace could not be read."""
+
+    items: Sequence[ResourceT]
+    complete: bool = True

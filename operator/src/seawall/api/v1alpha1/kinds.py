@@ -1,0 +1,14 @@
+"""All kinds of this version."""
+
+from __future__ import annotations
+
+from seawall.api.meta import Kind
+from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+
+RESOURCES: tuple[type[AnyResource], ...] = (WALCluster, WALPurgePolicy, WALPurge, WALHold)
+
+KINDS: tuple[Kind, ...] = tuple(resource.KIND for resource in RESOURCES)

@@ -1,0 +1,149 @@
+"""WALHold: a claim on topics, "keep from offset N", that a consumer, a backup or a person places."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StrictBool, StrictStr
+
+from seawall.api.duration import Duration, duration_rule
+from seawall.api.meta import APIModel, Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.purge_template import ClusterRef
+
+EARLIEST: Literal["earliest"] = "earliest"
+"""Instead of an offset, for all topics: nothing is deleted while such a hold lives."""
+
+ALL_TOPICS = "*"
+
+_TOPIC = r"^[a-zA-Z0-9._-]{1,249}$"
+
+Offset = Annotated[int, Field(strict=True, ge=0)]
+HeldFrom = Offset | Annotated[StrictStr, Field(pattern=f"^{EARLIEST}$", max_length=len(EARLIEST))]
+HeldTopics = Annotated[dict[str, HeldFrom], Field(min_length=1, max_length=10_000)]
+
+
+class HoldState(StrEnum):
+    """What becomes of a hold, as the wal_status of a PostgreSQL slot; each member says what comes next."""
+
+    REQUESTED = "Requested"
+    """Not granted yet: it counts already, but a consumer must not start. Then Active, Lost or Released."""
+    ACTIVE = "Active"
+    """Granted, and nothing is kept for its sake alone. Then Extended, AtRisk, Lost or Released."""
+    EXTENDED = "Extended"
+    """Granted, and records are kept that the database itself needs no more. Then Active, AtRisk, Lost or Released."""
+    AT_RISK = "AtRisk"
+    """Granted, and near or beyond one of its limits: renew it, or let its consumer catch up. Then any other."""
+    LOST = "Lost"
+    """The end: it was asked for too late, expired or went beyond a limit; records that it named may be gone."""
+    RELEASED = "Released"
+    """The end: its holder let it go."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the hold holds nothing any more."""
+        return self in {HoldState.LOST, HoldState.RELEASED}
+
+
+class WALHoldSpec(APIModel):
+    """What is claimed, and for how long."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALHold"),
+        Rule(
+            f"self.topics.all(name, name == '*' || name.matches('{_TOPIC}'))",
+            'topics are names of topics, or "*"',
+            lambda hold: all(name == ALL_TOPICS or re.fullmatch(_TOPIC, name) for name in hold.topics),
+        ),
+        Rule(
+            "self.topics.all(name, (name == '*') == (self.topics[name] == 'earliest'))",
+            'earliest goes with the topic "*", an offset with the name of a topic',
+            lambda hold: all((name == ALL_TOPICS) == (held == EARLIEST) for name, held in hold.topics.items()),
+        ),
+        duration_rule("ttl"),
+        bytes_rule("maxLagBytes", MAX_LARGE),
+        duration_rule("maxLagAge"),
+    )
+
+    cluster_ref: ClusterRef
+    """The WALCluster whose topics are held."""
+    topics: HeldTopics
+    """Topic → the first offset that is needed. `"*": earliest` stands for every topic: nothing is deleted."""
+    ttl: Annotated[Duration, Field(json_schema_extra={"default": "24h"})] = timedelta(hours=24)
+    """How long after renewTime the hold expires."""
+    max_lag_bytes: LargeBytes | None = None
+    """Beyond this many bytes from its offsets to the end of the topics the hold is given up; absent means never."""
+    max_lag_age: Duration | None = None
+    """When its oldest record is older than this the hold is given up; absent means never."""
+    reason: Annotated[str, Field(max_length=1024)] = ""
+    """Who needs it and why, for people."""
+    renew_time: datetime | None = None
+    """When the holder last said that it is alive, as in a Lease; absent means at its creation."""
+    release: StrictBool = False
+    """Lets the hold go, and keeps the object to be read. Deleting it lets it go as well."""
+
+
+class Renewal(StatusModel):
+    """The last renewal that the operator saw. Ages are counted by its own clock, so a holder's may be wrong."""
+
+    renew_time: datetime | None = None
+    """The renewTime of the spec; absent when it had none."""
+    seen_time: datetime
+    """When the operator first saw it."""
+
+
+class WALHoldStatus(StatusModel):
+    """What was granted."""
+
+    observed_generation: Annotated[int, Field(ge=0)] = 0
+    """The metadata.generation that this status was computed from."""
+    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    """Ready, Reconciling and Stalled (kstatus), Granted, AtRisk and Lost."""
+    state: HoldState | None = None
+    """What became of the hold; absent until it is first looked at, which counts as Requested."""
+    granted: Annotated[dict[str, HeldFrom], Field(max_length=10_000)] = Field(default_factory=dict)
+    """Topic → what was granted. It stands until an edited spec is granted in its place."""
+    renewal: Renewal | None = None
+    """The last renewal that the operator saw."""
+    topics: Annotated[int, Field(ge=0)] | None = None
+    """How many topics are held."""
+    expire_time: datetime | None = None
+    """When the hold expires unless it is renewed. It binds only once the state is Lost."""
+    lag_entries: Annotated[int, Field(ge=0)] | None = None
+    """Entries from its offsets to the end of the topics."""
+    lag_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes from its offsets to the end of the topics, estimated from their sizes."""
+
+
+WAL_HOLD = Kind(
+    kind="WALHold",
+    plural="walholds",
+    short_names=("walh",),
+    description='A claim on topics, "keep from offset N", that a consumer, a backup or a person places.',
+    spec=WALHoldSpec,
+    status=WALHoldStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are held"),
+        PrinterColumn("State", "string", ".status.state", "What became of the hold"),
+        PrinterColumn("Topics", "integer", ".status.topics", "Topics that are held"),
+        PrinterColumn("Expires", "string", ".status.expireTime", "When it expires unless it is renewed"),
+        PrinterColumn("Lag", "integer", ".status.lagBytes", "Bytes from its offsets to the end of the topics"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn("Reason", "string", ".spec.reason", "Who needs it and why", priority=1),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALHold(Resource[WALHoldSpec, WALHoldStatus]):
+    """A WALHold as read from the API server."""
+
+    KIND = WAL_HOLD

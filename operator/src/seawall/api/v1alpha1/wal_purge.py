@@ -1,0 +1,132 @@
+"""WALPurge: one run that removes what the database no longer needs from the topics of a WALCluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.purge_template import PurgeTemplate
+
+
+class Stage(StrEnum):
+    """Where a run is. It has none until it begins; each member says what comes next."""
+
+    PREPARATION = "Preparation"
+    """Reads reports, metadata and offsets, and plans. Then Communication, or Failed."""
+    COMMUNICATION = "Communication"
+    """Asks regions to flush and waits for them. Then Purge, or Failed."""
+    PURGE = "Purge"
+    """Announces, waits for the evidence, and deletes. Then Completed or Failed, with what was done until then."""
+    COMPLETED = "Completed"
+    """The end: all that could be purged was, or nothing had to be."""
+    FAILED = "Failed"
+    """The end: it could not go on; the condition Failed says why."""
+
+
+FINISHED = frozenset({Stage.COMPLETED, Stage.FAILED})
+
+
+class WALPurgeSpec(PurgeTemplate):
+    """What the run is told. Immutable: make another run instead."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("self == oldSelf", "the spec of a run is immutable: create another WALPurge"),
+    )
+
+
+class RunTopics(StatusModel):
+    """Topics of a run by what became of them."""
+
+    total: Annotated[int, Field(ge=0)]
+    """Topics that the run looked at."""
+    purged: Annotated[int, Field(ge=0)] = 0
+    """Topics whose log start moved."""
+    unchanged: Annotated[int, Field(ge=0)] = 0
+    """Topics with nothing to purge."""
+    skipped: Annotated[int, Field(ge=0)] = 0
+    """Topics that were left alone, for the reasons in `skipped`."""
+    failed: Annotated[int, Field(ge=0)] = 0
+    """Topics whose deletion Kafka refused or did not answer."""
+
+
+class SkippedTopic(StatusModel):
+    """A topic that was left alone."""
+
+    topic: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    reason: Annotated[str, Field(max_length=128)]
+    """Why, in one CamelCase word."""
+    held_by: Annotated[str, Field(max_length=1024)] | None = None
+    """Who holds it: a region or a WALHold."""
+
+
+class WALPurgeStatus(StatusModel):
+    """How far the run is."""
+
+    observed_generation: Annotated[int, Field(ge=0)] = 0
+    """The metadata.generation that this status was computed from."""
+    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting."""
+    stage: Stage | None = None
+    """Where the run is; absent until it begins."""
+    start_time: datetime | None = None
+    """When it began."""
+    completion_time: datetime | None = None
+    """When it ended."""
+    topics: RunTopics | None = None
+    """Topics by what became of them; absent until they are known."""
+    entries_deleted: Annotated[int, Field(ge=0)] | None = None
+    """Entries that the run deleted, over all topics."""
+    bytes_before: Annotated[int, Field(ge=0)] | None = None
+    """Bytes of these topics on the leaders' disks when the run began."""
+    bytes_after: Annotated[int, Field(ge=0)] | None = None
+    """The same at its end. Closed segments only free disk space, and some minutes later."""
+    skipped: Annotated[tuple[SkippedTopic, ...], Field(max_length=50)] = ()
+    """Topics that were left alone, at most 50, the worst first."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has ended, well or not."""
+        return self.stage in FINISHED
+
+
+WAL_PURGE = Kind(
+    kind="WALPurge",
+    plural="walpurges",
+    short_names=("walp",),
+    description="One run that removes what the database no longer needs from the topics of a WALCluster.",
+    spec=WALPurgeSpec,
+    status=WALPurgeStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are purged"),
+        PrinterColumn("Stage", "string", ".status.stage", "Where the run is"),
+        PrinterColumn("Purged", "integer", ".status.topics.purged", "Topics whose log start moved"),
+        PrinterColumn("Topics", "integer", ".status.topics.total", "Topics that the run looks at"),
+        PrinterColumn("Entries", "integer", ".status.entriesDeleted", "Entries deleted"),
+        PrinterColumn("DryRun", "boolean", ".spec.dryRun", "Whether it only plans and reports", priority=1),
+        PrinterColumn(
+            "Policy",
+            "string",
+            ".metadata.ownerReferences[?(@.controller==true)].name",
+            "WALPurgePolicy that made it",
+            priority=1,
+        ),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALPurge(Resource[WALPurgeSpec, WALPurgeStatus]):
+    """A WALPurge as read from the API server."""
+
+    KIND = WAL_PURGE

@@ -1,0 +1,99 @@
+"""WALPurgePolicy: when the topics of a WALCluster are purged, as a CronJob says when Jobs run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StrictBool
+
+from seawall.api.duration import Duration, duration_rule
+from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.purge_template import PurgeTemplate
+
+HistoryLimit = Annotated[int, Field(strict=True, ge=0, le=100)]
+
+
+class WALPurgePolicySpec(PurgeTemplate):
+    """When runs begin, and what they are told."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALPurgePolicy"),
+        Rule(
+            "has(self.schedule) != has(self.interval)",
+            "exactly one of schedule and interval must be set",
+            lambda policy: (policy.schedule is None) != (policy.interval is None),
+        ),
+        Rule(
+            "!has(self.timeZone) || has(self.schedule)",
+            "timeZone belongs to schedule",
+            lambda policy: policy.time_zone is None or policy.schedule is not None,
+        ),
+        duration_rule("interval"),
+    )
+
+    schedule: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """Cron expression with five fields: minute, hour, day of month, month, day of week."""
+    time_zone: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]+$")] | None = None
+    """Time zone of the schedule, as in `Europe/Berlin`; absent means UTC. Clock changes are met as cron does."""
+    interval: Duration | None = None
+    """Time between the beginnings of runs, in place of a schedule. The first begins that long after the creation."""
+    suspend: StrictBool = False
+    """No new runs; one that has begun goes on. Times that pass meanwhile are made up for by one run at its end."""
+    concurrency_policy: Literal["Forbid"] = "Forbid"
+    """A run that is due while another is not finished begins when that one has ended."""
+    successful_runs_history_limit: HistoryLimit = 3
+    """How many completed runs are kept."""
+    failed_runs_history_limit: HistoryLimit = 3
+    """How many failed runs are kept."""
+
+
+class WALPurgePolicyStatus(StatusModel):
+    """The observed state of a WALPurgePolicy."""
+
+    observed_generation: Annotated[int, Field(ge=0)] = 0
+    """The metadata.generation that this status was computed from."""
+    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    """Ready, Reconciling and Stalled (kstatus)."""
+    active: Annotated[str, Field(max_length=253)] | None = None
+    """The run that is not finished."""
+    last_run_time: datetime | None = None
+    """The time for which the last run was due."""
+    last_successful_time: datetime | None = None
+    """When a run last completed."""
+    next_run_time: datetime | None = None
+    """When the next run is due; absent while suspended."""
+
+
+WAL_PURGE_POLICY = Kind(
+    kind="WALPurgePolicy",
+    plural="walpurgepolicies",
+    short_names=("walpp",),
+    description="When the topics of a WALCluster are purged, as a CronJob says when Jobs run.",
+    spec=WALPurgePolicySpec,
+    status=WALPurgePolicyStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are purged"),
+        PrinterColumn("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether all is as declared"),
+        PrinterColumn("Schedule", "string", ".spec.schedule", "When runs begin"),
+        PrinterColumn("Interval", "string", ".spec.interval", "Time between runs"),
+        PrinterColumn("Suspend", "boolean", ".spec.suspend", "Whether new runs are stopped"),
+        PrinterColumn("Active", "string", ".status.active", "Run that is not finished"),
+        PrinterColumn("Last", "date", ".status.lastRunTime", "Time since the last run was due"),
+        PrinterColumn("Next", "string", ".status.nextRunTime", "When the next run is due"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn("TimeZone", "string", ".spec.timeZone", "Time zone of the schedule", priority=1),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALPurgePolicy(Resource[WALPurgePolicySpec, WALPurgePolicyStatus]):
+    """A WALPurgePolicy as read from the API server."""
+
+    KIND = WAL_PURGE_POLICY

@@ -1,0 +1,72 @@
+"""The WALPurgePolicy controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.domain.errors import SeawallError
+from seawall.domain.failure import Failure
+from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
+from seawall.domain.purge_policy.next_step import PolicyStep, next_step
+from seawall.domain.purge_policy.observed import Observed
+from seawall.domain.step import Event
+from seawall.ports import Clock, Kube
+
+
+@dataclass(frozen=True, slots=True)
+class WALPurgePolicyController:
+    """Observes and acts for WALPurgePolicies."""
+
+    kube: Kube
+    clock: Clock
+    kind: str = WALPurgePolicy.KIND.kind
+
+    def read(self, key: Key) -> WALPurgePolicy | None:
+        """Reads the WALPurgePolicy."""
+        return self.kube.get(WALPurgePolicy, key)
+
+    def forget(self, key: Key) -> None:
+        """Nothing is held for a policy."""
+
+    def observe(self, obj: WALPurgePolicy) -> Observed:
+        """Reads the runs of the namespace, and whether the WALCluster is there."""
+        runs = self.kube.list(WALPurge, obj.metadata.namespace).items
+        return Observed(self.clock.now(), runs, has_cluster=self._has_cluster(obj))
+
+    def next_step(self, obj: WALPurgePolicy, observed: Observed) -> PolicyStep:
+        """Decides (pure)."""
+        return next_step(obj, observed)
+
+    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
+        """Adds what the API server answered."""
+        return replace(observed, failure=Failure.of(error))
+
+    def record(self, obj: WALPurgePolicy, status: WALPurgePolicyStatus) -> None:
+        """Replaces the status."""
+        self.kube.replace_status(obj, status)
+
+    def perform(self, obj: WALPurgePolicy, action: PolicyAction) -> Event:
+        """Does one action."""
+        match action:
+            case CreateRun():
+                self.kube.create(WALPurge, action.key, action.spec, owner=obj)
+            case DeleteRun():
+                self.kube.delete(action.run)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def post(self, obj: WALPurgePolicy, event: Event) -> None:
+        """Posts an event about the WALPurgePolicy."""
+        self.kube.post_event(obj, event)
+
+    def _has_cluster(self, obj: WALPurgePolicy) -> bool:
+        if isinstance(obj.spec, InvalidSpec):
+            return False
+        cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
+        return cluster is not None and cluster.metadata.deletion_timestamp is None

@@ -1,0 +1,1 @@
+"""When runs begin and which are kept: pure."""

@@ -1,0 +1,36 @@
+"""Actions on the runs of a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec
+from seawall.domain.step import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRun:
+    """Create a run; one that exists by this name is this run."""
+
+    key: Key
+    spec: WALPurgeSpec
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "RunCreated", f"Created WALPurge {self.key.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRun:
+    """Delete a finished run that the history limits do not keep."""
+
+    run: WALPurge
+
+    def event(self) -> Event:
+        """What the event says."""
+        name, stage = self.run.metadata.name, self.run.status.stage
+        return Event(EventType.NORMAL, "RunDeleted", f"Deleted WALPurge {name} ({stage}): newer ones are kept")
+
+
+PolicyAction = CreateRun | DeleteRun

@@ -1,0 +1,132 @@
+"""When runs are due: a cron expression in a time zone, or an interval.
+
+A change of the clocks is met as Debian's cron meets it: a time that is skipped is made up for right after the change,
+one that comes twice counts once, and expressions whose minute or hour begins with `*` go on as time itself does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from seawall.api.duration import format_duration
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicySpec
+from seawall.domain.purge_policy.reasons import Reason
+
+CRON_FIELDS = 5
+
+_LARGEST_CHANGE = timedelta(hours=3)
+"""More than any change of the clocks: so far from a time, local times tell before from after."""
+
+_NOT_CRON = (CronSimError, ValueError, TypeError, AssertionError)
+"""What cronsim raises at expressions that are none; at some rare ones it stumbles."""
+
+
+class Schedule(Protocol):
+    """Times at which runs are due; all of them whole seconds in UTC."""
+
+    def latest(self, after: datetime, now: datetime) -> datetime | None:
+        """The last time that is due, beyond `after` and up to `now`; those before it are missed for good."""
+        ...
+
+    def following(self, after: datetime) -> datetime:
+        """The first time that is due beyond `after`."""
+        ...
+
+    def describe(self) -> str:
+        """For people."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BadSchedule:
+    """Why there is no schedule."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A cron expression in a time zone, known to fire some time."""
+
+    expression: str
+    zone: ZoneInfo
+
+    def latest(self, after: datetime, now: datetime) -> datetime | None:
+        """Looks back, from so far ahead that an hour that comes twice cannot hide the first of its two."""
+        # The first step back of an expression that last fired decades ago ends the search.
+        for found in CronSim(self.expression, (now + _LARGEST_CHANGE).astimezone(self.zone), reverse=True):
+            due = found.astimezone(UTC)
+            if due <= now:
+                return due if due > after else None
+        return None
+
+    def following(self, after: datetime) -> datetime:
+        """Looks ahead; within an hour that comes twice, cronsim begins with what has been already."""
+        ahead = (found.astimezone(UTC) for found in CronSim(self.expression, after.astimezone(self.zone)))
+        return next(due for due in ahead if due > after)
+
+    def describe(self) -> str:
+        """The expression and its zone."""
+        return f"{self.expression} ({self.zone.key})"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """An interval. Times are due at whole intervals after `anchor`."""
+
+    interval: timedelta
+    anchor: datetime
+
+    def latest(self, after: datetime, now: datetime) -> datetime | None:
+        """The last whole interval."""
+        due = self.anchor + (now - self.anchor) // self.interval * self.interval
+        return due if due > after else None
+
+    def following(self, after: datetime) -> datetime:
+        """The next whole interval."""
+        return self.anchor + ((after - self.anchor) // self.interval + 1) * self.interval
+
+    def describe(self) -> str:
+        """The interval as it is written."""
+        return f"every {format_duration(self.interval)}"
+
+
+def read_schedule(spec: WALPurgePolicySpec, anchor: datetime) -> Schedule | BadSchedule:
+    """The schedule of a policy; `anchor` is where intervals are counted from."""
+    if spec.interval is not None:
+        return Every(spec.interval, anchor)
+    if spec.schedule is None:
+        raise TypeError("a valid spec has a schedule or an interval")
+    zone = _read_zone(spec.time_zone or "UTC")
+    return zone if isinstance(zone, BadSchedule) else _read_cron(spec.schedule, zone, anchor)
+
+
+def _read_zone(name: str) -> ZoneInfo | BadSchedule:
+    """A zone of the IANA database, which the package tzdata brings where the machine has none.
+
+    `localtime` is none: it would be the zone of whichever machine the operator happens to run on.
+    """
+    try:
+        return ZoneInfo(name if name.lower() not in {"local", "localtime"} else "")
+    except (KeyError, ValueError, OSError):
+        return BadSchedule(Reason.UNKNOWN_TIME_ZONE, f"there is no time zone {name}: use a name such as Europe/Berlin")
+
+
+def _read_cron(expression: str, zone: ZoneInfo, now: datetime) -> Cron | BadSchedule:
+    if len(expression.split()) != CRON_FIELDS:
+        message = f"schedule {expression!r} has not the five fields minute, hour, day of month, month and day of week"
+        return BadSchedule(Reason.INVALID_SCHEDULE, message)
+    try:
+        first = next(CronSim(expression, now.astimezone(zone)), None)
+    except _NOT_CRON as error:
+        why = str(error) if isinstance(error, CronSimError) else "not a cron expression"
+        return BadSchedule(Reason.INVALID_SCHEDULE, f"schedule {expression!r} cannot be read: {why}")
+    if first is None:
+        return BadSchedule(Reason.NEVER_FIRES, f"schedule {expression!r} never fires within 50 years")
+    return Cron(expression, zone)

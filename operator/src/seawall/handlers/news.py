@@ -1,0 +1,127 @@
+"""Whom an event wakes: the object itself, and those of the same WALCluster that depend on it.
+
+What is remembered here may be lost: a first listing fills it again, and every object is looked at once a while anyway.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seawall.api.meta import GROUP, Key
+from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
+from seawall.api.v1alpha1.wal_hold import WAL_HOLD
+from seawall.api.v1alpha1.wal_purge import WAL_PURGE
+from seawall.api.v1alpha1.wal_purge_policy import WAL_PURGE_POLICY
+
+Body = Mapping[str, Any]
+Fingerprint = tuple[Any, ...]
+
+DEPENDENTS: Mapping[str, tuple[str, ...]] = {
+    WAL_CLUSTER.kind: (WAL_PURGE_POLICY.kind, WAL_PURGE.kind, WAL_HOLD.kind),
+    WAL_PURGE_POLICY.kind: (),
+    WAL_PURGE.kind: (WAL_CLUSTER.kind, WAL_PURGE_POLICY.kind, WAL_PURGE.kind),
+    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
+}
+"""Kind → the kinds whose objects of the same WALCluster have to know: a policy waits for its run's end, and so on."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """Kind, namespace and name of an object."""
+
+    kind: str
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was last seen of an object: what it must know itself, what others must know, and its WALCluster."""
+
+    own: Fingerprint
+    told: Fingerprint
+    family: Key | None
+
+
+class News:
+    """Tells events that matter from those that do not: most are caused by status writes, ours or another's."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Subject, _Seen] = {}
+        self._families: defaultdict[Key, set[Subject]] = defaultdict(set)
+
+    def wakes(self, kind: str, body: Body, *, deleted: bool) -> set[Subject]:
+        """The objects to look at because of an event about an object of this kind."""
+        metadata = body["metadata"]
+        subject = Subject(kind, Key(metadata["namespace"], metadata["name"]))
+        before = self._seen.get(subject)
+        now = _look(kind, subject.key, body)
+        self._remember(subject, None if deleted else now)
+        woken: set[Subject] = set()
+        if deleted or before is None or before.own != now.own:
+            woken.add(subject)
+        if (deleted or before is None or before.told != now.told) and now.family is not None:
+            woken.update(self._dependents(subject, now.family))
+        return woken
+
+    def _dependents(self, subject: Subject, family: Key) -> set[Subject]:
+        return {found for found in self._families.get(family, ()) if found.kind in DEPENDENTS[subject.kind]} - {subject}
+
+    def _remember(self, subject: Subject, now: _Seen | None) -> None:
+        before = self._seen.pop(subject, None)
+        if before is not None and before.family is not None:
+            self._families[before.family].discard(subject)
+            if not self._families[before.family]:
+                del self._families[before.family]
+        if now is not None:
+            self._seen[subject] = now
+            if now.family is not None:
+                self._families[now.family].add(subject)
+
+
+def _look(kind: str, key: Key, body: Body) -> _Seen:
+    own = _own(body["metadata"])
+    return _Seen(own, _TOLD.get(kind, _metadata_only)(body), _family(kind, key, body))
+
+
+def _own(metadata: Body) -> Fingerprint:
+    """All that a tick reads of the object itself, the status excepted."""
+    ours = sorted(item for item in (metadata.get("annotations") or {}).items() if item[0].startswith(f"{GROUP}/"))
+    return (
+        metadata.get("uid"),
+        metadata.get("generation"),
+        metadata.get("deletionTimestamp"),
+        tuple(metadata.get("finalizers") or ()),
+        tuple(ours),
+    )
+
+
+def _metadata_only(body: Body) -> Fingerprint:
+    return _own(body["metadata"])
+
+
+def _of_purge(body: Body) -> Fingerprint:
+    """Others wait for the stages of a run."""
+    return (*_own(body["metadata"]), (body.get("status") or {}).get("stage"))
+
+
+def _of_hold(body: Body) -> Fingerprint:
+    """A renewal changes nothing for others; holders renew every few seconds."""
+    metadata, spec = body["metadata"], dict(body.get("spec") or {})
+    spec.pop("renewTime", None)
+    claimed = hash(json.dumps(spec, sort_keys=True, default=str))
+    return metadata.get("uid"), metadata.get("deletionTimestamp"), claimed, (body.get("status") or {}).get("state")
+
+
+_TOLD: Mapping[str, Callable[[Body], Fingerprint]] = {WAL_PURGE.kind: _of_purge, WAL_HOLD.kind: _of_hold}
+
+
+def _family(kind: str, key: Key, body: Body) -> Key | None:
+    """The WALCluster that an object is, or refers to."""
+    if kind == WAL_CLUSTER.kind:
+        return key
+    name = ((body.get("spec") or {}).get("clusterRef") or {}).get("name")
+    return Key(key.namespace, name) if isinstance(name, str) else None

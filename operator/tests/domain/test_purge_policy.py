@@ -1,0 +1,300 @@
+"""What a WALPurgePolicy decides: tables."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.domain.conditions import find_condition
+from seawall.domain.failure import Failure
+from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
+from seawall.domain.purge_policy.next_step import next_step
+from seawall.domain.purge_policy.observed import Observed
+from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, due_time, run_name
+from seawall.domain.step import Act, Event, Record, Wait
+from tests.domain.purges import CREATED, NOON, make_policy, make_run
+
+MINUTE = timedelta(minutes=1)
+NOON_RUN = "nightly-20261121120000"
+
+
+def seen(*runs: WALPurge, now: datetime = NOON, has_cluster: bool = True, failure: Failure | None = None) -> Observed:
+    return Observed(now, runs, has_cluster=has_cluster, failure=failure)
+
+
+def settle(policy: WALPurgePolicy, observed: Observed) -> tuple[WALPurgePolicy, tuple[PolicyAction, ...], Wait | None]:
+    """The policy as its record leaves it, and what comes then: actions, or a wait."""
+    step = next_step(policy, observed)
+    if isinstance(step, Record):
+        policy = replace(policy, status=step.status)
+        step = next_step(policy, observed)
+    assert not isinstance(step, Record), step
+    return policy, step.actions if isinstance(step, Act) else (), step if isinstance(step, Wait) else None
+
+
+def created(policy: WALPurgePolicy, observed: Observed) -> list[str]:
+    return [action.key.name for action in settle(policy, observed)[1] if isinstance(action, CreateRun)]
+
+
+def deleted(policy: WALPurgePolicy, observed: Observed) -> list[str]:
+    return [action.run.metadata.name for action in settle(policy, observed)[1] if isinstance(action, DeleteRun)]
+
+
+def told(policy: WALPurgePolicy, observed: Observed, kind: ConditionType = ConditionType.READY) -> tuple[str, str, str]:
+    found = find_condition(settle(policy, observed)[0].status.conditions, kind)
+    assert found is not None
+    return found.status, found.reason, found.message
+
+
+def events(policy: WALPurgePolicy, observed: Observed) -> list[tuple[str, str]]:
+    step = next_step(policy, observed)
+    found: tuple[Event, ...] = step.events if isinstance(step, Record) else ()
+    return [(event.type.value, f"{event.reason}: {event.message}") for event in found]
+
+
+def test_a_run_that_is_due_begins_with_what_the_policy_says() -> None:
+    policy = make_policy(topics=["wal_*"], dryRun=True, safety={"keepEntries": 5}, flush={"timeout": "9m"})
+    _, (action,), _ = settle(policy, seen())
+    assert isinstance(action, CreateRun)
+    assert (action.key.namespace, action.key.name) == ("db", NOON_RUN)
+    assert (action.spec.topics, action.spec.dry_run, action.spec.safety.keep_entries) == (("wal_*",), True, 5)
+    assert action.spec.flush.timeout == 9 * MINUTE
+
+
+def test_nothing_begins_before_the_first_time_after_the_creation() -> None:
+    policy, actions, wait = settle(make_policy(), seen(now=NOON - MINUTE))
+    assert not actions
+    assert wait is not None
+    assert wait.after == 60
+    assert policy.status.next_run_time == NOON
+    assert policy.status.last_run_time is None
+    assert told(policy, seen(now=NOON - MINUTE)) == ("True", "Scheduled", "runs begin */10 * * * * (UTC)")
+
+
+def test_an_interval_begins_that_long_after_the_creation() -> None:
+    policy = make_policy(interval="7m")
+    assert created(policy, seen(now=CREATED + 7 * MINUTE - timedelta(seconds=1))) == []
+    assert created(policy, seen(now=CREATED + 7 * MINUTE)) == ["nightly-20261121120200"]
+
+
+def test_a_run_that_was_made_is_remembered_and_not_made_again() -> None:
+    run = make_run(NOON_RUN, policy=make_policy())
+    policy, actions, _ = settle(make_policy(), seen(run))
+    assert not actions
+    assert policy.status.active == NOON_RUN
+    assert policy.status.last_run_time == NOON
+    assert policy.status.next_run_time == NOON + 10 * MINUTE
+
+
+def test_a_run_that_was_made_and_is_gone_is_not_made_again() -> None:
+    policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON))
+    assert created(policy, seen(now=NOON + 9 * MINUTE)) == []
+
+
+@pytest.mark.parametrize("stage", [None, Stage.PREPARATION, Stage.COMMUNICATION, Stage.PURGE])
+def test_no_run_begins_while_one_is_not_finished(stage: Stage | None) -> None:
+    run = make_run("nightly-20261121115000", stage, policy=make_policy())
+    assert created(make_policy(), seen(run)) == []
+
+
+@pytest.mark.parametrize("stage", [Stage.COMPLETED, Stage.FAILED])
+def test_the_next_run_begins_when_the_one_before_has_ended(stage: Stage) -> None:
+    run = make_run("nightly-20261121115000", stage, policy=make_policy())
+    assert created(make_policy(), seen(run)) == [NOON_RUN]
+
+
+def test_runs_of_others_do_not_keep_a_policy_from_making_its_own() -> None:
+    """The run that is made waits for its turn, and says for whom."""
+    others = make_run("manual", Stage.PURGE), make_run("x", Stage.PURGE, policy=make_policy(name="other"))
+    assert created(make_policy(), seen(*others)) == [NOON_RUN]
+
+
+def test_missed_times_are_made_up_for_by_one_run() -> None:
+    policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON - timedelta(days=3)))
+    assert created(policy, seen(now=NOON + MINUTE)) == [NOON_RUN]
+    after = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
+    assert created(policy, seen(after, now=NOON + 2 * MINUTE)) == []
+
+
+def test_a_suspended_policy_makes_no_runs_and_says_so() -> None:
+    policy = make_policy(suspend=True)
+    assert created(policy, seen(now=NOON + timedelta(days=1))) == []
+    assert told(policy, seen())[:2] == ("True", "Suspended")
+    assert settle(policy, seen())[0].status.next_run_time is None
+    resumed = replace(settle(policy, seen())[0], spec=make_policy().spec)
+    assert created(resumed, seen(now=NOON + 35 * MINUTE)) == ["nightly-20261121123000"]
+
+
+def test_a_suspended_policy_shows_the_run_that_goes_on() -> None:
+    run = make_run(NOON_RUN, Stage.PURGE, policy=make_policy())
+    assert settle(make_policy(suspend=True), seen(run))[0].status.active == NOON_RUN
+
+
+def some_runs(policy: WALPurgePolicy, stage: Stage, count: int) -> list[WALPurge]:
+    times = [NOON - (index + 1) * timedelta(hours=1) for index in range(count)]
+    return [make_run(run_name("nightly", time), stage, created=time, policy=policy) for time in times]
+
+
+def test_history_keeps_the_newest_of_each() -> None:
+    policy = make_policy(successfulRunsHistoryLimit=2, failedRunsHistoryLimit=1, suspend=True)
+    done, failed = some_runs(policy, Stage.COMPLETED, 4), some_runs(policy, Stage.FAILED, 3)
+    names = deleted(policy, seen(*failed, *done))
+    assert names == [run.metadata.name for run in (done[3], done[2], failed[2], failed[1])]
+
+
+def test_history_never_touches_active_runs_nor_those_of_others() -> None:
+    policy = make_policy(successfulRunsHistoryLimit=0, failedRunsHistoryLimit=0, suspend=True)
+    active = [make_run(f"nightly-2026112110{index}000", stage, policy=policy) for index, stage in enumerate(Stage)][:3]
+    others = [make_run("manual", Stage.COMPLETED), make_run("x", Stage.FAILED, policy=make_policy(name="other"))]
+    assert deleted(policy, seen(*active, *others)) == []
+
+
+def test_what_is_known_from_a_run_outlives_it() -> None:
+    policy = make_policy(successfulRunsHistoryLimit=0)
+    run = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
+    policy, actions, _ = settle(policy, seen(run))
+    assert actions == (DeleteRun(run),)
+    policy, actions, _ = settle(policy, seen())
+    assert not actions
+    assert policy.status.last_run_time == NOON
+    assert policy.status.last_successful_time == NOON + MINUTE
+
+
+def unreadable(policy: WALPurgePolicy) -> WALPurgePolicy:
+    return replace(policy, spec=InvalidSpec("spec.topics: no"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "has_cluster", "reason", "sentence"),
+    [
+        (unreadable(make_policy()), True, "InvalidSpec", "spec.topics: no"),
+        (make_policy(schedule="0 0 30 2 *"), True, "InvalidSchedule", "0 0 30 2 *"),
+        (make_policy(schedule="* * */20 * 1L"), True, "ScheduleNeverFires", "never fires"),
+        (make_policy(timeZone="Mars/Olympus"), True, "UnknownTimeZone", "no time zone Mars/Olympus"),
+        (make_policy(), False, "ClusterMissing", "no WALCluster wal in this namespace"),
+        (make_policy(name="n" * (MAX_POLICY_NAME + 1)), True, "NameTooLong", "longer than 238 characters"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_person_has_to_mend_is_said_and_nothing_begins(
+    policy: WALPurgePolicy, *, has_cluster: bool, reason: str, sentence: str
+) -> None:
+    observed = seen(has_cluster=has_cluster, now=NOON + timedelta(days=1))
+    assert created(policy, observed) == []
+    status, why, message = told(policy, observed, ConditionType.STALLED)
+    assert (status, why) == ("True", reason)
+    assert sentence in message
+    assert settle(policy, observed)[0].status.next_run_time is None
+    assert ("Warning", f"{reason}: {message}") in events(policy, observed)
+
+
+def test_the_longest_name_has_runs() -> None:
+    policy = make_policy(name="n" * MAX_POLICY_NAME)
+    (name,) = created(policy, seen())
+    assert len(name) == 253
+    assert due_time(policy.metadata.name, name) == NOON
+
+
+def test_a_name_that_is_taken_is_said_and_the_next_run_has_another() -> None:
+    theirs = make_run(NOON_RUN)
+    assert created(make_policy(), seen(theirs)) == []
+    assert told(make_policy(), seen(theirs), ConditionType.STALLED)[:2] == ("True", "RunNameTaken")
+    assert created(make_policy(), seen(theirs, now=NOON + 10 * MINUTE)) == ["nightly-20261121121000"]
+
+
+def test_a_run_with_a_name_of_its_own_is_history_all_the_same() -> None:
+    policy = make_policy(successfulRunsHistoryLimit=0, suspend=True)
+    run = make_run("by-hand", Stage.COMPLETED, policy=policy)
+    assert deleted(policy, seen(run)) == ["by-hand"]
+    assert settle(policy, seen(run))[0].status.last_run_time is None
+
+
+def test_a_clock_that_was_a_year_ahead_does_not_stop_the_runs_for_a_year() -> None:
+    policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON + timedelta(days=365)))
+    run = make_run("nightly-20271121120000", Stage.COMPLETED, policy=policy)
+    assert created(policy, seen(run)) == [NOON_RUN]
+
+
+def test_a_clock_that_steps_back_a_little_makes_no_run_twice() -> None:
+    policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON))
+    assert created(policy, seen(now=NOON - timedelta(seconds=30))) == []
+    assert settle(policy, seen(now=NOON - timedelta(seconds=30)))[0].status.next_run_time == NOON + 10 * MINUTE
+
+
+def test_a_clock_behind_the_creation_waits() -> None:
+    for policy in (make_policy(), make_policy(interval="10m")):
+        _, actions, wait = settle(policy, seen(now=CREATED - timedelta(days=1)))
+        assert not actions
+        assert wait is not None
+        assert wait.after == 300
+
+
+def test_a_policy_that_is_deleted_does_nothing() -> None:
+    policy = make_policy(metadata={"deletion_timestamp": NOON})
+    assert isinstance(next_step(policy, seen()), Wait)
+
+
+def test_runs_that_ended_are_told_once() -> None:
+    policy = make_policy()
+    running = make_run(NOON_RUN, policy=policy)
+    policy, _, _ = settle(policy, seen(running))
+    failed = replace(make_run(NOON_RUN, Stage.FAILED, policy=policy, why="Kafka said no"))
+    assert ("Warning", f"RunFailed: WALPurge {NOON_RUN} failed: Kafka said no") in events(policy, seen(failed))
+    policy, _, _ = settle(policy, seen(failed))
+    assert events(policy, seen(failed)) == []
+
+
+def test_a_run_that_ended_unseen_is_told() -> None:
+    policy = make_policy()
+    done = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
+    assert ("Normal", f"RunCompleted: WALPurge {NOON_RUN} completed") in events(policy, seen(done))
+
+
+def test_a_run_that_was_deleted_before_it_ended_is_told() -> None:
+    policy, _, _ = settle(make_policy(), seen(make_run(NOON_RUN, policy=make_policy())))
+    assert ("Normal", f"RunGone: WALPurge {NOON_RUN} was deleted before it ended") in events(policy, seen())
+
+
+@pytest.mark.parametrize(
+    ("final", "reason", "condition"),
+    [(True, "ChangeRefused", ConditionType.STALLED), (False, "ChangeUnanswered", ConditionType.RECONCILING)],
+)
+def test_what_the_api_server_answered_stands_until_the_same_works(
+    *, final: bool, reason: str, condition: ConditionType
+) -> None:
+    failure = Failure("exceeded quota", final=final)
+    policy, actions, _ = settle(make_policy(), seen(failure=failure))
+    assert not actions
+    assert told(policy, seen(failure=failure), condition) == ("True", reason, "exceeded quota")
+    again, actions, _ = settle(policy, seen())
+    assert again == policy
+    assert [type(action) for action in actions] == [CreateRun]
+    done = make_run(NOON_RUN, policy=policy)
+    assert told(policy, seen(done))[:2] == ("True", "Scheduled")
+
+
+def test_a_step_after_a_failure_never_acts() -> None:
+    policy: Any = make_policy()
+    for _ in range(3):
+        step = next_step(policy, seen(failure=Failure("no", final=True)))
+        assert not isinstance(step, Act)
+        policy = replace(policy, status=step.status) if isinstance(step, Record) else policy
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nightly",
+        "nightly-",
+        "nightly-2026112112000",
+        "nightly-20261321120000",
+        "other-20261121120000",
+        "nightly-²0261121120000",
+    ],
+)
+def test_names_that_are_not_of_a_run(name: str) -> None:
+    assert due_time("nightly", name) is None
