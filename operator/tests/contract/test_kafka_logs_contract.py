@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 import pytest
-from confluent_kafka import ElectionType, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from seawall.adapters.kafka import ConfluentKafkaClusters
+from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.api.meta import Key
 from seawall.domain.kafka import Configs, KafkaConnection
 from seawall.domain.kafka_log import (
@@ -31,7 +31,7 @@ from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
 from tests.eventually import eventually
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
-from tests.support.records import open_transaction, produce
+from tests.support.records import elect_unclean, open_transaction, produce
 
 KEY = Key("wal", "orders")
 NOBODY = "127.0.0.1:1"
@@ -47,6 +47,7 @@ class Bed(Protocol):
     def clusters(self) -> KafkaClusters: ...
     def produce(self, topic: str, records: int, key: bytes | None = None) -> None: ...
     def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]: ...
+    def at_nobody(self) -> KafkaLogs: ...
     def kill(self, broker: int) -> None: ...
     def start(self, broker: int) -> None: ...
     def lose_end(self, topic: str, records: int) -> None:
@@ -66,6 +67,9 @@ class FakeBed:
     def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]:
         self.produce(topic, records)
         return nullcontext()
+
+    def at_nobody(self) -> KafkaLogs:
+        return self.clusters.logs(KEY, KafkaConnection((NOBODY,)))
 
     def kill(self, broker: int) -> None:
         self.kafka.offline.add(broker)
@@ -91,6 +95,9 @@ class RealBed:
     def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]:
         return open_transaction(self.kafka.bootstrap_servers, topic, records)
 
+    def at_nobody(self) -> KafkaLogs:
+        return ConfluentKafkaLogs(KafkaConnection((NOBODY,)), request_timeout=1)
+
     def kill(self, broker: int) -> None:
         self.kafka.kill(broker - 1)
 
@@ -110,14 +117,10 @@ class RealBed:
         self.start(follower)
 
         def elect() -> bool:
-            futures = admin.elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)], request_timeout=5)
-            try:
-                futures.result(10)
-            finally:
-                shown = admin.list_topics(topic, timeout=10).topics[topic].partitions[0]
-            return bool(shown.leader == follower)
+            elect_unclean(self.server, topic)
+            return bool(admin.list_topics(topic, timeout=10).topics[topic].partitions[0].leader == follower)
 
-        eventually(elect, 60)
+        eventually(elect, 120)
         self.start(leader)
 
 
@@ -308,7 +311,7 @@ def test_sizes_are_those_of_every_replica(world: World) -> None:
 
 
 def test_nobody_at_the_address_leaves_every_topic_unanswered(world: World) -> None:
-    logs = world.bed.clusters.logs(Key("wal", "lost"), KafkaConnection((NOBODY,)))
+    logs = world.bed.at_nobody()
     for answers in (
         logs.describe_topics(["a", "b"]),
         logs.describe_offsets(["a", "b"]),

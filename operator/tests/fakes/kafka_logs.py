@@ -22,7 +22,7 @@ from seawall.domain.kafka_log import (
 )
 from tests.fakes.kafka_log import FakeLog
 
-if TYPE_CHECKING:  # the other way round it is imported for real
+if TYPE_CHECKING:  # they import this module
     from tests.fakes.kafka import FakeKafka, FakeTopic
 
 
@@ -71,11 +71,11 @@ class FakeKafkaLogs:
         return outcomes
 
     def _find(self, name: str, *, needs_leader: bool = True) -> FakeTopic | TopicFailure:
-        for failure in refused_names([name]).values():
-            return failure
+        if impossible := refused_names([name]):
+            return impossible[name]
         if self.kafka.unreachable is not None or self.kafka.offline.issuperset(self.kafka.brokers):
             return unanswered(name, "Local: Timed out")
-        topic = self.kafka.topics.get(name)
+        topic: FakeTopic | None = self.kafka.topics.get(name)
         if topic is None or topic.views_until_seen > 0:
             return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         leader = self.kafka.seen(topic).leader

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 
 from confluent_kafka import KafkaError, Message, Producer
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError as RawError
 
 TIMEOUT = 60.0
 VALUE = b"x" * 1_000
@@ -45,3 +47,11 @@ def open_transaction(servers: Sequence[str], topic: str, count: int) -> Iterator
 
 def _config(servers: Sequence[str]) -> dict[str, str | int | float | bool]:
     return {"bootstrap.servers": ",".join(servers), "log_level": 0, "linger.ms": 5}
+
+
+def elect_unclean(server: str, topic: str) -> None:
+    """Asks for a leader that is not in sync; the records that it lacks are lost. Nothing happens while one is left."""
+    # confluent-kafka 2.16.1 cannot: "more argument specifiers than keyword list entries".
+    limits = {"bootstrap_timeout_ms": 5_000, "request_timeout_ms": 5_000}
+    with suppress(RawError), closing(KafkaAdminClient(bootstrap_servers=server.split(","), **limits)) as admin:
+        admin.elect_leaders(1, {topic: [0]}, raise_errors=False)

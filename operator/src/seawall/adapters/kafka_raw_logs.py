@@ -25,8 +25,10 @@ def describe_epoch_ends(
     connection: KafkaConnection, epochs: Mapping[str, int], seconds: float
 ) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
     """One request for the leaders of all topics, and one to each leader."""
-    answers: dict[str, EpochEnd | EpochUnknown | TopicFailure] = refused_names(epochs)
+    answers: dict[str, EpochEnd | EpochUnknown | TopicFailure] = {**refused_names(epochs)}
     asked = [topic for topic in epochs if topic not in answers]
+    if not asked:
+        return answers
     with RawKafka(connection, seconds) as kafka:
         found = kafka.connect()
         metadata = found if isinstance(found, Silence) else kafka.describe_topics(asked)
@@ -49,8 +51,10 @@ def describe_sizes(
     connection: KafkaConnection, topics: Collection[str], seconds: float
 ) -> dict[str, LogSizes | TopicFailure]:
     """One request to every broker."""
-    answers: dict[str, LogSizes | TopicFailure] = refused_names(topics)
+    answers: dict[str, LogSizes | TopicFailure] = {**refused_names(topics)}
     asked = [topic for topic in topics if topic not in answers]
+    if not asked:
+        return answers
     with RawKafka(connection, seconds) as kafka:
         brokers = kafka.connect()
         if isinstance(brokers, Silence):

@@ -34,7 +34,7 @@ def ask_topics(
 ) -> dict[str, _AnswerT | TopicFailure]:
     """Asks in batches, and reads each topic's answer; all of it within the seconds."""
     # One impossible name, and librdkafka answers for no topic of the request at all until it times out.
-    answers: dict[str, _AnswerT | TopicFailure] = refused_names(topics)
+    answers: dict[str, _AnswerT | TopicFailure] = {**refused_names(topics)}
     deadline = time.monotonic() + seconds
     for batch in batches([topic for topic in dict.fromkeys(topics) if topic not in answers], DESCRIBE_LOGS):
         remaining = deadline - time.monotonic()
@@ -73,7 +73,7 @@ def list_offsets(
     return ask_topics(client, topics, ask, read, seconds)
 
 
-def refused_names(topics: Collection[str]) -> dict[str, Any]:
+def refused_names(topics: Collection[str]) -> dict[str, TopicFailure]:
     """The failures of topics that cannot exist."""
     sentences = {topic: describe_illegal_name(topic) for topic in topics}
     return {
