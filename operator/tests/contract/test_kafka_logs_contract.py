@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, PartitionMetadata
 
 from seawall.adapters.kafka import ConfluentKafkaClusters
 from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.api.meta import Key
-from seawall.domain.kafka import Configs, KafkaConnection
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView
 from seawall.domain.kafka_log import (
     Deleted,
     DeleteOutcome,
@@ -29,7 +30,7 @@ from seawall.domain.kafka_log import (
 from seawall.domain.topics.actions import NewTopic
 from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
-from tests.eventually import eventually
+from seawall_e2e.waiting import wait_until
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.support.records import elect_unclean, open_transaction, produce
 
@@ -107,20 +108,22 @@ class RealBed:
     def lose_end(self, topic: str, records: int) -> None:
         """One replica of two is away while records are written; then it leads, because the other one is away."""
         admin = AdminClient({"bootstrap.servers": self.server, "log_level": 0})
-        shown = admin.list_topics(topic, timeout=10).topics[topic].partitions[0]
-        leader = shown.leader
-        (follower,) = set(shown.replicas) - {leader}
-        self.kill(follower)
-        eventually(lambda: admin.list_topics(topic, timeout=10).topics[topic].partitions[0].isrs == [leader], 30)
-        produce(self.kafka.bootstrap_servers, {topic: records}, acks="1")
-        self.kill(leader)
-        self.start(follower)
+
+        def shown() -> PartitionMetadata:
+            return admin.list_topics(topic, timeout=10).topics[topic].partitions[0]
 
         def elect() -> bool:
             elect_unclean(self.server, topic)
-            return bool(admin.list_topics(topic, timeout=10).topics[topic].partitions[0].leader == follower)
+            return bool(shown().leader == follower)
 
-        eventually(elect, 120)
+        leader = shown().leader
+        (follower,) = set(shown().replicas) - {leader}
+        self.kill(follower)
+        wait_until(lambda: shown().isrs == [leader], "the leader is alone")
+        produce(self.kafka.bootstrap_servers, {topic: records}, acks="1")
+        self.kill(leader)
+        self.start(follower)
+        wait_until(elect, "the follower leads", within=120)
         self.start(leader)
 
 
@@ -143,11 +146,17 @@ class World:
         """Creates a topic, waits until its leader tells of its log, and writes to it."""
         topic = f"{self.prefix}_{name}"
         self.admin.create_topics([NewTopic(topic, replication_factor, configs or {})])
-        eventually(lambda: isinstance(self.logs.describe_offsets([topic])[topic], LogOffsets))
-        eventually(lambda: len(self.described(topic).topic.isr) == replication_factor)
+        wait_until(lambda: self.is_led(topic), f"{topic} is led")
+        wait_until(lambda: len(self.described(topic).topic.isr) == replication_factor, f"{topic} is in sync")
         if records:
             self.bed.produce(topic, records)
         return topic
+
+    def is_known(self, topic: str) -> bool:
+        return not isinstance(self.logs.describe_topics([topic])[topic], TopicFailure)
+
+    def is_led(self, topic: str) -> bool:
+        return isinstance(self.logs.describe_offsets([topic])[topic], LogOffsets)
 
     def described(self, topic: str) -> DescribedTopic:
         answer = self.logs.describe_topics([topic])[topic]
@@ -188,8 +197,10 @@ def test_a_topic_is_described_with_its_id_and_its_replicas(world: World) -> None
     assert described.keys() == {first, second}
     one, two = world.described(first), world.described(second)
     assert one.topic_id != two.topic_id
-    assert one.topic_id.int != 0
-    assert one.topic == world.admin.view().topics[first]  # type: ignore[union-attr]
+    assert re.fullmatch("[A-Za-z0-9_-]{22}", one.topic_id)
+    view = world.admin.view()
+    assert isinstance(view, KafkaView)
+    assert one.topic == view.topics[first]
     assert set(one.topic.isr) == {1, 2, 3}
 
 
@@ -198,10 +209,10 @@ def test_a_topic_deleted_and_created_again_has_another_id_and_an_empty_log(world
     before = world.described(topic).topic_id
     assert world.described(topic).topic_id == before
     world.admin.delete_topics([topic])
-    eventually(lambda: topic not in world.admin.view().topics)  # type: ignore[union-attr]
+    wait_until(lambda: not world.is_known(topic), "the topic is gone")
     world.create()
-    eventually(lambda: world.described(topic).topic_id != before)
-    eventually(lambda: world.ends(topic) == (0, 0))
+    wait_until(lambda: world.described(topic).topic_id != before, "it has another id")
+    wait_until(lambda: world.ends(topic) == (0, 0), "its log is empty")
 
 
 def test_nothing_is_asked_about_nothing(world: World) -> None:
@@ -234,13 +245,26 @@ def test_each_topic_has_its_own_answer(world: World) -> None:
     assert outcomes[topic] == Deleted(2)
 
 
+def test_a_topic_that_does_not_exist_is_told_also_when_nobody_asks_about_another(world: World) -> None:
+    gone = f"{world.prefix}_gone"
+    logs = world.logs
+    answers: list[dict[str, object]] = [
+        dict(logs.describe_topics([gone])),
+        dict(logs.describe_offsets([gone])),
+        dict(logs.describe_epoch_ends({gone: 0})),
+        dict(logs.describe_sizes([gone])),
+    ]
+    assert [why(answer[gone]) for answer in answers] == [TopicTrouble.UNKNOWN_TOPIC] * 4
+    assert isinstance(world.delete(gone, 1), DeleteRefused)
+
+
 def test_an_empty_log_starts_and_ends_at_zero(world: World) -> None:
     assert world.ends(world.create(replication_factor=3)) == (0, 0)
 
 
 def test_the_high_watermark_is_after_the_last_record(world: World) -> None:
     topic = world.create(replication_factor=3, records=5)
-    eventually(lambda: world.ends(topic) == (0, 5))
+    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
 
 
 def test_an_open_transaction_does_not_hold_the_high_watermark_back(world: World) -> None:
@@ -305,7 +329,7 @@ def test_sizes_are_those_of_every_replica(world: World) -> None:
     replicas = set(world.described(small).topic.replicas)
     answer = world.logs.describe_sizes([small, large])
     assert answer == {small: LogSizes(dict.fromkeys(replicas, 0)), large: LogSizes(world.sizes(large))}
-    eventually(lambda: len(set(world.sizes(large).values())) == 1)
+    wait_until(lambda: len(set(world.sizes(large).values())) == 1, "the followers have everything")
     assert min(world.sizes(large).values()) > 0
     assert world.sizes(large).keys() == {1, 2, 3}
 
@@ -349,7 +373,7 @@ def test_a_broker_that_is_down_leaves_only_its_own_topics_unanswered(world: Worl
         assert outcomes[alive] == Deleted(2)
     finally:
         world.bed.start(broker)
-    eventually(lambda: isinstance(world.logs.describe_offsets([dead])[dead], LogOffsets), 60)
+    wait_until(lambda: world.is_led(dead), "it is led again")
     assert world.ends(alive) == (2, 5)
 
 
@@ -358,7 +382,7 @@ def test_another_leader_is_another_epoch_and_no_truncation(world: World) -> None
     before, leader = world.offsets(topic), leader_of(world, topic)
     world.bed.kill(leader)
     try:
-        eventually(lambda: epoch(world, topic) > before.leader_epoch, 60)
+        wait_until(lambda: epoch(world, topic) > before.leader_epoch, "another leader leads")
         ends = world.logs.describe_epoch_ends({topic: before.leader_epoch})
         assert ends == {topic: EpochEnd(before.leader_epoch, before.high_watermark)}
     finally:
@@ -369,10 +393,10 @@ def test_an_unclean_election_is_seen_by_the_end_of_the_epoch_remembered(world: W
     """The high watermark tells nothing: writers go on, and soon it is as high as before."""
     configs = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     topic = world.create(replication_factor=2, configs=configs, records=5)
-    eventually(lambda: world.ends(topic) == (0, 5))
+    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
     before = world.offsets(topic)
     world.bed.lose_end(topic, 3)
-    eventually(lambda: epoch(world, topic) > before.leader_epoch, 60)
+    wait_until(lambda: epoch(world, topic) > before.leader_epoch, "another leader leads")
     world.bed.produce(topic, 10)
     assert world.ends(topic) == (0, 15)
     seen_before_the_loss = 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from uuid import UUID, uuid4
+from secrets import token_urlsafe
 
 RECORD_BYTES = 100
 
@@ -21,7 +21,7 @@ class FakeLog:
         leader: the broker that leads, as far as anybody looked.
     """
 
-    topic_id: UUID = field(default_factory=uuid4)
+    topic_id: str = field(default_factory=lambda: token_urlsafe(16))
     log_start: int = 0
     end: int = 0
     segments_start: int = 0

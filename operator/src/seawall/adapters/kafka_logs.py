@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, DeletedRecords, ListOffsetsResultInfo
 
 from seawall.adapters.kafka_connection import Trouble, open_client
 from seawall.adapters.kafka_errors import is_refusal, wait_for
-from seawall.adapters.kafka_topic_answers import EARLIEST, LATEST, ask_topics, by_topic, list_offsets
-from seawall.adapters.kafka_values import described_topic_of, log_offsets_of
+from seawall.adapters.kafka_topic_answers import EARLIEST, LATEST, by_topic, describe_topics, list_offsets
+from seawall.adapters.kafka_values import log_offsets_of
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.kafka_log import (
@@ -57,11 +56,7 @@ class ConfluentKafkaLogs:
 
     def describe_topics(self, topics: Collection[str]) -> Mapping[str, DescribedTopic | TopicFailure]:
         """The ids of topics, with replicas, in-sync replicas and leader."""
-
-        def ask(client: AdminClient, batch: Sequence[str], seconds: float) -> Mapping[str, Future[Any]]:
-            return client.describe_topics(TopicCollection(list(batch)), request_timeout=seconds)
-
-        return self._read(lambda client, seconds: ask_topics(client, topics, ask, described_topic_of, seconds))
+        return self._read(lambda client, seconds: describe_topics(client, topics, seconds))
 
     def describe_offsets(self, topics: Collection[str]) -> Mapping[str, LogOffsets | TopicFailure]:
         """Log start, high watermark and leader epoch."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
 
 from seawall.adapters.kafka_batches import DESCRIBE_LOGS, batches
 from seawall.adapters.kafka_errors import UNKNOWN_TOPIC, is_refusal, wait_for
+from seawall.adapters.kafka_values import described_topic_of
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.topics.name import describe_illegal_name
 
 _AnswerT = TypeVar("_AnswerT")
@@ -70,7 +71,29 @@ def list_offsets(
         # librdkafka's answer for a broker that died is the offset -1001, and no error.
         return told if told.offset >= 0 else unanswered(topic, "its leader told no offset")
 
-    return ask_topics(client, topics, ask, read, seconds)
+    deadline = time.monotonic() + seconds
+    answers = ask_topics(client, topics, ask, read, seconds)
+    mute = [topic for topic, answer in answers.items() if _is_mute(answer)]
+    if mute:
+        # librdkafka does not say why none of the topics that it asked about has a leader; their metadata do.
+        described = describe_topics(client, mute, max(0.0, deadline - time.monotonic()))
+        answers |= {topic: answer for topic, answer in described.items() if isinstance(answer, TopicFailure)}
+    return answers
+
+
+def describe_topics(
+    client: AdminClient, topics: Collection[str], seconds: float
+) -> dict[str, DescribedTopic | TopicFailure]:
+    """The ids of topics, with replicas, in-sync replicas and leader."""
+
+    def ask(client: AdminClient, batch: Sequence[str], seconds: float) -> Mapping[str, Future[Any]]:
+        return client.describe_topics(TopicCollection(list(batch)), request_timeout=seconds)
+
+    return ask_topics(client, topics, ask, described_topic_of, seconds)
+
+
+def _is_mute(answer: object) -> bool:
+    return isinstance(answer, TopicFailure) and answer.why is TopicTrouble.UNANSWERED
 
 
 def refused_names(topics: Collection[str]) -> dict[str, TopicFailure]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Mapping
-from uuid import UUID
 
 from confluent_kafka.admin import (
     AlterConfigOpType,
@@ -21,6 +19,10 @@ from confluent_kafka.admin import (
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.topics.actions import ConfigChange
+
+NO_ID = "A" * 22
+"""What a broker says that knows no ids."""
+_URL_SAFE = str.maketrans("+/", "-_")
 
 
 def view_of(connection: KafkaConnection, metadata: ClusterMetadata) -> KafkaView | NoKafka:
@@ -46,9 +48,9 @@ def _topic(name: str, topic: TopicMetadata) -> Topic:
 def described_topic_of(name: str, description: TopicDescription) -> DescribedTopic | TopicFailure:
     """The description; a topic whose id or partition 0 is not told is as good as not described."""
     first = next((partition for partition in description.partitions if partition.id == 0), None)
-    # librdkafka writes ids in the standard alphabet of base64, Kafka's tools in the one for URLs.
-    topic_id = UUID(bytes=b64decode(f"{description.topic_id}=="))
-    if first is None or topic_id.int == 0:
+    # librdkafka writes ids in the standard alphabet of base64, Kafka in the one for URLs.
+    topic_id = str(description.topic_id).translate(_URL_SAFE)
+    if first is None or topic_id == NO_ID:
         return TopicFailure(TopicTrouble.UNANSWERED, f"Kafka did not tell the id or the partition of topic {name}")
     topic = Topic(
         name=name,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from uuid import UUID
 
 from seawall.domain.kafka import Topic
 
@@ -37,9 +36,12 @@ class TopicFailure:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTopic:
-    """A topic and the id that Kafka gave it: a topic deleted and created again has another one."""
+    """A topic and the id that Kafka gave it, in 22 characters of URL-safe base64, as Kafka prints it.
 
-    topic_id: UUID
+    A topic deleted and created again has another one.
+    """
+
+    topic_id: str
     topic: Topic
 
 
