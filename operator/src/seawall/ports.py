@@ -121,7 +121,7 @@ class KafkaClusters(Protocol):
         ...
 
     def logs(self, key: Key, connection: KafkaConnection) -> KafkaLogs:
-        """The logs of the same cluster, on connections of their own: a delete makes nothing else wait."""
+        """The logs of the same cluster. Deletes have connections of their own: nothing else waits for them."""
         ...
 
     def forget(self, key: Key) -> None:

@@ -10,8 +10,8 @@ from typing import Protocol
 import pytest
 from confluent_kafka.admin import AdminClient, PartitionMetadata
 
-from seawall.adapters.kafka import ConfluentKafkaClusters
-from seawall.adapters.kafka_logs import ConfluentKafkaLogs
+from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView
 from seawall.domain.kafka_log import (
@@ -97,7 +97,7 @@ class RealBed:
         return open_transaction(self.kafka.bootstrap_servers, topic, records)
 
     def at_nobody(self) -> KafkaLogs:
-        return ConfluentKafkaLogs(KafkaConnection((NOBODY,)), request_timeout=1)
+        return ConfluentKafkaAdmin(KafkaConnection((NOBODY,)), request_timeout=1).logs
 
     def kill(self, broker: int) -> None:
         self.kafka.kill(broker - 1)

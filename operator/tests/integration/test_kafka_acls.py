@@ -19,7 +19,6 @@ from confluent_kafka.admin import (
 )
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.domain.errors import Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.kafka_log import Deleted, DeleteRefused, TopicFailure, TopicTrouble
@@ -88,7 +87,7 @@ class User:
             password=secure.password,
         )
         self.admin = ConfluentKafkaAdmin(connection)
-        self.logs = ConfluentKafkaLogs(connection)
+        self.logs = ConfluentKafkaAdmin(connection).logs
 
     def give(self, rights: Rights) -> None:
         """Has these rights and no others; the broker may take a moment to know."""

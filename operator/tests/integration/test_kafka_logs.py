@@ -46,7 +46,7 @@ def counted() -> Iterator[tuple[CountingProxy, KafkaConnection]]:
 
 def make_topics(connection: KafkaConnection, names: list[str], configs: Mapping[str, str] | None = None) -> None:
     ConfluentKafkaAdmin(connection).create_topics([NewTopic(name, 1, configs or {}) for name in names])
-    logs = ConfluentKafkaLogs(connection)
+    logs = ConfluentKafkaAdmin(connection).logs
 
     def led() -> bool:
         return all(isinstance(answer, LogOffsets) for answer in logs.describe_offsets(names).values())
@@ -81,7 +81,7 @@ def test_requests_do_not_grow_with_the_topics(
 ) -> None:
     proxy, connection = counted
     before = Counter(proxy.requests)
-    answers = call(ConfluentKafkaLogs(connection), COUNTED[:count])
+    answers = call(ConfluentKafkaAdmin(connection).logs, COUNTED[:count])
     assert len(answers) == count
     assert not [answer for answer in answers.values() if isinstance(answer, TopicFailure | DeleteRefused)]
     made = Counter(proxy.requests) - before
@@ -95,7 +95,7 @@ def tidy() -> Iterator[tuple[ConfluentKafkaLogs, KafkaConnection]]:
     intervals = ("log.retention.check.interval.ms", "log.initial.task.delay.ms", "log.segment.delete.delay.ms")
     with KafkaProcesses(1, properties=dict.fromkeys(intervals, "500")) as kafka:
         connection = KafkaConnection(kafka.bootstrap_servers)
-        yield ConfluentKafkaLogs(connection), connection
+        yield ConfluentKafkaAdmin(connection).logs, connection
 
 
 def size_of(logs: ConfluentKafkaLogs, topic: str) -> int:

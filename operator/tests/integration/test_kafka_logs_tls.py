@@ -61,7 +61,7 @@ def ways(sasl_kafka: KafkaProcesses) -> dict[str, KafkaConnection]:
         client_key_pem=secure.client_key_pem,
     )
     ConfluentKafkaAdmin(password).create_topics([NewTopic(TOPIC, 1, {})])
-    logs = ConfluentKafkaLogs(password)
+    logs = ConfluentKafkaAdmin(password).logs
     wait_until(lambda: isinstance(logs.describe_offsets([TOPIC])[TOPIC], LogOffsets), "the topic is led")
     produce(sasl_kafka.bootstrap_servers, {TOPIC: 3})
     return {"password": password, "mutual tls": mutual}
@@ -82,7 +82,7 @@ def test_both_clients_connect_and_log_no_secret(
     ways: dict[str, KafkaConnection], way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        answers = ask_everything(ConfluentKafkaLogs(ways[way]))
+        answers = ask_everything(ConfluentKafkaAdmin(ways[way]).logs)
     assert not [answer for answer in answers if isinstance(answer, TopicFailure | DeleteRefused)], answers
     for secret in (ways[way].password, ways[way].client_key_pem):
         assert not secret or secret not in caplog.text
@@ -101,7 +101,7 @@ MISTAKES: dict[str, dict[str, Any]] = {
 def test_a_connection_that_fails_leaves_every_topic_unanswered_in_time(
     ways: dict[str, KafkaConnection], mistake: dict[str, Any]
 ) -> None:
-    logs = ConfluentKafkaLogs(replace(ways["password"], **mistake), request_timeout=TIMEOUT)
+    logs = ConfluentKafkaAdmin(replace(ways["password"], **mistake), request_timeout=TIMEOUT).logs
     started = time.monotonic()
     *told, deleted = ask_everything(logs)
     assert time.monotonic() - started < 5 * TIMEOUT + SLACK
@@ -113,7 +113,7 @@ def test_a_connection_that_fails_leaves_every_topic_unanswered_in_time(
 @pytest.mark.parametrize("what", ["ca_pem", "client_cert_pem"])
 def test_certificates_that_are_none_are_an_error_of_both_clients(ways: dict[str, KafkaConnection], what: str) -> None:
     nonsense: Any = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
-    logs = ConfluentKafkaLogs(replace(ways["mutual tls"], **{what: nonsense}))
+    logs = ConfluentKafkaAdmin(replace(ways["mutual tls"], **{what: nonsense})).logs
     for ask in (logs.describe_offsets, logs.describe_sizes):
         with pytest.raises(OutsideUnavailable, match="cannot be read"):
             ask([TOPIC])
@@ -124,7 +124,7 @@ def test_a_listener_that_never_answers_is_waited_for_no_longer_than_allowed(tls:
     """It accepts connections and says nothing, not even a TLS handshake."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        logs = ConfluentKafkaLogs(KafkaConnection((address,), tls=tls), request_timeout=TIMEOUT)
+        logs = ConfluentKafkaAdmin(KafkaConnection((address,), tls=tls), request_timeout=TIMEOUT).logs
         started = time.monotonic()
         answers = [logs.describe_sizes([TOPIC])[TOPIC], logs.describe_topics([TOPIC])[TOPIC]]
         assert time.monotonic() - started < 2 * TIMEOUT + SLACK

@@ -9,12 +9,13 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, DeletedRecords, ListOffsetsResultInfo
 
+from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_connection import Trouble, open_client
 from seawall.adapters.kafka_errors import is_refusal, wait_for
 from seawall.adapters.kafka_topic_answers import EARLIEST, LATEST, by_topic, describe_topics, list_offsets
 from seawall.adapters.kafka_values import log_offsets_of
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka import KafkaConnection, NoKafka
+from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import (
     Deleted,
     DeleteOutcome,
@@ -31,28 +32,21 @@ from seawall.domain.kafka_log import (
 
 _AnswerT = TypeVar("_AnswerT")
 
-REQUEST_TIMEOUT = 15.0
-
 
 class ConfluentKafkaLogs:
-    """The logs of one Kafka cluster.
+    """The logs of one Kafka cluster; any number of threads may use it at once.
 
     A client that had no answer for some topic is thrown away: it remembers leaders that are none any more. Each delete
     has a client of its own, because a broker serves a connection's requests one after another, and deletes are slow.
 
     Args:
-        connection: where Kafka is.
+        client: what asks; who else asks by it does not wait for deletes.
         request_timeout: seconds that one call of the port may take.
     """
 
-    def __init__(self, connection: KafkaConnection, *, request_timeout: float = REQUEST_TIMEOUT) -> None:
-        self.connection = connection
+    def __init__(self, client: SharedClient, *, request_timeout: float) -> None:
+        self._client = client
         self._request_timeout = request_timeout
-        self._reader: AdminClient | None = None
-
-    def close(self) -> None:
-        """Closes the connections; a call that is under way ends first."""
-        self._reader = None
 
     def describe_topics(self, topics: Collection[str]) -> Mapping[str, DescribedTopic | TopicFailure]:
         """The ids of topics, with replicas, in-sync replicas and leader."""
@@ -73,17 +67,19 @@ class ConfluentKafkaLogs:
         """Where the given epoch of each topic ends now."""
         from seawall.adapters import kafka_raw_logs  # noqa: PLC0415 - 13 MB, which most processes never need
 
-        return kafka_raw_logs.describe_epoch_ends(self.connection, epochs, self._request_timeout)
+        return kafka_raw_logs.describe_epoch_ends(self._client.connection, epochs, self._request_timeout)
 
     def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
         """Bytes on disk of every replica."""
         from seawall.adapters import kafka_raw_logs  # noqa: PLC0415 - see above
 
-        return kafka_raw_logs.describe_sizes(self.connection, list(dict.fromkeys(topics)), self._request_timeout)
+        return kafka_raw_logs.describe_sizes(
+            self._client.connection, list(dict.fromkeys(topics)), self._request_timeout
+        )
 
     def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
         """Deletes the records before each offset."""
-        client = self._open()
+        client = _opened(open_client(self._client.connection, Trouble()))
         deadline = time.monotonic() + self._request_timeout
         ends = list_offsets(client, before, LATEST, self._request_timeout / 3)
         refusals = {topic: _describe_bad_offset(topic, offset, ends[topic]) for topic, offset in before.items()}
@@ -93,28 +89,25 @@ class ConfluentKafkaLogs:
         allowed = {topic: offset for topic, offset in before.items() if topic not in outcomes}
         if allowed:
             outcomes |= _delete(client, allowed, deadline - time.monotonic())
-        _drain(client)
+        drain(client)
         return outcomes
 
     def _read(
         self, ask: Callable[[AdminClient, float], dict[str, _AnswerT | TopicFailure]]
     ) -> dict[str, _AnswerT | TopicFailure]:
-        if self._reader is None:
-            self._reader = self._open()
-        client = self._reader
+        client = _opened(self._client.get())
         answers = ask(client, self._request_timeout)
-        _drain(client)
-        if any(
-            isinstance(answer, TopicFailure) and answer.why is TopicTrouble.UNANSWERED for answer in answers.values()
-        ):
-            self._reader = None
+        drain(client)
+        failures = {answer.why for answer in answers.values() if isinstance(answer, TopicFailure)}
+        if TopicTrouble.UNANSWERED in failures:
+            self._client.close()
         return answers
 
-    def _open(self) -> AdminClient:
-        client = open_client(self.connection, Trouble())
-        if isinstance(client, NoKafka):
-            raise OutsideUnavailable(client.message)
-        return client
+
+def _opened(client: AdminClient | NoKafka) -> AdminClient:
+    if isinstance(client, NoKafka):
+        raise OutsideUnavailable(client.message)
+    return client
 
 
 def _describe_bad_offset(topic: str, offset: int, end: ListOffsetsResultInfo | TopicFailure) -> str | None:
@@ -127,6 +120,10 @@ def _describe_bad_offset(topic: str, offset: int, end: ListOffsetsResultInfo | T
 
 
 def _delete(client: AdminClient, before: Mapping[str, int], seconds: float) -> dict[str, DeleteOutcome]:
+    if seconds <= 0:  # the process was stopped for a while: what it knows is old
+        return {
+            topic: DeleteRefused(f"Nothing is deleted of topic {topic}: there was no time left") for topic in before
+        }
     partitions = [TopicPartition(topic, 0, offset) for topic, offset in before.items()]
     try:
         # The broker answers before the client gives up: its answer tells more.
@@ -156,9 +153,3 @@ def _outcome_of_error(topic: str, error: KafkaError) -> DeleteOutcome:
     if is_refusal(error):
         return DeleteRefused(f"Kafka refused to delete records of topic {topic}: {error.str()}")
     return DeleteUnknown(f"Kafka did not tell whether it deleted records of topic {topic}: {error.str()}")
-
-
-def _drain(client: AdminClient) -> None:
-    """Lets go of what librdkafka has to say; it would pile up in memory."""
-    while client.poll(0):
-        pass
