@@ -12,6 +12,7 @@ from typing import Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.kafka_log import (
     DeleteOutcome,
@@ -178,6 +179,22 @@ class Kube(Protocol):
 
     def post_event(self, cluster: WALCluster, event: Event) -> None:
         """Posts an Event about `cluster`. Failing to do so is logged and no error: events are for people."""
+        ...
+
+
+class IntentStore(Protocol):
+    """The intents of deletes and the identity fence's records, in shards that outlive their WALCluster; uncached."""
+
+    def read(self, pool: PoolId, shards: Collection[int]) -> Mapping[int, IntentShard | UnreadableShard]:
+        """Reads shards; one that was never written is empty, and one that cannot be trusted says so."""
+        ...
+
+    def write(self, pool: PoolId, shard: int, content: IntentShard) -> None:
+        """Replaces one shard, if it still is at the version in `content`.
+
+        Raises:
+            Conflict: it is not: read again, and decide again.
+        """
         ...
 
 
