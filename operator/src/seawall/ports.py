@@ -6,7 +6,7 @@ All calls block, have a deadline, and raise only `seawall.domain.errors`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -17,7 +17,17 @@ from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
+from seawall.domain.kafka_log import (
+    DeleteOutcome,
+    DescribedTopic,
+    EpochEnd,
+    EpochUnknown,
+    LogOffsets,
+    LogSizes,
+    TopicFailure,
+)
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
@@ -73,11 +83,50 @@ class KafkaAdmin(Protocol):
         ...
 
 
+class KafkaLogs(Protocol):
+    """The logs of partition 0 of many topics. Every call is a few requests, however many topics it is about.
+
+    What Kafka does not tell of a topic is a value and leaves the other topics alone: when no broker answers, each topic
+    is unanswered. A topic named twice counts once.
+
+    All of them raise OutsideUnavailable when the connection makes no sense, as with a certificate that is none.
+    """
+
+    def describe_topics(self, topics: Collection[str]) -> Mapping[str, DescribedTopic | TopicFailure]:
+        """The ids of topics, with replicas, in-sync replicas and leader as in a view."""
+        ...
+
+    def describe_offsets(self, topics: Collection[str]) -> Mapping[str, LogOffsets | TopicFailure]:
+        """Log start, high watermark and leader epoch. The log start is read first: it is not ahead of the other."""
+        ...
+
+    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
+        """Where the given epoch of each topic ends now; worth asking when a leader epoch is not the one remembered."""
+        ...
+
+    def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
+        """Bytes on disk of every replica."""
+        ...
+
+    def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
+        """Deletes the records before each offset, which is exclusive: that record stays. One batch, see DELETE_BATCH.
+
+        An offset below 1 or beyond the high watermark, which is read for it, is refused and not sent: to Kafka, -1
+        means everything. Kafka addresses the topic by its name: whether it still is the same topic is for the caller
+        to look at, right before.
+        """
+        ...
+
+
 class KafkaClusters(Protocol):
     """Connections to Kafka clusters, kept while what they were made from stays the same; equal ones may be one."""
 
     def connect(self, key: Key, connection: KafkaConnection) -> KafkaAdmin:
         """The connection of the object `key`; a changed address, certificate or password makes a new one."""
+        ...
+
+    def logs(self, key: Key, connection: KafkaConnection) -> KafkaLogs:
+        """The logs of the same cluster. Deletes have connections of their own: nothing else waits for them."""
         ...
 
     def forget(self, key: Key) -> None:
@@ -245,6 +294,22 @@ class DataPlaneLooks(Protocol):
 
     def forget(self, key: Key) -> None:
         """Ends the looks of an object that is gone, or has no data plane any more."""
+        ...
+
+
+class IntentStore(Protocol):
+    """The intents of deletes and the identity fence's records, in shards that outlive their WALCluster; uncached."""
+
+    def read(self, pool: PoolId, shards: Collection[int]) -> Mapping[int, IntentShard | UnreadableShard]:
+        """Reads shards; one that was never written is empty, and one that cannot be trusted says so."""
+        ...
+
+    def write(self, pool: PoolId, shard: int, content: IntentShard) -> None:
+        """Replaces one shard, if it still is at the version in `content`.
+
+        Raises:
+            Conflict: it is not: read again, and decide again.
+        """
         ...
 
 

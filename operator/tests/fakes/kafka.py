@@ -16,7 +16,10 @@ from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
 from seawall.domain.topics.actions import ConfigChange, NewTopic
-from tests.fakes.kafka_configs import config_refusal, kept_form, name_refusal
+from seawall.domain.topics.name import describe_illegal_name
+from tests.fakes.kafka_configs import config_refusal, kept_form
+from tests.fakes.kafka_log import FakeLog
+from tests.fakes.kafka_logs import FakeKafkaLogs
 
 Refusal = Callable[[str, str, str], str | None]
 """Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
@@ -35,6 +38,7 @@ class FakeTopic:
     views_until_seen: int = 0
     views_until_led: int = 0
     describes_until_current: int = 0
+    log: FakeLog = field(default_factory=FakeLog)
 
 
 class FakeKafka:
@@ -44,6 +48,7 @@ class FakeKafka:
         unreachable: what `view` answers instead of the cluster, if anything; other calls then are unavailable.
         offline: brokers that are down.
         refuse: refuses configs beyond what Kafka itself refuses.
+        refuse_delete: the sentence by which Kafka (an ACL, say) refuses to delete records of a topic, or None.
         late_topics: how many views do not show a new topic.
         late_leaders: how many views, after that, show a new topic without a leader.
         late_configs: how many describe calls show a topic's configs as they were before a change.
@@ -58,6 +63,7 @@ class FakeKafka:
         self.offline: set[int] = set()
         self.unreachable: NoKafka | None = None
         self.refuse: Refusal = lambda _topic, _config, _value: None
+        self.refuse_delete: Callable[[str], str | None] = lambda _topic: None
         self.late_topics = 0
         self.late_leaders = 0
         self.late_configs = 0
@@ -75,13 +81,13 @@ class FakeKafka:
 
     def view(self) -> KafkaView | NoKafka:
         """The cluster as a broker that may be behind shows it."""
-        self._count("view")
+        self.count("view")
         if self.unreachable is not None:
             return self.unreachable
         if self.offline.issuperset(self.brokers):
             return NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka answered.")
         online = frozenset(self.brokers) - self.offline
-        seen = {topic.name: self._seen(topic) for topic in self.topics.values() if topic.views_until_seen == 0}
+        seen = {topic.name: self.seen(topic) for topic in self.topics.values() if topic.views_until_seen == 0}
         for topic in self.topics.values():
             if topic.views_until_seen > 0:
                 topic.views_until_seen -= 1
@@ -96,7 +102,7 @@ class FakeKafka:
         failures = Failures()
         for name in dict.fromkeys(topics):
             topic = self.topics.get(name)
-            if refusal := name_refusal(name):
+            if refusal := describe_illegal_name(name):
                 failures.add({name: KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)})
             elif topic is not None and topic.views_until_seen == 0:
                 if topic.describes_until_current > 0:
@@ -142,7 +148,8 @@ class FakeKafka:
             self.topics.pop(name, None)
         self._answer(failures)
 
-    def _seen(self, topic: FakeTopic) -> Topic:
+    def seen(self, topic: FakeTopic) -> Topic:
+        """The topic as metadata shows it."""
         isr = tuple(broker for broker in topic.replicas if broker not in self.offline)
         is_led = bool(isr) and topic.views_until_led == 0
         # The last replica stays in the ISR when it goes down.
@@ -152,7 +159,7 @@ class FakeKafka:
     def _creation_error(self, topic: NewTopic) -> KafkaError | None:
         if topic.name in self.topics:
             return KafkaError(KafkaError.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-        if refusal := name_refusal(topic.name):
+        if refusal := describe_illegal_name(topic.name):
             return KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)
         if topic.replication_factor > len(self.brokers):
             wanted = topic.replication_factor
@@ -165,7 +172,7 @@ class FakeKafka:
         return self._config_error(topic.name, topic.configs)
 
     def _alteration_error(self, change: ConfigChange) -> KafkaError | None:
-        if refusal := name_refusal(change.topic):
+        if refusal := describe_illegal_name(change.topic):
             return KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)
         if change.topic not in self.topics:
             return KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, f"The topic '{change.topic}' does not exist.")
@@ -199,19 +206,25 @@ class FakeKafka:
     def _ask(self, method: str, items: Sequence[object]) -> None:
         if not items:
             return
-        self._count(method)
+        self.count(method)
         if self.unreachable is not None:
             raise OutsideUnavailable(self.unreachable.message)
         if self.offline.issuperset(self.brokers):
             raise OutsideUnavailable("No broker of Kafka answered.")
 
     def _answer(self, failures: Failures) -> None:
-        if self.lost_answers > 0:
-            self.lost_answers -= 1
+        if self.lose_answer():
             raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
         failures.raise_any()
 
-    def _count(self, method: str) -> None:
+    def lose_answer(self) -> bool:
+        """Whether the answer of this write gets lost."""
+        is_lost = self.lost_answers > 0
+        self.lost_answers -= is_lost
+        return is_lost
+
+    def count(self, method: str) -> None:
+        """Counts a call."""
         self.requests[method] = self.requests.get(method, 0) + 1
 
 
@@ -240,6 +253,10 @@ class FakeKafkaClusters:
             Unreachable.NOT_ANSWERING, f"No broker of Kafka at {', '.join(connection.bootstrap_servers)} answered."
         )
         return nobody
+
+    def logs(self, key: Key, connection: KafkaConnection) -> FakeKafkaLogs:
+        """The logs of the same cluster."""
+        return FakeKafkaLogs(self.connect(key, connection))
 
     def forget(self, key: Key) -> None:
         """Closes the connection of an object that is gone."""

@@ -47,7 +47,6 @@ BOOLEANS = frozenset(
     {"preallocate", "remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable"}
     | {"unclean.leader.election.enable"}
 )
-MAX_NAME = 249
 
 
 def kept_form(key: str, value: str) -> str:
@@ -59,20 +58,6 @@ def kept_form(key: str, value: str) -> str:
     if key == "min.cleanable.dirty.ratio":
         return str(float(value))
     return ",".join(part.strip() for part in value.split(","))
-
-
-def name_refusal(name: str) -> str | None:
-    """Why Kafka refuses a topic name."""
-    if not name:
-        return "Topic name is invalid: the empty string is not allowed"
-    if name in {".", ".."}:
-        return f"Topic name is invalid: '{name}' is not allowed"
-    if len(name) > MAX_NAME:
-        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {MAX_NAME}"
-    if not re.fullmatch(r"[a-zA-Z0-9._-]+", name):
-        allowed = "ASCII alphanumerics, '.', '_' and '-'"
-        return f"Topic name is invalid: '{name}' contains one or more characters other than {allowed}"
-    return None
 
 
 def config_refusal(key: str, value: str) -> str | None:

@@ -16,6 +16,9 @@ DELETE_TOPICS = 1_000
 DESCRIBE_TOPICS = 500
 """Each answer has all configs, some 40, of every topic."""
 
+DESCRIBE_LOGS = 2_000
+"""Ids and offsets are small, but who waits for 10,000 of them wants the others when one broker hangs."""
+
 
 def batches(
     items: Sequence[_ItemT], limit: int, weigh: Callable[[_ItemT], int] = lambda _: 1

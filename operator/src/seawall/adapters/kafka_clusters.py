@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from seawall.adapters.kafka import REQUEST_TIMEOUT, VIEW_TIMEOUT, ConfluentKafkaAdmin
+from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection
 
@@ -36,6 +37,10 @@ class ConfluentKafkaClusters:
         if unused is not None:
             unused.close()
         return admin
+
+    def logs(self, key: Key, connection: KafkaConnection) -> ConfluentKafkaLogs:
+        """The logs of the cluster that `connect` gives."""
+        return self.connect(key, connection).logs
 
     def forget(self, key: Key) -> None:
         """Closes the connection of an object that is gone, unless others use it."""

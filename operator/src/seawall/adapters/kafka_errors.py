@@ -35,8 +35,9 @@ RETRIABLE = frozenset(
 )
 """What brokers say when the same request may succeed later."""
 
-UNENCODABLE = KafkaError._INVALID_ARG  # noqa: SLF001 - the public name of the constant
-"""The client refuses what it cannot encode. Its other errors, all with negative codes, mean that no answer came."""
+UNSENDABLE = frozenset({KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE})  # noqa: SLF001 - public constants
+"""The client refuses what it cannot encode, or what the broker is too old for. Its other errors, all with negative
+codes, mean that no answer came."""
 
 GRACE = 5.0
 """Seconds that the client gets beyond its own deadline; it has never needed them."""
@@ -61,6 +62,11 @@ def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[s
     return values, errors
 
 
+def is_refusal(error: KafkaError) -> bool:
+    """Whether Kafka said no for good, and did nothing."""
+    return error.code() in UNSENDABLE or (error.code() >= 0 and error.code() not in RETRIABLE)
+
+
 class Failures:
     """The errors of one call, over all its batches."""
 
@@ -74,8 +80,7 @@ class Failures:
         for topic, error in errors.items():
             if error.code() in self._fine:
                 continue
-            is_answer = error.code() >= 0 and error.code() not in RETRIABLE
-            (self._refused if is_answer or error.code() == UNENCODABLE else self._unanswered)[topic] = error
+            (self._refused if is_refusal(error) else self._unanswered)[topic] = error
 
     def has_unanswered(self) -> bool:
         """Whether to save the further batches: each would wait for its own deadline."""

@@ -10,12 +10,19 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     ConfigSource,
+    ListOffsetsResultInfo,
     ResourceType,
+    TopicDescription,
     TopicMetadata,
 )
 
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.topics.actions import ConfigChange
+
+NO_ID = "A" * 22
+"""What a broker says that knows no ids."""
+_URL_SAFE = str.maketrans("+/", "-_")
 
 
 def view_of(connection: KafkaConnection, metadata: ClusterMetadata) -> KafkaView | NoKafka:
@@ -36,6 +43,36 @@ def _topic(name: str, topic: TopicMetadata) -> Topic:
         isr=tuple(first.isrs),
         leader=first.leader if first.leader >= 0 else None,
     )
+
+
+def described_topic_of(name: str, description: TopicDescription) -> DescribedTopic | TopicFailure:
+    """The description; a topic whose id or partition 0 is not told is as good as not described."""
+    first = next((partition for partition in description.partitions if partition.id == 0), None)
+    # librdkafka writes ids in the standard alphabet of base64, Kafka in the one for URLs.
+    topic_id = str(description.topic_id).translate(_URL_SAFE)
+    if first is None or topic_id == NO_ID:
+        return TopicFailure(TopicTrouble.UNANSWERED, f"Kafka did not tell the id or the partition of topic {name}")
+    topic = Topic(
+        name=name,
+        partitions=len(description.partitions),
+        replicas=tuple(node.id for node in first.replicas),
+        isr=tuple(node.id for node in first.isr),
+        leader=first.leader.id if first.leader is not None and first.leader.id >= 0 else None,
+    )
+    return DescribedTopic(topic_id, topic)
+
+
+def log_offsets_of(
+    topic: str, start: ListOffsetsResultInfo | TopicFailure, end: ListOffsetsResultInfo | TopicFailure
+) -> LogOffsets | TopicFailure:
+    """Both ends of a log; they were read one after the other, and it may have become another log between."""
+    if isinstance(start, TopicFailure):
+        return start
+    if isinstance(end, TopicFailure):
+        return end
+    if end.leader_epoch is None or end.offset < start.offset:
+        return TopicFailure(TopicTrouble.UNANSWERED, f"The log of topic {topic} changed while it was looked at")
+    return LogOffsets(start.offset, end.offset, end.leader_epoch)
 
 
 def overrides_of(entries: Mapping[str, ConfigEntry]) -> Configs:

@@ -1,0 +1,134 @@
+"""What only kafka-python can ask about logs: where epochs end, and bytes on disk. Import it late, as `kafka_raw`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError
+from kafka.protocol.admin import DescribeLogDirsRequest
+from kafka.protocol.consumer import OffsetForLeaderEpochRequest
+
+from seawall.adapters.kafka_raw import RawKafka, Silence
+from seawall.adapters.kafka_topic_answers import failure_of, refused_names, unanswered
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka_log import EpochEnd, EpochUnknown, LogSizes, TopicFailure, TopicTrouble
+
+CONSUMER = -1
+"""The replica id of those that are none: Kafka then asks for the right to describe the topic, not the cluster."""
+ANY_EPOCH = -1
+"""The leader is not asked whether it is of the epoch that we know."""
+
+
+def describe_epoch_ends(
+    connection: KafkaConnection, epochs: Mapping[str, int], seconds: float
+) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
+    """One request for the leaders of all topics, and one to each leader."""
+    answers: dict[str, EpochEnd | EpochUnknown | TopicFailure] = {**refused_names(epochs)}
+    asked = [topic for topic in epochs if topic not in answers]
+    if not asked:
+        return answers
+    with RawKafka(connection, seconds) as kafka:
+        found = kafka.connect()
+        metadata = found if isinstance(found, Silence) else kafka.describe_topics(asked)
+        if isinstance(metadata, Silence):
+            return answers | {topic: unanswered(topic, metadata.why) for topic in asked}
+        by_leader: dict[int, list[str]] = defaultdict(list)
+        for described in metadata.topics:
+            leader = _leader_of(described)
+            if isinstance(leader, TopicFailure):
+                answers[described.name] = leader
+            else:
+                by_leader[leader].append(described.name)
+        told = kafka.ask({leader: _epochs_request(epochs, topics) for leader, topics in by_leader.items()})
+        for leader, topics in by_leader.items():
+            answers |= _epoch_ends(topics, told[leader])
+    return answers
+
+
+def describe_sizes(
+    connection: KafkaConnection, topics: Collection[str], seconds: float
+) -> dict[str, LogSizes | TopicFailure]:
+    """One request to every broker."""
+    answers: dict[str, LogSizes | TopicFailure] = {**refused_names(topics)}
+    asked = [topic for topic in topics if topic not in answers]
+    if not asked:
+        return answers
+    with RawKafka(connection, seconds) as kafka:
+        brokers = kafka.connect()
+        if isinstance(brokers, Silence):
+            return answers | {topic: unanswered(topic, brokers.why) for topic in asked}
+        told = kafka.ask({broker: _sizes_request(asked) for broker in brokers})
+    by_topic: dict[str, dict[int, int]] = defaultdict(dict)
+    for broker, answer in told.items():
+        for topic, size in _sizes(answer):
+            by_topic[topic][broker] = by_topic[topic].get(broker, 0) + size
+    for topic in asked:
+        answers[topic] = LogSizes(by_topic[topic]) if topic in by_topic else _no_size(topic, told)
+    return answers
+
+
+def _leader_of(described: Any) -> int | TopicFailure:
+    if described.error_code:
+        return failure_of(described.name, KafkaError(described.error_code))
+    first = next((partition for partition in described.partitions if partition.partition_index == 0), None)
+    if first is None or first.leader_id < 0:
+        return failure_of(described.name, KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+    return int(first.leader_id)
+
+
+def _epochs_request(epochs: Mapping[str, int], topics: Collection[str]) -> OffsetForLeaderEpochRequest:
+    of_topic = OffsetForLeaderEpochRequest.OffsetForLeaderTopic
+    of_partition = of_topic.OffsetForLeaderPartition
+    return OffsetForLeaderEpochRequest(
+        replica_id=CONSUMER,
+        topics=[
+            of_topic(
+                topic=topic,
+                partitions=[of_partition(partition=0, current_leader_epoch=ANY_EPOCH, leader_epoch=epochs[topic])],
+            )
+            for topic in topics
+        ],
+    )
+
+
+def _epoch_ends(topics: Collection[str], told: Any) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
+    if isinstance(told, Silence):
+        return {topic: unanswered(topic, told.why) for topic in topics}
+    ends = {result.topic: _epoch_end(result.topic, result.partitions[0]) for result in told.topics}
+    return {topic: ends.get(topic, unanswered(topic, "its leader left it out")) for topic in topics}
+
+
+def _epoch_end(topic: str, end: Any) -> EpochEnd | EpochUnknown | TopicFailure:
+    if end.error_code:
+        return failure_of(topic, KafkaError(end.error_code))
+    if end.leader_epoch < 0 or end.end_offset < 0:
+        return EpochUnknown()
+    return EpochEnd(end.leader_epoch, end.end_offset)
+
+
+def _sizes_request(topics: Collection[str]) -> DescribeLogDirsRequest:
+    of_topic = DescribeLogDirsRequest.DescribableLogDirTopic
+    return DescribeLogDirsRequest(topics=[of_topic(topic=topic, partitions=[0]) for topic in topics])
+
+
+def _sizes(told: Any) -> Iterator[tuple[str, int]]:
+    """Topics and bytes of one broker, in all its log directories; a replica that is moved between two is in both."""
+    if isinstance(told, Silence):
+        return
+    for folder in told.results:
+        for topic in folder.topics:
+            for partition in topic.partitions:
+                yield topic.name, partition.partition_size
+
+
+def _no_size(topic: str, told: Mapping[int, Any]) -> TopicFailure:
+    """Why no broker told of the topic; the one that knows nothing of it is the last to be believed."""
+    for answer in told.values():
+        if isinstance(answer, Silence):
+            return unanswered(topic, answer.why)
+        codes = [answer.error_code, *(folder.error_code for folder in answer.results)]
+        if refused := next((code for code in codes if code), None):
+            return failure_of(topic, KafkaError(refused))
+    return TopicFailure(TopicTrouble.UNKNOWN_TOPIC, f"No broker has a replica of topic {topic}")

@@ -1,0 +1,114 @@
+"""What Kafka says of the log of a topic's partition 0, as values.
+
+"Not known" is a value of its own, never 0 or -1: librdkafka, for one, answers -1001 and no error when a broker died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seawall.domain.kafka import Topic
+
+DELETE_BATCH = 1_000
+"""Topics of one DeleteRecords request: about a second. What stops deletes is looked at between two of them."""
+
+
+class TopicTrouble(StrEnum):
+    """Why Kafka did not tell of one topic, while it may have told of others."""
+
+    UNKNOWN_TOPIC = "UnknownTopic"
+    """The broker that was asked knows no such topic. Brokers learn of new ones one after another."""
+    REFUSED = "Refused"
+    """Kafka understood and said no: an ACL, a policy, an impossible name. Asking again changes nothing."""
+    UNANSWERED = "Unanswered"
+    """No leader, no broker, or no answer in time: ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFailure:
+    """Kafka did not tell of this topic, and why in one sentence."""
+
+    why: TopicTrouble
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedTopic:
+    """A topic and the id that Kafka gave it, in 22 characters of URL-safe base64, as Kafka prints it.
+
+    A topic deleted and created again has another one.
+    """
+
+    topic_id: str
+    topic: Topic
+
+
+@dataclass(frozen=True, slots=True)
+class LogOffsets:
+    """The ends of a log, as its leader told.
+
+    Attributes:
+        log_start: the first offset that can be read.
+        high_watermark: the offset after the last one that consumers can read, open transactions included: exclusive.
+        leader_epoch: the epoch of the leader that told the high watermark. All records below it are of this or an
+            earlier epoch; where that epoch ends tells later whether they are still there (`EpochEnd`).
+    """
+
+    log_start: int
+    high_watermark: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Where the records of an epoch end (OffsetsForLeaderEpoch).
+
+    Attributes:
+        leader_epoch: the newest epoch in the log that is not newer than the one asked for.
+        end_offset: the offset after its last record. Lower than a high watermark that was seen in the epoch asked for:
+            the log was truncated, and offsets are used a second time.
+    """
+
+    leader_epoch: int
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochUnknown:
+    """The log never had an epoch that new: it is another log, or it lost its end with everything of that epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSizes:
+    """Bytes on disk of each replica, by broker; a broker that did not answer is left out.
+
+    They lag behind deletes: only whole closed segments are removed, some minutes later.
+    """
+
+    by_broker: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """All records before the offset that was asked for are gone, on all replicas; the log starts here."""
+
+    log_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRefused:
+    """Nothing was deleted, and why in one sentence."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteUnknown:
+    """The records may be gone or not: read the log start again. The sentence tells what happened to the answer."""
+
+    message: str
+
+
+DeleteOutcome = Deleted | DeleteRefused | DeleteUnknown

@@ -1,0 +1,416 @@
+"""What every KafkaLogs does: the fake and the adapter on real brokers."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+import pytest
+from confluent_kafka.admin import AdminClient, PartitionMetadata
+
+from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.api.meta import Key
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView
+from seawall.domain.kafka_log import (
+    Deleted,
+    DeleteOutcome,
+    DeleteRefused,
+    DeleteUnknown,
+    DescribedTopic,
+    EpochEnd,
+    EpochUnknown,
+    LogOffsets,
+    LogSizes,
+    TopicFailure,
+    TopicTrouble,
+)
+from seawall.domain.topics.actions import NewTopic
+from seawall.ports import KafkaClusters, KafkaLogs
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.waiting import wait_until
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.support.records import elect_unclean, open_transaction, produce
+
+KEY = Key("wal", "orders")
+NOBODY = "127.0.0.1:1"
+REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
+
+
+class Bed(Protocol):
+    """Three brokers, counted from 1, and somebody who writes."""
+
+    @property
+    def server(self) -> str: ...
+    @property
+    def clusters(self) -> KafkaClusters: ...
+    def produce(self, topic: str, records: int, key: bytes | None = None) -> None: ...
+    def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]: ...
+    def at_nobody(self) -> KafkaLogs: ...
+    def kill(self, broker: int) -> None: ...
+    def start(self, broker: int) -> None: ...
+    def lose_end(self, topic: str, records: int) -> None:
+        """Has so many records acknowledged and then lost, by an unclean election."""
+
+
+class FakeBed:
+    server = "fake:9092"
+
+    def __init__(self) -> None:
+        self.kafka = FakeKafka(brokers=3)
+        self.clusters = FakeKafkaClusters({self.server: self.kafka})
+
+    def produce(self, topic: str, records: int, key: bytes | None = None) -> None:  # noqa: ARG002 - records have none
+        self.kafka.topics[topic].log.append(records)
+
+    def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]:
+        self.produce(topic, records)
+        return nullcontext()
+
+    def at_nobody(self) -> KafkaLogs:
+        return self.clusters.logs(KEY, KafkaConnection((NOBODY,)))
+
+    def kill(self, broker: int) -> None:
+        self.kafka.offline.add(broker)
+
+    def start(self, broker: int) -> None:
+        self.kafka.offline.discard(broker)
+
+    def lose_end(self, topic: str, records: int) -> None:
+        log = self.kafka.topics[topic].log
+        self.produce(topic, records)
+        log.truncate(log.end - records)
+
+
+class RealBed:
+    def __init__(self, kafka: KafkaProcesses) -> None:
+        self.kafka = kafka
+        self.server = ",".join(kafka.bootstrap_servers)
+        self.clusters = ConfluentKafkaClusters(view_timeout=5, request_timeout=5)
+
+    def produce(self, topic: str, records: int, key: bytes | None = None) -> None:
+        produce(self.kafka.bootstrap_servers, {topic: records}, key=key)
+
+    def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]:
+        return open_transaction(self.kafka.bootstrap_servers, topic, records)
+
+    def at_nobody(self) -> KafkaLogs:
+        return ConfluentKafkaAdmin(KafkaConnection((NOBODY,)), request_timeout=1).logs
+
+    def kill(self, broker: int) -> None:
+        self.kafka.kill(broker - 1)
+
+    def start(self, broker: int) -> None:
+        self.kafka.start(broker - 1)
+
+    def lose_end(self, topic: str, records: int) -> None:
+        """One replica of two is away while records are written; then it leads, because the other one is away."""
+        admin = AdminClient({"bootstrap.servers": self.server, "log_level": 0})
+
+        def shown() -> PartitionMetadata:
+            return admin.list_topics(topic, timeout=10).topics[topic].partitions[0]
+
+        def elect() -> bool:
+            elect_unclean(self.server, topic)
+            return bool(shown().leader == follower)
+
+        leader = shown().leader
+        (follower,) = set(shown().replicas) - {leader}
+        self.kill(follower)
+        wait_until(lambda: shown().isrs == [leader], "the leader is alone")
+        produce(self.kafka.bootstrap_servers, {topic: records}, acks="1")
+        self.kill(leader)
+        self.start(follower)
+        wait_until(elect, "the follower leads", within=120)
+        self.start(leader)
+
+
+class World:
+    """A bed, and a prefix of topics that no other test has."""
+
+    def __init__(self, bed: Bed) -> None:
+        self.bed = bed
+        self.prefix = f"l{uuid.uuid4().hex[:8]}"
+        self.connection = KafkaConnection(tuple(bed.server.split(",")))
+        self.admin = bed.clusters.connect(KEY, self.connection)
+
+    @property
+    def logs(self) -> KafkaLogs:
+        return self.bed.clusters.logs(KEY, self.connection)
+
+    def create(
+        self, name: str = "a", replication_factor: int = 1, configs: Configs | None = None, *, records: int = 0
+    ) -> str:
+        """Creates a topic, waits until its leader tells of its log, and writes to it."""
+        topic = f"{self.prefix}_{name}"
+        self.admin.create_topics([NewTopic(topic, replication_factor, configs or {})])
+        wait_until(lambda: self.is_led(topic), f"{topic} is led")
+        wait_until(lambda: len(self.described(topic).topic.isr) == replication_factor, f"{topic} is in sync")
+        if records:
+            self.bed.produce(topic, records)
+        return topic
+
+    def is_known(self, topic: str) -> bool:
+        return not isinstance(self.logs.describe_topics([topic])[topic], TopicFailure)
+
+    def is_led(self, topic: str) -> bool:
+        return isinstance(self.logs.describe_offsets([topic])[topic], LogOffsets)
+
+    def described(self, topic: str) -> DescribedTopic:
+        answer = self.logs.describe_topics([topic])[topic]
+        assert isinstance(answer, DescribedTopic), answer
+        return answer
+
+    def offsets(self, topic: str) -> LogOffsets:
+        answer = self.logs.describe_offsets([topic])[topic]
+        assert isinstance(answer, LogOffsets), answer
+        return answer
+
+    def ends(self, topic: str) -> tuple[int, int]:
+        offsets = self.offsets(topic)
+        return offsets.log_start, offsets.high_watermark
+
+    def delete(self, topic: str, before: int) -> DeleteOutcome:
+        return self.logs.delete_records({topic: before})[topic]
+
+    def sizes(self, topic: str) -> dict[int, int]:
+        answer = self.logs.describe_sizes([topic])[topic]
+        assert isinstance(answer, LogSizes), answer
+        return dict(answer.by_broker)
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=REAL)])
+def world(request: pytest.FixtureRequest) -> World:
+    return World(FakeBed() if request.param == "fake" else RealBed(request.getfixturevalue("kafka")))
+
+
+def why(answer: object) -> TopicTrouble:
+    assert isinstance(answer, TopicFailure), answer
+    return answer.why
+
+
+def test_a_topic_is_described_with_its_id_and_its_replicas(world: World) -> None:
+    first, second = world.create("a", 3), world.create("b", 2)
+    described = world.logs.describe_topics([first, second, first])
+    assert described.keys() == {first, second}
+    one, two = world.described(first), world.described(second)
+    assert one.topic_id != two.topic_id
+    assert re.fullmatch("[A-Za-z0-9_-]{22}", one.topic_id)
+    view = world.admin.view()
+    assert isinstance(view, KafkaView)
+    assert one.topic == view.topics[first]
+    assert set(one.topic.isr) == {1, 2, 3}
+
+
+def test_a_topic_deleted_and_created_again_has_another_id_and_an_empty_log(world: World) -> None:
+    topic = world.create(records=3)
+    before = world.described(topic).topic_id
+    assert world.described(topic).topic_id == before
+    world.admin.delete_topics([topic])
+    wait_until(lambda: not world.is_known(topic), "the topic is gone")
+    world.create()
+    wait_until(lambda: world.described(topic).topic_id != before, "it has another id")
+    wait_until(lambda: world.ends(topic) == (0, 0), "its log is empty")
+
+
+def test_nothing_is_asked_about_nothing(world: World) -> None:
+    logs = world.logs
+    assert logs.describe_topics([]) == logs.describe_offsets([]) == logs.describe_sizes([]) == {}
+    assert logs.describe_epoch_ends({}) == {}
+    assert logs.delete_records({}) == {}
+
+
+def test_each_topic_has_its_own_answer(world: World) -> None:
+    """The others of a request do not suffer."""
+    topic, gone, impossible = world.create(records=3), f"{world.prefix}_gone", "no topic"
+    asked = [impossible, gone, topic]
+    logs = world.logs
+    answers: list[dict[str, object]] = [
+        dict(logs.describe_topics(asked)),
+        dict(logs.describe_offsets(asked)),
+        dict(logs.describe_epoch_ends(dict.fromkeys(asked, 0))),
+        dict(logs.describe_sizes(asked)),
+    ]
+    for answer in answers:
+        assert answer.keys() == set(asked)
+        assert why(answer[impossible]) is TopicTrouble.REFUSED
+        assert why(answer[gone]) is TopicTrouble.UNKNOWN_TOPIC
+        assert not isinstance(answer[topic], TopicFailure)
+    assert answers[2][topic] == EpochEnd(0, 3)
+    outcomes = logs.delete_records(dict.fromkeys(asked, 2))
+    assert isinstance(outcomes[impossible], DeleteRefused)
+    assert isinstance(outcomes[gone], DeleteRefused)
+    assert outcomes[topic] == Deleted(2)
+
+
+def test_a_topic_that_does_not_exist_is_told_also_when_nobody_asks_about_another(world: World) -> None:
+    gone = f"{world.prefix}_gone"
+    logs = world.logs
+    answers: list[dict[str, object]] = [
+        dict(logs.describe_topics([gone])),
+        dict(logs.describe_offsets([gone])),
+        dict(logs.describe_epoch_ends({gone: 0})),
+        dict(logs.describe_sizes([gone])),
+    ]
+    assert [why(answer[gone]) for answer in answers] == [TopicTrouble.UNKNOWN_TOPIC] * 4
+    assert isinstance(world.delete(gone, 1), DeleteRefused)
+
+
+def test_an_empty_log_starts_and_ends_at_zero(world: World) -> None:
+    assert world.ends(world.create(replication_factor=3)) == (0, 0)
+
+
+def test_the_high_watermark_is_after_the_last_record(world: World) -> None:
+    topic = world.create(replication_factor=3, records=5)
+    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
+
+
+def test_an_open_transaction_does_not_hold_the_high_watermark_back(world: World) -> None:
+    topic = world.create(records=2)
+    with world.bed.open_transaction(topic, 3):
+        assert world.ends(topic) == (0, 5)
+
+
+def test_deleting_is_exclusive_and_can_be_repeated(world: World) -> None:
+    topic = world.create(replication_factor=3, records=5)
+    assert world.delete(topic, 3) == Deleted(3)
+    assert world.ends(topic) == (3, 5)
+    assert world.delete(topic, 3) == Deleted(3)
+    assert world.delete(topic, 1) == Deleted(3)
+    assert world.ends(topic) == (3, 5)
+
+
+def test_everything_up_to_the_high_watermark_can_be_deleted_and_offsets_go_on(world: World) -> None:
+    topic = world.create(records=5)
+    assert world.delete(topic, 5) == Deleted(5)
+    assert world.ends(topic) == (5, 5)
+    world.bed.produce(topic, 2)
+    assert world.ends(topic) == (5, 7)
+
+
+@pytest.mark.parametrize("before", [-1, 0, 6, 2**62, -1001])
+def test_an_offset_that_would_delete_too_much_is_never_sent(world: World, before: int) -> None:
+    """-1 is Kafka's word for everything, and librdkafka has more negative numbers that mean something."""
+    topic, other = world.create("a", records=5), world.create("b", records=5)
+    outcomes = world.logs.delete_records({topic: before, other: 1})
+    assert outcomes == {
+        topic: DeleteRefused(f"Seawall deletes nothing of topic {topic} before {before}: its high watermark is 5"),
+        other: Deleted(1),
+    }
+    assert world.ends(topic) == (0, 5)
+
+
+def test_a_compacted_topic_refuses_deletes_in_kafkas_words(world: World) -> None:
+    topic = world.create(configs={"cleanup.policy": "compact"})
+    world.bed.produce(topic, 3, key=b"k")
+    outcome = world.delete(topic, 2)
+    sentence = f"Kafka refused to delete records of topic {topic}: Broker: Policy violation"
+    assert outcome == DeleteRefused(sentence)
+    assert world.ends(topic)[0] == 0
+
+
+def test_an_epoch_ends_where_the_log_ends_while_its_leader_leads(world: World) -> None:
+    topic = world.create(records=4)
+    offsets = world.offsets(topic)
+    assert world.logs.describe_epoch_ends({topic: offsets.leader_epoch}) == {
+        topic: EpochEnd(offsets.leader_epoch, offsets.high_watermark)
+    }
+
+
+def test_an_epoch_that_never_was_is_unknown(world: World) -> None:
+    topic = world.create(records=4)
+    assert world.logs.describe_epoch_ends({topic: world.offsets(topic).leader_epoch + 5}) == {topic: EpochUnknown()}
+
+
+def test_sizes_are_those_of_every_replica(world: World) -> None:
+    small, large = world.create("a", 2), world.create("b", 3, records=100)
+    replicas = set(world.described(small).topic.replicas)
+    answer = world.logs.describe_sizes([small, large])
+    assert answer == {small: LogSizes(dict.fromkeys(replicas, 0)), large: LogSizes(world.sizes(large))}
+    wait_until(lambda: len(set(world.sizes(large).values())) == 1, "the followers have everything")
+    assert min(world.sizes(large).values()) > 0
+    assert world.sizes(large).keys() == {1, 2, 3}
+
+
+def test_nobody_at_the_address_leaves_every_topic_unanswered(world: World) -> None:
+    logs = world.bed.at_nobody()
+    for answers in (
+        logs.describe_topics(["a", "b"]),
+        logs.describe_offsets(["a", "b"]),
+        logs.describe_epoch_ends({"a": 0, "b": 1}),
+        logs.describe_sizes(["a", "b"]),
+    ):
+        assert [why(answer) for answer in answers.values()] == [TopicTrouble.UNANSWERED] * 2
+    outcomes = logs.delete_records({"a": 1})
+    assert isinstance(outcomes["a"], DeleteRefused)
+    assert "its high watermark is not known" in outcomes["a"].message
+
+
+def test_a_broker_that_is_down_leaves_only_its_own_topics_unanswered(world: World) -> None:
+    """Nobody else can lead these. Its death is told by no error: librdkafka then answers the offset -1001."""
+    alive = world.create("alive", records=5)
+    dead, broker = alive, leader_of(world, alive)
+    while broker == leader_of(world, alive):  # Kafka places topics as it likes
+        dead = world.create(f"dead{broker}{uuid.uuid4().hex[:4]}", records=5)
+        broker = leader_of(world, dead)
+    world.bed.kill(broker)
+    try:
+        asked = [dead, alive]
+        logs = world.logs
+        answers: list[dict[str, object]] = [
+            dict(logs.describe_offsets(asked)),
+            dict(logs.describe_epoch_ends(dict.fromkeys(asked, 0))),
+            dict(logs.describe_offsets(asked)),
+            dict(logs.describe_sizes(asked)),
+        ]
+        for answer in answers:
+            assert why(answer[dead]) is TopicTrouble.UNANSWERED
+            assert not isinstance(answer[alive], TopicFailure)
+        outcomes = logs.delete_records({dead: 2, alive: 2})
+        assert isinstance(outcomes[dead], DeleteRefused | DeleteUnknown)
+        assert outcomes[alive] == Deleted(2)
+    finally:
+        world.bed.start(broker)
+    wait_until(lambda: world.is_led(dead), "it is led again")
+    assert world.ends(alive) == (2, 5)
+
+
+def test_another_leader_is_another_epoch_and_no_truncation(world: World) -> None:
+    topic = world.create(replication_factor=3, records=5)
+    before, leader = world.offsets(topic), leader_of(world, topic)
+    world.bed.kill(leader)
+    try:
+        wait_until(lambda: epoch(world, topic) > before.leader_epoch, "another leader leads")
+        ends = world.logs.describe_epoch_ends({topic: before.leader_epoch})
+        assert ends == {topic: EpochEnd(before.leader_epoch, before.high_watermark)}
+    finally:
+        world.bed.start(leader)
+
+
+def test_an_unclean_election_is_seen_by_the_end_of_the_epoch_remembered(world: World) -> None:
+    """The high watermark tells nothing: writers go on, and soon it is as high as before."""
+    configs = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
+    topic = world.create(replication_factor=2, configs=configs, records=5)
+    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
+    before = world.offsets(topic)
+    world.bed.lose_end(topic, 3)
+    wait_until(lambda: epoch(world, topic) > before.leader_epoch, "another leader leads")
+    world.bed.produce(topic, 10)
+    assert world.ends(topic) == (0, 15)
+    seen_before_the_loss = 8
+    (end,) = world.logs.describe_epoch_ends({topic: before.leader_epoch}).values()
+    assert isinstance(end, EpochEnd)
+    assert end.end_offset == 5 < seen_before_the_loss
+
+
+def leader_of(world: World, topic: str) -> int:
+    leader = world.described(topic).topic.leader
+    assert leader is not None
+    return leader
+
+
+def epoch(world: World, topic: str) -> int:
+    answer = world.logs.describe_offsets([topic])[topic]
+    return answer.leader_epoch if isinstance(answer, LogOffsets) else -1

@@ -1,0 +1,76 @@
+"""The log of one partition in memory: records are counted, not kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from secrets import token_urlsafe
+
+RECORD_BYTES = 100
+
+
+@dataclass
+class FakeLog:
+    """A log, and the epochs of its leaders; tests may change what they like.
+
+    Attributes:
+        topic_id: what Kafka made up when the topic was created.
+        log_start: the first offset that can be read.
+        end: the next offset, which is also the high watermark.
+        segments_start: where the oldest segment on disk starts: segments go later than records.
+        epochs: each leader's epoch and the offset where it began, oldest first.
+        leader: the broker that leads, as far as anybody looked.
+    """
+
+    topic_id: str = field(default_factory=lambda: token_urlsafe(16))
+    log_start: int = 0
+    end: int = 0
+    segments_start: int = 0
+    epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    leader: int | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The leader's."""
+        return self.epochs[-1][0]
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return (self.end - self.segments_start) * RECORD_BYTES
+
+    def append(self, records: int) -> None:
+        """Somebody writes records; all replicas have them."""
+        self.end += records
+
+    def lead(self, broker: int) -> None:
+        """A broker leads; another one than before does so in a new epoch."""
+        if self.leader not in {None, broker}:
+            self.epochs.append((self.epoch + 1, self.end))
+        self.leader = broker
+
+    def truncate(self, end: int) -> None:
+        """An unclean election: a replica that lacks the last records leads, and they are gone."""
+        last = self.epoch
+        self.end = end
+        self.epochs = [(epoch, start) for epoch, start in self.epochs if start < end or epoch == 0]
+        self.epochs.append((last + 1, end))
+
+    def delete_before(self, offset: int) -> None:
+        """Moves the log start."""
+        self.log_start = max(self.log_start, offset)
+        gone = [epoch for epoch in self.epochs if epoch[1] <= self.log_start]
+        self.epochs = [(gone[-1][0], self.log_start), *self.epochs[len(gone) :]] if gone else self.epochs
+
+    def close_segments(self) -> None:
+        """Kafka removes the segments below the log start."""
+        self.segments_start = self.log_start
+
+    def end_of(self, asked: int) -> tuple[int, int] | None:
+        """The newest epoch up to the one asked for, and its end; None when there never was one that new."""
+        if asked == self.epoch:
+            return asked, self.end
+        newer = [start for epoch, start in self.epochs if epoch > asked]
+        if not newer:
+            return None
+        older = [epoch for epoch, _ in self.epochs if epoch <= asked]
+        return (older[-1] if older else asked), newer[0]

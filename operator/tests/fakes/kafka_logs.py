@@ -1,0 +1,125 @@
+"""The port `KafkaLogs` on Kafka in memory. Kafka's sentences are the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError
+
+from seawall.adapters.kafka_topic_answers import failure_of, refused_names, unanswered
+from seawall.domain.kafka_log import (
+    Deleted,
+    DeleteOutcome,
+    DeleteRefused,
+    DeleteUnknown,
+    DescribedTopic,
+    EpochEnd,
+    EpochUnknown,
+    LogOffsets,
+    LogSizes,
+    TopicFailure,
+)
+from tests.fakes.kafka_log import FakeLog
+
+if TYPE_CHECKING:  # they import this module
+    from tests.fakes.kafka import FakeKafka, FakeTopic
+
+
+class FakeKafkaLogs:
+    """The logs of one cluster."""
+
+    def __init__(self, kafka: FakeKafka) -> None:
+        self.kafka = kafka
+
+    def describe_topics(self, topics: Collection[str]) -> Mapping[str, DescribedTopic | TopicFailure]:
+        """The ids and replicas of topics; the cluster's metadata needs no leader."""
+        self.kafka.count("describe_topics")
+        found = {name: self._find(name, needs_leader=False) for name in topics}
+        return {
+            name: topic
+            if isinstance(topic, TopicFailure)
+            else DescribedTopic(topic.log.topic_id, self.kafka.seen(topic))
+            for name, topic in found.items()
+        }
+
+    def describe_offsets(self, topics: Collection[str]) -> Mapping[str, LogOffsets | TopicFailure]:
+        """Log start, high watermark and leader epoch."""
+        self.kafka.count("describe_offsets")
+        found = {name: self._find(name) for name in topics}
+        return {
+            name: topic if isinstance(topic, TopicFailure) else _offsets(topic.log) for name, topic in found.items()
+        }
+
+    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
+        """Where the given epochs end."""
+        self.kafka.count("describe_epoch_ends")
+        return {name: self._epoch_end(name, epoch) for name, epoch in epochs.items()}
+
+    def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
+        """Bytes on disk, as the brokers that are up tell."""
+        self.kafka.count("describe_sizes")
+        return {name: self._sizes(name) for name in topics}
+
+    def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
+        """Deletes what Kafka does not refuse, whether or not the answer gets lost."""
+        self.kafka.count("delete_records")
+        outcomes = {name: self._delete(name, offset) for name, offset in before.items()}
+        if self.kafka.lose_answer():
+            lost = DeleteUnknown("Kafka did not tell whether it deleted records: Local: Timed out")
+            return {name: lost if isinstance(outcome, Deleted) else outcome for name, outcome in outcomes.items()}
+        return outcomes
+
+    def _find(self, name: str, *, needs_leader: bool = True) -> FakeTopic | TopicFailure:
+        if impossible := refused_names([name]):
+            return impossible[name]
+        if self.kafka.unreachable is not None or self.kafka.offline.issuperset(self.kafka.brokers):
+            return unanswered(name, "Local: Timed out")
+        topic: FakeTopic | None = self.kafka.topics.get(name)
+        if topic is None or topic.views_until_seen > 0:
+            return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        leader = self.kafka.seen(topic).leader
+        if leader is not None:
+            topic.log.lead(leader)
+        elif needs_leader:
+            return failure_of(name, KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+        return topic
+
+    def _described(self, topic: FakeTopic) -> DescribedTopic:
+        return DescribedTopic(topic.log.topic_id, self.kafka.seen(topic))
+
+    def _epoch_end(self, name: str, epoch: int) -> EpochEnd | EpochUnknown | TopicFailure:
+        topic = self._find(name)
+        if isinstance(topic, TopicFailure):
+            return topic
+        found = topic.log.end_of(epoch)
+        return EpochUnknown() if found is None else EpochEnd(*found)
+
+    def _sizes(self, name: str) -> LogSizes | TopicFailure:
+        topic = self._find(name, needs_leader=False)
+        if isinstance(topic, TopicFailure):
+            return topic
+        sizes = {broker: topic.log.size for broker in topic.replicas if broker not in self.kafka.offline}
+        return LogSizes(sizes) if sizes else unanswered(name, "Local: Timed out")
+
+    def _delete(self, name: str, before: int) -> DeleteOutcome:
+        topic = self._find(name)
+        if isinstance(topic, TopicFailure):
+            return DeleteRefused(
+                f"Nothing is deleted of topic {name}, because its high watermark is not known: {topic.message}"
+            )
+        if not 1 <= before <= topic.log.end:
+            return DeleteRefused(
+                f"Seawall deletes nothing of topic {name} before {before}: its high watermark is {topic.log.end}"
+            )
+        if topic.configs.get("cleanup.policy") == "compact":
+            violation = KafkaError(KafkaError.POLICY_VIOLATION).str()
+            return DeleteRefused(f"Kafka refused to delete records of topic {name}: {violation}")
+        if refusal := self.kafka.refuse_delete(name):
+            return DeleteRefused(f"Kafka refused to delete records of topic {name}: {refusal}")
+        topic.log.delete_before(before)
+        return Deleted(topic.log.log_start)
+
+
+def _offsets(log: FakeLog) -> LogOffsets:
+    return LogOffsets(log.log_start, log.end, log.epoch)

@@ -1,0 +1,208 @@
+"""A user with the rights that docs/kafka-acls.md names, and one that lacks any of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.domain.errors import Refused
+from seawall.domain.kafka import KafkaConnection, KafkaView
+from seawall.domain.kafka_log import Deleted, DeleteRefused, TopicFailure, TopicTrouble
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.waiting import wait_until
+from tests.support.records import produce
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+
+TABLE = Path(__file__).parents[3] / "docs/kafka-acls.md"
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",  # the plaintext listeners of the bed
+}
+PREFIX, TOPIC, NEW = "acl_", "acl_0", "acl_new"
+ON_CLUSTER = (ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL)
+ON_TOPICS = (ResourceType.TOPIC, PREFIX, ResourcePatternType.PREFIXED)
+
+
+class Right(NamedTuple):
+    """An operation that is allowed, on the cluster or on topics with the prefix."""
+
+    operation: AclOperation
+    on_cluster: bool
+
+    def acl(self, make: Callable[..., Any], user: str) -> Any:
+        kind, name, pattern = ON_CLUSTER if self.on_cluster else ON_TOPICS
+        return make(kind, name, pattern, f"User:{user}", "*", self.operation, AclPermissionType.ALLOW)
+
+
+Rights = frozenset[Right]
+
+
+def rights_of_table() -> dict[str, Rights]:
+    """The rights that each row names, the first row's among them."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TABLE.read_text().splitlines() if "|" in line]
+    named = {
+        row[0]: frozenset(
+            Right(AclOperation[re.sub("(?<!^)(?=[A-Z])", "_", name).upper()], on_cluster == 1)
+            for on_cluster, cell in enumerate(row[2:])
+            for name in cell.split(", ")
+            if name
+        )
+        for row in rows[2:]
+    }
+    first = next(iter(named.values()))
+    return {work: rights | first for work, rights in named.items()}
+
+
+class User:
+    """Somebody with few rights, and the super user who gives them."""
+
+    def __init__(self, kafka: KafkaProcesses) -> None:
+        secure = kafka.secure
+        self.boss = ConfluentKafkaAdmin(KafkaConnection(kafka.bootstrap_servers))
+        self._acls = AdminClient({"bootstrap.servers": ",".join(kafka.bootstrap_servers), "log_level": 0})
+        self._given: Rights = frozenset()
+        self._name = secure.username
+        connection = KafkaConnection(
+            secure.sasl_ssl_servers,
+            tls=True,
+            ca_pem=secure.ca_pem,
+            sasl_mechanism="SCRAM-SHA-512",
+            username=secure.username,
+            password=secure.password,
+        )
+        self.admin = ConfluentKafkaAdmin(connection)
+        self.logs = ConfluentKafkaAdmin(connection).logs
+
+    def give(self, rights: Rights) -> None:
+        """Has these rights and no others; the broker may take a moment to know."""
+        new = [right.acl(AclBinding, self._name) for right in rights - self._given]
+        gone = [right.acl(AclBindingFilter, self._name) for right in self._given - rights]
+        answers = [*(self._acls.create_acls(new).values() if new else ())]
+        answers += self._acls.delete_acls(gone).values() if gone else ()
+        for answer in answers:
+            answer.result(10)
+        self._given = rights
+
+
+def look(user: User) -> str:
+    view = user.admin.view()
+    assert isinstance(view, KafkaView), view
+    if TOPIC not in view.topics:
+        return NOT_SHOWN
+    user.admin.describe_configs([TOPIC])
+    return ""
+
+
+def create(user: User) -> str:
+    user.boss.delete_topics([NEW])
+    user.admin.create_topics([NewTopic(NEW, 1, {"retention.ms": "-1"})])
+    return ""
+
+
+def repair(user: User) -> str:
+    user.admin.alter_configs([ConfigChange(TOPIC, {"retention.ms": "-1"})])
+    return ""
+
+
+def delete_pool(user: User) -> str:
+    user.boss.create_topics([NewTopic(NEW, 1, {})])
+    user.admin.delete_topics([NEW])
+    return ""
+
+
+def read(user: User) -> str:
+    answers = [
+        user.logs.describe_topics([TOPIC])[TOPIC],
+        user.logs.describe_offsets([TOPIC])[TOPIC],
+        user.logs.describe_epoch_ends({TOPIC: 0})[TOPIC],
+    ]
+    failures = [answer for answer in answers if isinstance(answer, TopicFailure)]
+    if failures:
+        assert [failure.why for failure in failures] == [TopicTrouble.REFUSED] * len(answers)
+        assert len({failure.message for failure in failures}) == 1  # both clients say the same
+    return failures[0].message if failures else ""
+
+
+def delete_records(user: User) -> str:
+    outcome = user.logs.delete_records({TOPIC: 1})[TOPIC]
+    if isinstance(outcome, DeleteRefused):
+        return outcome.message
+    assert outcome == Deleted(1)
+    return ""
+
+
+def measure(user: User) -> str:
+    sizes = user.logs.describe_sizes([TOPIC])[TOPIC]
+    if isinstance(sizes, TopicFailure):
+        assert sizes.why is TopicTrouble.REFUSED
+        return sizes.message
+    return ""
+
+
+NOT_SHOWN = "the topic is not shown"
+WORK: dict[str, Callable[[User], str]] = {
+    "looks at the pool": look,
+    "creates topics": create,
+    "repairs configs": repair,
+    "deletes the pool": delete_pool,
+    "reads ids, offsets and epochs": read,
+    "deletes records": delete_records,
+    "measures bytes on disk": measure,
+}
+"""Each does its work once, and returns the sentence by which it was refused, or nothing."""
+
+
+@pytest.fixture(scope="module")
+def user() -> Iterator[User]:
+    """A broker that knows rights, with one topic."""
+    with KafkaProcesses(1, sasl_ssl=True, properties=AUTHORIZER) as kafka:
+        found = User(kafka)
+        found.boss.create_topics([NewTopic(TOPIC, 1, {})])
+        produce(kafka.bootstrap_servers, {TOPIC: 3})
+        yield found
+
+
+def refusal(user: User, work: str) -> str:
+    try:
+        return WORK[work](user)
+    except Refused as refused:
+        return str(refused)
+
+
+def test_the_table_names_all_work() -> None:
+    assert rights_of_table().keys() == WORK.keys()
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_the_rights_in_the_table_are_enough(user: User, work: str) -> None:
+    user.give(rights_of_table()[work])
+    wait_until(lambda: not refusal(user, work), f"the user {work}", explain=lambda: refusal(user, work))
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_without_the_rights_of_its_row_the_work_is_refused(user: User, work: str) -> None:
+    rights = rights_of_table()
+    needed = rights[work] - rights["looks at the pool"] or {
+        right for right in rights[work] if work == "looks at the pool" or right.operation is AclOperation.DESCRIBE
+    }
+    for right in needed:
+        user.give(rights[work] - {right})
+        wait_until(lambda: refusal(user, work), f"a user without {right} is refused")
+        said = refusal(user, work)
+        assert said == NOT_SHOWN or "authorization failed" in said.lower(), said

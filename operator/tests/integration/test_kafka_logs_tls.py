@@ -1,0 +1,131 @@
+"""Both Kafka clients connect alike: with TLS and passwords, and what hinders them takes no longer than allowed."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka_logs import ConfluentKafkaLogs
+from seawall.domain.errors import OutsideUnavailable
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka_log import DeleteRefused, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.topics.actions import NewTopic
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.waiting import wait_until
+from tests.support.records import produce
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.xdist_group("kafka"),
+    # kafka-python leaves a socket whose handshake failed to the interpreter, which closes it.
+    pytest.mark.filterwarnings("ignore:unclosed <s.*, proto=6, :ResourceWarning"),
+]
+
+TOPIC = "secured"
+TIMEOUT = 1.0
+SLACK = 5.0
+"""Seconds that a busy machine may add to a deadline."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """What the interpreter closes, it closes here."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def ways(sasl_kafka: KafkaProcesses) -> dict[str, KafkaConnection]:
+    """Both ways to the secured broker, and a topic on it."""
+    secure = sasl_kafka.secure
+    tls = KafkaConnection((), tls=True, ca_pem=secure.ca_pem)
+    password = replace(
+        tls,
+        bootstrap_servers=secure.sasl_ssl_servers,
+        sasl_mechanism="SCRAM-SHA-512",
+        username=secure.username,
+        password=secure.password,
+    )
+    mutual = replace(
+        tls,
+        bootstrap_servers=secure.mutual_tls_servers,
+        client_cert_pem=secure.client_cert_pem,
+        client_key_pem=secure.client_key_pem,
+    )
+    ConfluentKafkaAdmin(password).create_topics([NewTopic(TOPIC, 1, {})])
+    logs = ConfluentKafkaAdmin(password).logs
+    wait_until(lambda: isinstance(logs.describe_offsets([TOPIC])[TOPIC], LogOffsets), "the topic is led")
+    produce(sasl_kafka.bootstrap_servers, {TOPIC: 3})
+    return {"password": password, "mutual tls": mutual}
+
+
+def ask_everything(logs: ConfluentKafkaLogs) -> list[object]:
+    return [
+        logs.describe_topics([TOPIC])[TOPIC],
+        logs.describe_offsets([TOPIC])[TOPIC],
+        logs.describe_epoch_ends({TOPIC: 0})[TOPIC],
+        logs.describe_sizes([TOPIC])[TOPIC],
+        logs.delete_records({TOPIC: 1})[TOPIC],
+    ]
+
+
+@pytest.mark.parametrize("way", ["password", "mutual tls"])
+def test_both_clients_connect_and_log_no_secret(
+    ways: dict[str, KafkaConnection], way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        answers = ask_everything(ConfluentKafkaAdmin(ways[way]).logs)
+    assert not [answer for answer in answers if isinstance(answer, TopicFailure | DeleteRefused)], answers
+    for secret in (ways[way].password, ways[way].client_key_pem):
+        assert not secret or secret not in caplog.text
+
+
+MISTAKES: dict[str, dict[str, Any]] = {
+    "wrong password": {"password": "not-it"},
+    "no CA": {"ca_pem": None},
+    "no TLS": {"tls": False},
+    "another mechanism": {"sasl_mechanism": "PLAIN"},
+    "no such host": {"bootstrap_servers": ("nowhere.invalid:9092",)},
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_connection_that_fails_leaves_every_topic_unanswered_in_time(
+    ways: dict[str, KafkaConnection], mistake: dict[str, Any]
+) -> None:
+    logs = ConfluentKafkaAdmin(replace(ways["password"], **mistake), request_timeout=TIMEOUT).logs
+    started = time.monotonic()
+    *told, deleted = ask_everything(logs)
+    assert time.monotonic() - started < 5 * TIMEOUT + SLACK
+    assert [answer.why for answer in told if isinstance(answer, TopicFailure)] == [TopicTrouble.UNANSWERED] * 4
+    assert isinstance(deleted, DeleteRefused)
+    assert "not-it" not in f"{told} {deleted}"
+
+
+@pytest.mark.parametrize("what", ["ca_pem", "client_cert_pem"])
+def test_certificates_that_are_none_are_an_error_of_both_clients(ways: dict[str, KafkaConnection], what: str) -> None:
+    nonsense: Any = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
+    logs = ConfluentKafkaAdmin(replace(ways["mutual tls"], **{what: nonsense})).logs
+    for ask in (logs.describe_offsets, logs.describe_sizes):
+        with pytest.raises(OutsideUnavailable, match="cannot be read"):
+            ask([TOPIC])
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_listener_that_never_answers_is_waited_for_no_longer_than_allowed(tls: bool) -> None:  # noqa: FBT001
+    """It accepts connections and says nothing, not even a TLS handshake."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        logs = ConfluentKafkaAdmin(KafkaConnection((address,), tls=tls), request_timeout=TIMEOUT).logs
+        started = time.monotonic()
+        answers = [logs.describe_sizes([TOPIC])[TOPIC], logs.describe_topics([TOPIC])[TOPIC]]
+        assert time.monotonic() - started < 2 * TIMEOUT + SLACK
+        assert [answer.why for answer in answers if isinstance(answer, TopicFailure)] == [TopicTrouble.UNANSWERED] * 2
