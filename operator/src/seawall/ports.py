@@ -18,6 +18,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.kafka_log import (
     DeleteOutcome,
@@ -143,6 +144,10 @@ class Kube(Protocol):
 
     def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
         """All objects of a kind in a namespace, or in the operator's scope, as far as it may read them."""
+        ...
+
+    def list_claims(self, prefix: str) -> Listing[WALCluster]:
+        """The WALClusters with this topic prefix in the operator's scope, as far as it may read them."""
         ...
 
     def create(

@@ -58,11 +58,16 @@ def build_crd(kind: Kind) -> dict[str, Any]:
                         }
                         for column in kind.columns
                     ],
+                    **_selectable_fields(kind),
                     "schema": {"openAPIV3Schema": schema},
                 }
             ],
         },
     }
+
+
+def _selectable_fields(kind: Kind) -> dict[str, Any]:
+    return {"selectableFields": [{"jsonPath": path} for path in kind.selectable_fields]} if kind.selectable_fields else {}
 
 
 def crd_files() -> dict[str, str]:

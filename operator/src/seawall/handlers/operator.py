@@ -91,7 +91,7 @@ class Operator:
     async def _wait_for(self, resource: type[AnyResource]) -> None:
         while True:
             try:
-                await asyncio.to_thread(self._kube.list, resource)
+                await asyncio.to_thread(self._kube.require_served, resource)
             except SeawallError as error:
                 self._absent = resource
                 _log.warning("waiting for the CRD of %s: %s", resource.KIND.kind, error)
