@@ -88,8 +88,8 @@ class Kube(Protocol):
         """Reads a WALCluster; None when there is none."""
         ...
 
-    def list_wal_clusters(self) -> Claims:
-        """All WALClusters in the operator's scope, as far as it may read them."""
+    def list_claims(self, prefix: str) -> Claims:
+        """The WALClusters with this topic prefix in the operator's scope, as far as it may read them."""
         ...
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:

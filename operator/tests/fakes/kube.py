@@ -60,10 +60,10 @@ class FakeKube:
         raw = self._objects.get(key)
         return None if raw is None else WALCluster.parse(copy.deepcopy(raw))
 
-    def list_wal_clusters(self) -> Claims:
-        """All WALClusters."""
+    def list_claims(self, prefix: str) -> Claims:
+        """The WALClusters with this topic prefix."""
         clusters = [WALCluster.parse(copy.deepcopy(raw)) for raw in self._objects.values()]
-        return Claims(clusters, complete=self.may_list_all)
+        return Claims([each for each in clusters if each.prefix == prefix], complete=self.may_list_all)
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status; an identical one leaves the resource version as it is."""

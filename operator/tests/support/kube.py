@@ -75,9 +75,9 @@ class KubeClient:
             if refusal.status != 404:
                 raise
 
-    def install_crd(self) -> None:
-        """Installs the CRD as it is in the repository, unless it is there, and waits until it is served."""
-        crd: Object = yaml.safe_load(CRD.read_text())
+    def install_crd(self, crd: Object | None = None) -> None:
+        """Installs the CRD, the repository's unless one is given, unless it is there, and waits until it is served."""
+        crd = crd or repository_crd()
         try:
             self.create(CRD_PATH, crd)
         except Refusal as refusal:
@@ -90,6 +90,12 @@ class KubeClient:
     def make_namespace(self, name: str) -> None:
         """Makes a namespace."""
         self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+
+
+def repository_crd() -> Object:
+    """The CRD as it is in the repository."""
+    crd: Object = yaml.safe_load(CRD.read_text())
+    return crd
 
 
 def crd_condition(crd: Object, kind: str) -> str | None:

@@ -7,12 +7,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.repeats import Repeats
 from seawall.api.meta import GROUP, VERSION, Key
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster, WALClusterStatus
-from seawall.domain.errors import Forbidden, SeawallError
+from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.step import Event
 from seawall.domain.wal_cluster.rival import Claims
 from seawall.domain.walconfig.config_map import ConfigMap
@@ -20,6 +21,7 @@ from seawall.domain.walconfig.config_map import ConfigMap
 _log = logging.getLogger(__name__)
 
 _API_VERSION = f"{GROUP}/{VERSION}"
+_PREFIX_FIELD = "spec.topics.prefix"
 REPEAT_SECONDS = 10.0
 """The same event about the same version of an object within this time is the same news."""
 _EVENT_MESSAGE = 1024
@@ -44,21 +46,28 @@ class KubeAdapter:
         raw = self._api.get(_wal_cluster_path(key))
         return None if raw is None else WALCluster.parse(raw)
 
-    def list_wal_clusters(self) -> Claims:
-        """All WALClusters in scope."""
-        found = [self._list(scope) for scope in self._scopes]
-        clusters = [WALCluster.parse(raw) for objects in found if objects is not None for raw in objects]
-        return Claims(clusters, complete=None not in found)
+    def require_served(self) -> None:
+        """Raises what hinders to list WALClusters; without the CRD that is Refused."""
+        self.list_claims("")  # nobody's prefix
 
-    def _list(self, scope: str) -> list[dict[str, Any]] | None:
+    def list_claims(self, prefix: str) -> Claims:
+        """The WALClusters with this topic prefix; the API server picks them, unless it or the CRD is too old."""
+        found = [self._list(scope, prefix) for scope in self._scopes]
+        clusters = [WALCluster.parse(raw) for objects in found if objects is not None for raw in objects]
+        return Claims([each for each in clusters if each.prefix == prefix], complete=None not in found)
+
+    def _list(self, scope: str, prefix: str) -> list[dict[str, Any]] | None:
         """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
+        path = _wal_clusters_path(scope)
         try:
-            return self._api.list(f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}")
+            return self._api.list(f"{path}?{urlencode({'fieldSelector': f'{_PREFIX_FIELD}={prefix}'})}")
         except Forbidden as error:
             if len(self._scopes) == 1:
                 raise
             _log.warning("%s", error)
             return None
+        except Refused:  # it does not know the field
+            return self._api.list(path)
 
     def replace_wal_cluster_status(self, cluster: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status: a merge patch would keep what is left out."""
@@ -141,8 +150,12 @@ class KubeAdapter:
             _log.warning("%s", error)
 
 
+def _wal_clusters_path(scope: str) -> str:
+    return f"/apis/{_API_VERSION}{scope}/{WAL_CLUSTER.plural}"
+
+
 def _wal_cluster_path(key: Key) -> str:
-    return f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{WAL_CLUSTER.plural}/{key.name}"
+    return f"{_wal_clusters_path(f'/namespaces/{key.namespace}')}/{key.name}"
 
 
 def _core_path(key: Key, plural: str) -> str:

@@ -48,7 +48,7 @@ class WALClusterController:
         self.meter.forget(key)
 
     def observe(self, obj: WALCluster) -> Observed:
-        """Reads Secrets, Kafka, the other WALClusters and the ConfigMap. An invalid spec leaves nothing to look at."""
+        """Reads Secrets, Kafka, rival WALClusters and the ConfigMap. An invalid spec leaves nothing to look at."""
         now = self.clock.now()
         if isinstance(obj.spec, InvalidSpec):
             return Observed(now)
@@ -137,7 +137,7 @@ class WALClusterController:
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
-        claims = self.kube.list_wal_clusters()
+        claims = self.kube.list_claims(spec.topics.prefix)
         rival = find_rival(obj, kafka, claims.clusters)
         return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
 

@@ -59,6 +59,7 @@ def build_crd(kind: Kind) -> dict[str, Any]:
                         }
                         for column in kind.columns
                     ],
+                    "selectableFields": [{"jsonPath": path} for path in kind.selectable_fields],
                     "schema": {"openAPIV3Schema": schema},
                 }
             ],

@@ -70,7 +70,7 @@ class Operator:
         """Starts the watcher once the CRDs are there: kopf looks for them only at its start."""
         while True:
             try:
-                await asyncio.to_thread(self._kube.list_wal_clusters)
+                await asyncio.to_thread(self._kube.require_served)
                 break
             except SeawallError as error:
                 _log.warning("waiting for the WALCluster CRD: %s", error)

@@ -144,6 +144,7 @@ WAL_CLUSTER = Kind(
             "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
         ),
     ),
+    selectable_fields=(".spec.topics.prefix",),
 )
 
 
@@ -154,6 +155,11 @@ class WALCluster:
     metadata: ObjectMeta
     spec: WALClusterSpec | InvalidSpec
     status: WALClusterStatus
+
+    @property
+    def prefix(self) -> str | None:
+        """What its topics are called; an invalid spec, too, may tell."""
+        return self.spec.prefix if isinstance(self.spec, InvalidSpec) else self.spec.topics.prefix
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> WALCluster:
