@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.refdb import RefDbProcesses
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -34,3 +36,24 @@ def api_server() -> Iterator[ApiServer]:
     """An API server without controllers. Tests share it: their namespaces are their own."""
     with ApiServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def etcd() -> Iterator[EtcdProcess]:
+    """A metadata store that is open to everybody. Tests share it: their prefixes are their own."""
+    with EtcdProcess() as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def secure_etcd() -> Iterator[EtcdProcess]:
+    """One with mutual TLS and users."""
+    with EtcdProcess(secure=True) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def refdb(kafka: KafkaProcesses, etcd: EtcdProcess) -> Iterator[RefDbProcesses]:
+    """A database: a metasrv, a frontend and three datanodes, all of which run when a test ends."""
+    with RefDbProcesses(kafka.bootstrap_servers, etcd) as processes:
+        yield processes

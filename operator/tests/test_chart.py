@@ -354,7 +354,7 @@ def test_no_object_of_the_schema_accepts_unknown_keys() -> None:
     check(json.loads((CHART / "values.schema.json").read_text()))
 
 
-def test_the_network_policy_opens_dns_the_api_server_kafka_and_metrics_only(render: Render) -> None:
+def test_the_network_policy_opens_dns_the_api_server_kafka_the_data_plane_and_metrics_only(render: Render) -> None:
     peers = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
     values = {"networkPolicy": {"enabled": True, "kafkaPorts": [9092, 19_092], "metricsFrom": peers}}
     objects = render(values)
@@ -367,7 +367,12 @@ def test_the_network_policy_opens_dns_the_api_server_kafka_and_metrics_only(rend
         [(53, "UDP"), (53, "TCP")],
         [(443, "TCP"), (6443, "TCP")],
         [(9092, "TCP"), (19_092, "TCP")],
+        [(2379, "TCP"), (4000, "TCP")],
     ]
+    without = render({"networkPolicy": {"enabled": True, "dataPlanePorts": []}})
+    rules = the(without, "NetworkPolicy")["spec"]["egress"]
+    assert len(rules) == 3
+    assert all(rule["ports"] for rule in rules), "a rule without ports opens all of them"
 
 
 def test_several_replicas_survive_a_drain_and_spread_over_nodes(render: Render) -> None:

@@ -18,6 +18,7 @@ from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.topics.pool import Pool
 from seawall.reconciler import Reconciler
+from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 
@@ -91,7 +92,8 @@ class World:
     def process(self, row: DeathRow) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process."""
         clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
-        controller = WALClusterController(row.guard(self.kube), row.guard(clusters), FixedClock(), NoMeter())
+        kube, kafka = row.guard(self.kube), row.guard(clusters)
+        controller = WALClusterController(kube, kafka, FakeLooks(), FixedClock(), NoMeter())
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow) -> None:

@@ -10,6 +10,7 @@ from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Refused
 from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.test_crash_at_every_call import KEY, DeathRow, FixedClock, NoMeter, World, new_world, spec
@@ -18,7 +19,7 @@ from tests.test_crash_at_every_call import KEY, DeathRow, FixedClock, NoMeter, W
 def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
     """A process with its own idea of leadership."""
     clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
-    return Reconciler(WALClusterController(world.kube, clusters, FixedClock(), NoMeter()), may_write)
+    return Reconciler(WALClusterController(world.kube, clusters, FakeLooks(), FixedClock(), NoMeter()), may_write)
 
 
 def read(world: World) -> WALCluster:

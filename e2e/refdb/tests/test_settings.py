@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[3] / "crds/examples/valid"
 
 def test_the_config_that_a_walcluster_renders() -> None:
     spec = WALClusterSpec.model_validate(yaml.safe_load((EXAMPLES / "greptimedb.yaml").read_text())["spec"])
-    assert spec.data_plane is not None
+    assert spec.wal_config is not None
     rendered = render_wal_config(spec)
     secrets = {
         f"GREPTIMEDB_{role}__WAL__SASL__{k}": k for role in ("METASRV", "DATANODE") for k in ("USERNAME", "PASSWORD")
@@ -29,7 +29,7 @@ def test_the_config_that_a_walcluster_renders() -> None:
     assert metasrv.auto_prune_interval == 0
     assert metasrv.kafka["bootstrap.servers"] == ",".join(spec.kafka.external.bootstrap_servers)
     datanode = wal_options(rendered["datanode.toml"], secrets)
-    assert datanode.max_batch_bytes == spec.data_plane.wal_config.batch_bytes(spec.topics)
+    assert datanode.max_batch_bytes == spec.wal_config.batch_bytes(spec.topics)
     if spec.kafka.external.sasl:
         assert datanode.kafka["sasl.username"] == "USERNAME"
         assert datanode.kafka["security.protocol"].startswith("sasl_")

@@ -12,6 +12,11 @@ from typing import Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
+from seawall.domain.dataplane.flush import FlushFailure
+from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
+from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
@@ -130,6 +135,99 @@ class Kube(Protocol):
 
     def post_event(self, cluster: WALCluster, event: Event) -> None:
         """Posts an Event about `cluster`. Failing to do so is logged and no error: events are for people."""
+        ...
+
+
+class DataPlane(Protocol):
+    """The database that writes the WAL."""
+
+    def reports(self) -> Sequence[DatanodeReport]:
+        """The newest report of every datanode, of dead ones too: how old each is, it says itself.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer.
+            PartRefused: what answered is no metasrv, or its answer makes no sense.
+        """
+        ...
+
+    def check_frontend(self) -> None:
+        """Asks the frontend whether it is there.
+
+        Raises:
+            PartUnavailable: it did not answer.
+            PartRefused: what answered is no frontend.
+        """
+        ...
+
+    def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
+        """Asks for flushes, a few at a time, and waits for each; returns those that were not flushed.
+
+        A flush of an empty memtable is no failure, and moves no flushed entry id.
+
+        Raises:
+            PartUnavailable: the frontend did not answer for one; it and others may have been flushed.
+            PartRefused: what answered is no frontend, or it does not let us in.
+        """
+        ...
+
+    def set_maintenance(self, *, enabled: bool) -> None:
+        """Enters or leaves maintenance: no failover and no balancing while it lasts. It is one switch for all.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer; it may have happened.
+            PartRefused: it said no.
+        """
+        ...
+
+    def in_maintenance(self) -> bool:
+        """Whether maintenance is on, by whomever.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer.
+            PartRefused: what answered is no metasrv.
+        """
+        ...
+
+
+class MetadataStore(Protocol):
+    """Where the database keeps its metadata."""
+
+    def snapshot(self) -> MetadataSnapshot:
+        """Everything at one revision, read whole or not at all.
+
+        Raises:
+            PartUnavailable: it did not answer, or the revision was compacted while it was read.
+            PartRefused: it does not let us in, a page is truncated, or a key or value makes no sense.
+        """
+        ...
+
+    def advance_marker(self, topic: str, pruned_entry_id: int, *, seen: TopicMarker, revision: int) -> None:
+        """Moves a topic's pruned marker up, in one transaction with two comparisons.
+
+        The marker is as it was `seen`, and nothing under the topic's region keys is newer than `revision`, at which the
+        decision's snapshot was read: a region that was born in between would open above rows that it needs.
+
+        Raises:
+            ValueError: the marker would not rise.
+            Conflict: one comparison failed: read again and decide again.
+            PartUnavailable: no answer; it may have happened. Doing it again is harmless: the comparison fails.
+            PartRefused: it does not let us in or write.
+        """
+        ...
+
+
+class DataPlaneLooks(Protocol):
+    """Looks at data planes in the background: a tick never waits for a database."""
+
+    def latest(self, key: Key, connection: DataPlaneConnection) -> DataPlaneView | NoDataPlane | None:
+        """What the last finished look of the object `key` found, and begins another if that is a while ago.
+
+        None: there was none yet by this connection. The object is woken when a look finds something new.
+        """
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Ends the looks of an object that is gone, or has no data plane any more."""
         ...
 
 

@@ -53,6 +53,7 @@ class Site:
         topics: Mapping[str, Any] | None = None,
         external: Mapping[str, Any] | None = None,
         config_map: str | None = None,
+        greptimedb: Mapping[str, Any] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> Object:
         """Creates a WALCluster on this site's Kafka: two topics, unless told otherwise."""
@@ -60,8 +61,11 @@ class Site:
             "kafka": {"external": {"bootstrapServers": list(self.kafka.bootstrap_servers), **(external or {})}},
             "topics": {"prefix": self.prefix, "count": 2, **(topics or {})},
         }
+        data_plane: Object = {"greptimedb": greptimedb} if greptimedb is not None else {}
         if config_map is not None:
-            spec["dataPlane"] = {"walConfig": {"configMapName": config_map}}
+            data_plane["walConfig"] = {"configMapName": config_map}
+        if data_plane:
+            spec["dataPlane"] = data_plane
         body: Object = {
             "apiVersion": "seawall.dev/v1alpha1",
             "kind": "WALCluster",

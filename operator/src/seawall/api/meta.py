@@ -154,6 +154,7 @@ class ConditionType(StrEnum):
     STALLED = "Stalled"
     KAFKA_REACHABLE = "KafkaReachable"
     TOPICS_READY = "TopicsReady"
+    DATA_PLANE_REACHABLE = "DataPlaneReachable"
 
 
 class Condition(StatusModel):

@@ -1,59 +1,49 @@
-"""Makes a Kafka connection from a spec and the Secrets that it names."""
+"""Makes connections from a spec and the Secrets that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
+from seawall.api.v1alpha1.data_plane import Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.domain.errors import Forbidden
+from seawall.controllers.secrets import ReadSecret, SecretProblem, SecretTexts
+from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
 
-ReadSecret = Callable[[str], Mapping[str, bytes] | None]
-"""Reads the Secret of this name; None when there is none."""
 
-
-class _SecretProblem(Exception):  # noqa: N818 - never leaves this module
-    """What is wrong with a Secret, in one sentence."""
-
-    def __init__(self, sentence: str, why: Unreachable = Unreachable.SECRET_MISSING) -> None:
-        super().__init__(sentence)
-        self.why = why
-
-
-def resolve_connection(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnection | NoKafka:
-    """Reads the Secrets anew, so that renewed certificates and passwords are used at the next tick."""
+def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnection | NoKafka:
+    """The connection to Kafka, or what is wrong with a Secret."""
+    texts, tls = SecretTexts(read_secret), kafka.tls
     try:
-        return _resolve(kafka, read_secret)
-    except _SecretProblem as problem:
-        return NoKafka(problem.why, str(problem))
-
-
-def _resolve(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnection:
-    def text(secret: str, key: str) -> str:
-        try:
-            data = read_secret(secret)
-        except Forbidden as error:
-            sentence = f"the operator may not read Secret {secret}: name it in the chart's value secrets.names"
-            raise _SecretProblem(sentence, Unreachable.SECRET_FORBIDDEN) from error
-        if data is None:
-            raise _SecretProblem(f"Secret {secret} does not exist")
-        if key not in data:
-            raise _SecretProblem(f"Secret {secret} has no key {key}")
-        try:
-            return data[key].decode()
-        except UnicodeDecodeError as error:
-            raise _SecretProblem(f"key {key} of Secret {secret} is no UTF-8 text") from error
-
-    ca = kafka.tls.ca_secret_ref if kafka.tls else None
-    client = kafka.tls.client_cert_secret_ref if kafka.tls else None
-    user = kafka.sasl.credentials_secret_ref if kafka.sasl else None
+        ca = texts.ca(tls.ca_secret_ref if tls else None)
+        cert, key = texts.client_cert(tls.client_cert_secret_ref if tls else None)
+        username, password = texts.credentials(kafka.sasl.credentials_secret_ref if kafka.sasl else None)
+    except SecretProblem as problem:
+        why = Unreachable.SECRET_FORBIDDEN if problem.is_forbidden else Unreachable.SECRET_MISSING
+        return NoKafka(why, str(problem))
     return KafkaConnection(
         bootstrap_servers=kafka.bootstrap_servers,
-        tls=kafka.tls is not None,
-        ca_pem=text(ca.name, ca.key) if ca else None,
-        client_cert_pem=text(client.name, client.cert_key) if client else None,
-        client_key_pem=text(client.name, client.key_key) if client else None,
+        tls=tls is not None,
+        ca_pem=ca,
+        client_cert_pem=cert,
+        client_key_pem=key,
         sasl_mechanism=kafka.sasl.mechanism if kafka.sasl else None,
-        username=text(user.name, user.username_key) if user else None,
-        password=text(user.name, user.password_key) if user else None,
+        username=username,
+        password=password,
     )
+
+
+def resolve_data_plane(greptimedb: GreptimeDB, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:
+    """The connection to the data plane, or what is wrong with a Secret."""
+    try:
+        etcd = _resolve_etcd(greptimedb.metadata_store.etcd, SecretTexts(read_secret))
+    except SecretProblem as problem:
+        why = NotReached.SECRET_FORBIDDEN if problem.is_forbidden else NotReached.SECRET_MISSING
+        return NoDataPlane(why, str(problem))
+    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, etcd)
+
+
+def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
+    ca = texts.ca(etcd.tls.ca_secret_ref if etcd.tls else None)
+    cert, key = texts.client_cert(etcd.tls.client_cert_secret_ref if etcd.tls else None)
+    username, password = texts.credentials(etcd.auth.credentials_secret_ref if etcd.auth else None)
+    endpoints = tuple(endpoint.rstrip("/") for endpoint in etcd.endpoints)
+    return EtcdConnection(endpoints, etcd.prefix, ca, cert, key, username, password)

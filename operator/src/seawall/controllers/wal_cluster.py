@@ -8,7 +8,9 @@ from typing import assert_never
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.controllers.connection import resolve_connection
+from seawall.controllers.connection import resolve_data_plane, resolve_kafka
+from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
@@ -25,7 +27,7 @@ from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Failure, Observed
 from seawall.domain.wal_cluster.rival import find_rival
 from seawall.domain.walconfig.config_map import ConfigMap
-from seawall.ports import Clock, KafkaAdmin, KafkaClusters, Kube, TopicMeter
+from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, Kube, TopicMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class WALClusterController:
 
     kube: Kube
     kafka_clusters: KafkaClusters
+    data_planes: DataPlaneLooks
     clock: Clock
     meter: TopicMeter
     kind: str = "WALCluster"
@@ -43,12 +46,16 @@ class WALClusterController:
         return self.kube.get_wal_cluster(key)
 
     def forget(self, key: Key) -> None:
-        """Drops the Kafka connection and the metrics of a WALCluster that is gone."""
+        """Drops the connections and the metrics of a WALCluster that is gone."""
         self.kafka_clusters.forget(key)
+        self.data_planes.forget(key)
         self.meter.forget(key)
 
     def observe(self, obj: WALCluster) -> Observed:
-        """Reads Secrets, Kafka, rival WALClusters and the ConfigMap. An invalid spec leaves nothing to look at."""
+        """Reads Secrets, Kafka, the data plane, rival WALClusters and the ConfigMap.
+
+        An invalid spec leaves nothing to look at.
+        """
         now = self.clock.now()
         if isinstance(obj.spec, InvalidSpec):
             return Observed(now)
@@ -56,11 +63,12 @@ class WALClusterController:
         if deleted and self.kube.is_terminating(obj.metadata.namespace):
             # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
             return Observed(now, namespace_terminating=True)
+        data_plane = self._observe_data_plane(obj.metadata.key, obj.spec)
         try:
-            return self._look(obj, obj.spec, now)
+            return replace(self._look(obj, obj.spec, now), data_plane=data_plane)
         except Refused as error:
             self.meter.measure(obj.metadata.key, None)
-            return Observed(now, obstacle=str(error))
+            return Observed(now, obstacle=str(error), data_plane=data_plane)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
         """Decides (pure)."""
@@ -113,9 +121,7 @@ class WALClusterController:
             raise Conflict(f"WALCluster {obj.metadata.key} is no longer the one whose deletion was decided")
 
     def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
-        connection = resolve_connection(
-            spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name))
-        )
+        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
 
     def _observe_kafka(self, key: Key, spec: WALClusterSpec) -> tuple[KafkaView | NoKafka, Pool | None]:
@@ -131,6 +137,16 @@ class WALClusterController:
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
         return view, observe_pool(spec.topics, view, configs)
 
+    def _observe_data_plane(self, key: Key, spec: WALClusterSpec) -> DataPlaneView | NoDataPlane | None:
+        """What is known of it; that the API server refuses a Secret is a finding about the data plane alone."""
+        if spec.greptimedb is None:
+            self.data_planes.forget(key)
+            return None
+        connection = resolve_data_plane(spec.greptimedb, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        if not isinstance(connection, DataPlaneConnection):
+            return connection
+        return self.data_planes.latest(key, connection)
+
     def _look(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
         key = obj.metadata.key
         kafka, pool = self._observe_kafka(key, spec)
@@ -142,9 +158,9 @@ class WALClusterController:
         return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
-        if spec.data_plane is None:
+        if spec.wal_config is None:
             return None
-        return self.kube.get_config_map(Key(key.namespace, spec.data_plane.wal_config.config_map_name))
+        return self.kube.get_config_map(Key(key.namespace, spec.wal_config.config_map_name))
 
     def _admin(self, obj: WALCluster) -> KafkaAdmin:
         if isinstance(obj.spec, InvalidSpec):

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from aiohttp import web
 
 from seawall.adapters.clock import SystemClock
+from seawall.adapters.dataplane.looks import BackgroundLooks
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
@@ -45,11 +46,13 @@ class Operator:
         api = KubeApi(connections=settings.workers)
         self._kube = KubeAdapter(api, settings.namespaces)
         self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
-        controller = WALClusterController(self._kube, ConfluentKafkaClusters(), SystemClock(), self._telemetry)
+        clock = SystemClock()
+        looks = BackgroundLooks(clock, self._wake_from_thread)
+        controller = WALClusterController(self._kube, ConfluentKafkaClusters(), looks, clock, self._telemetry)
         reconciler = Reconciler(controller, self._lease.is_leader)
         tick = self._telemetry.measured(controller.kind, reconciler.tick)
         self._queue = WorkQueue(tick, self._workers, settings.resync_seconds)
-        self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
+        self._watcher = Watcher(settings.namespaces, self._wake_from_thread)
 
     async def run(self) -> None:
         """Runs until SIGTERM or SIGINT."""
@@ -104,7 +107,7 @@ class Operator:
         await web.TCPSite(runner, port=self._settings.http_port).start()
         return runner
 
-    def _wake_from_watcher(self, key: Key) -> None:
+    def _wake_from_thread(self, key: Key) -> None:
         self._loop.call_soon_threadsafe(self._queue.wake, key)
 
     def _unhealthy(self) -> str | None:

@@ -6,40 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import APIModel, DataKey, Name, Rule
+from seawall.api.meta import APIModel, Rule
+from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 
 Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=r"^[^\s,:/]+:[0-9]{1,5}$")]
-
-
-class SecretKeyRef(APIModel):
-    """One key of a Secret in the same namespace."""
-
-    name: Name
-    """Name of the Secret."""
-    key: DataKey = "ca.crt"
-    """Key in the Secret's data."""
-
-
-class ClientCertSecretRef(APIModel):
-    """A client certificate and its private key in a Secret in the same namespace (type kubernetes.io/tls fits)."""
-
-    name: Name
-    """Name of the Secret."""
-    cert_key: DataKey = "tls.crt"
-    """Key of the PEM certificate chain."""
-    key_key: DataKey = "tls.key"
-    """Key of the PEM private key."""
-
-
-class CredentialsSecretRef(APIModel):
-    """A user name and password in a Secret in the same namespace."""
-
-    name: Name
-    """Name of the Secret."""
-    username_key: DataKey = "username"
-    """Key of the user name."""
-    password_key: DataKey = "password"  # noqa: S105 - the name of a key, no password
-    """Key of the password."""
 
 
 class KafkaTLS(APIModel):

@@ -6,20 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StrictBool, ValidationError
 
 from seawall.api.meta import (
     APIModel,
     Condition,
     InvalidSpec,
     Kind,
-    Name,
     ObjectMeta,
     PrinterColumn,
     Rule,
     StatusModel,
 )
-from seawall.api.quantity import MI, Bytes, bytes_rule
+from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 
@@ -31,40 +30,17 @@ class KafkaSpec(APIModel):
     """A Kafka cluster that exists already."""
 
 
-class WALConfig(APIModel):
-    """The database's `[wal]` configuration, rendered into a ConfigMap."""
-
-    RULES: ClassVar[tuple[Rule, ...]] = (bytes_rule("maxBatchBytes"),)
-
-    config_map_name: Name
-    """ConfigMap to write: keys metasrv.toml, datanode.toml and standalone.toml."""
-    max_batch_bytes: Bytes | None = None
-    """Largest batch that the database writes (max_batch_bytes). Default: maxMessageBytes, at most 1Mi."""
-
-    def batch_bytes(self, topics: TopicsSpec) -> int:
-        """The max_batch_bytes that is rendered."""
-        return self.max_batch_bytes or min(topics.max_message_bytes, MI)
-
-
-class DataPlane(APIModel):
-    """The database that writes the WAL."""
-
-    wal_config: WALConfig
-    """Renders the database's WAL configuration."""
-
-
 class WALClusterSpec(APIModel):
     """The desired state of a WALCluster."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "!has(self.dataPlane) || !has(self.dataPlane.walConfig.maxBatchBytes)"
+            "!has(self.dataPlane) || !has(self.dataPlane.walConfig) || !has(self.dataPlane.walConfig.maxBatchBytes)"
             " || !quantity(string(self.dataPlane.walConfig.maxBatchBytes))"
             ".isGreaterThan(quantity(string(self.topics.maxMessageBytes)))",
             "dataPlane.walConfig.maxBatchBytes must not exceed topics.maxMessageBytes: Kafka rejects larger records",
             lambda spec: (
-                spec.data_plane is None
-                or spec.data_plane.wal_config.batch_bytes(spec.topics) <= spec.topics.max_message_bytes
+                spec.wal_config is None or spec.wal_config.batch_bytes(spec.topics) <= spec.topics.max_message_bytes
             ),
         ),
     )
@@ -75,6 +51,16 @@ class WALClusterSpec(APIModel):
     """The pool of WAL topics."""
     data_plane: DataPlane | None = None
     """The database that writes the WAL."""
+
+    @property
+    def wal_config(self) -> WALConfig | None:
+        """The configuration to render, if any."""
+        return self.data_plane.wal_config if self.data_plane else None
+
+    @property
+    def greptimedb(self) -> GreptimeDB | None:
+        """The database to look at, if any."""
+        return self.data_plane.greptimedb if self.data_plane else None
 
 
 class BrokersStatus(StatusModel):
@@ -112,17 +98,34 @@ class TopicsStatus(StatusModel):
     """The effective minInSyncReplicas."""
 
 
+class DataPlaneStatus(StatusModel):
+    """What the database that writes the WAL says of itself, when it last answered."""
+
+    datanodes: Annotated[int, Field(ge=0)]
+    """Datanodes that the metadata or the reports name."""
+    reporting: Annotated[int, Field(ge=0)]
+    """Datanodes that reported in the last minute."""
+    regions: Annotated[int, Field(ge=0)]
+    """Regions that write to a WAL topic, dropped ones that may come back included."""
+    topics_in_use: Annotated[int, Field(ge=0)]
+    """WAL topics that a region writes to."""
+    reads_marker_at_open: StrictBool
+    """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer)."""
+
+
 class WALClusterStatus(StatusModel):
     """The observed state of a WALCluster."""
 
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus), KafkaReachable and TopicsReady."""
+    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady and DataPlaneReachable."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None
     """State of the topic pool; absent until first contact."""
+    data_plane: DataPlaneStatus | None = None
+    """What the database said when it last answered; absent until then, and without dataPlane.greptimedb."""
 
 
 WAL_CLUSTER = Kind(

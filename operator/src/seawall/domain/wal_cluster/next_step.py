@@ -10,7 +10,7 @@ An object that is being deleted goes through `deletion.next_step_of_deletion` in
 
 from __future__ import annotations
 
-from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec
+from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.conditions import find_condition
@@ -31,6 +31,7 @@ from seawall.domain.wal_cluster.verdict import (
     judge,
     judge_failure,
     judge_unreachable,
+    look_again_after,
     may_create_topics,
 )
 from seawall.domain.walconfig.config_map import ConfigMap
@@ -65,18 +66,23 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
         return judge_unreachable(cluster, kafka, observed.now)
     if kafka is None or observed.pool is None:
         raise TypeError("a valid spec was observed only in part")
-    return _identity_gate(cluster, spec, kafka, observed) or Case(cluster, spec, kafka, observed.pool, observed)
+    shut = _identity_gate(cluster, spec, kafka, observed)
+    if shut is not None:
+        return shut
+    wal_config = _wanted_config_map(cluster, spec, observed.config_map)
+    return Case(cluster, spec, kafka, observed.pool, observed, wal_config)
 
 
 def _tend_pool(case: Case) -> ClusterStep:
     verdict = judge(case)
     status = status_of(case, verdict)
     actions = plan_actions(case) if case.observed.failure is None else []
+    after = look_again_after(case, verdict)
     if status != case.cluster.status:
-        return Record(status, events_of(case.cluster, status), after=0.0 if actions else verdict.after)
+        return Record(status, events_of(case.cluster, status), after=0.0 if actions else after)
     if actions:
         return Act(tuple(actions))
-    return Wait(verdict.message, verdict.after)
+    return Wait(verdict.message, after)
 
 
 def plan_actions(case: Case) -> list[ClusterAction]:
@@ -120,13 +126,17 @@ def _claim_gate(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -
 
 
 def _config_map_action(case: Case) -> WriteConfigMap | None:
-    if case.spec.data_plane is None:
+    wanted, found = case.wal_config, case.observed.config_map
+    if wanted is None:
         return None
-    found = case.observed.config_map
-    data = render_wal_config(case.spec)
-    if found is not None and (found.controller_uid != case.cluster.metadata.uid or found.data == data):
+    if found is not None and (found.controller_uid != wanted.controller_uid or found.data == wanted.data):
         return None
-    key = case.cluster.metadata.key
-    name = case.spec.data_plane.wal_config.config_map_name
-    version = found.resource_version if found else None
-    return WriteConfigMap(ConfigMap(type(key)(key.namespace, name), data, case.cluster.metadata.uid, version))
+    return WriteConfigMap(wanted)
+
+
+def _wanted_config_map(cluster: WALCluster, spec: WALClusterSpec, found: ConfigMap | None) -> ConfigMap | None:
+    """Rendered once a tick; it replaces the version that was found."""
+    if spec.wal_config is None:
+        return None
+    key = Key(cluster.metadata.namespace, spec.wal_config.config_map_name)
+    return ConfigMap(key, render_wal_config(spec), cluster.metadata.uid, found.resource_version if found else None)

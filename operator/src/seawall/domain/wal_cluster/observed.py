@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
+from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.topics.pool import Pool
 from seawall.domain.walconfig.config_map import ConfigMap
@@ -29,6 +31,7 @@ class Observed:
     `claims_known` is False when not all WALClusters could be read: then nobody knows that there is no rival.
 
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
+    `data_plane` is None when there is none to look at, or no look at it has ended yet.
     `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
 
@@ -41,3 +44,4 @@ class Observed:
     config_map: ConfigMap | None = None
     obstacle: str | None = None
     failure: Failure | None = None
+    data_plane: DataPlaneView | NoDataPlane | None = None

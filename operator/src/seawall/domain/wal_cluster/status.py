@@ -11,6 +11,7 @@ from seawall.domain.conditions import ConditionStatus, as_status, build_conditio
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Event, EventType, Record, Wait
 from seawall.domain.topics.pool import TopicState
+from seawall.domain.wal_cluster.data_plane import data_plane_conditions, data_plane_event, data_plane_status
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
@@ -34,6 +35,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
                 Reason.READY if ready == total else verdict.reason,
                 f"{ready} of {total} topics are ready",
             ),
+            *data_plane_conditions(case.cluster, case.observed, build),
         ),
         kafka=_kafka(case.cluster, case.kafka),
         topics=TopicsStatus(
@@ -44,14 +46,13 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             under_replicated=case.pool.under_replicated,
             min_in_sync_replicas=case.spec.topics.effective_min_in_sync_replicas(),
         ),
+        data_plane=data_plane_status(case.cluster, case.observed),
     )
 
 
-def status_without_pool(
-    cluster: WALCluster, verdict: Verdict, kafka: KafkaView | NoKafka | None, now: datetime
-) -> WALClusterStatus:
+def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observed) -> WALClusterStatus:
     """The status of a WALCluster whose pool was not looked at; what was last known of the pool stays."""
-    build = _Conditions(cluster, now)
+    build, kafka = _Conditions(cluster, observed.now), observed.kafka
     match kafka:
         case KafkaView() if verdict.reason == Reason.WRONG_CLUSTER:
             reachable = build(ConditionType.KAFKA_REACHABLE, "False", verdict.reason, verdict.message)
@@ -67,13 +68,20 @@ def status_without_pool(
             *build.kstatus(verdict),
             reachable,
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
+            *data_plane_conditions(cluster, observed, build),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
         topics=cluster.status.topics,
+        data_plane=data_plane_status(cluster, observed),
     )
 
 
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
+    """What a person should hear of: Ready and the data plane."""
+    return tuple(filter(None, (_ready_event(cluster, status), data_plane_event(cluster, status))))
+
+
+def _ready_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
     """One event when the reason of Ready changed, or its sentence did while a person is needed.
 
     Losing Ready is a warning, unless an edit is what it comes from.
@@ -82,20 +90,20 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     after = find_condition(status.conditions, ConditionType.READY)
     stalled = find_condition(status.conditions, ConditionType.STALLED)
     if after is None or stalled is None:
-        return ()
+        return None
     needs_person = stalled.status == "True"
     if before is not None and before.reason == after.reason and not (needs_person and before.message != after.message):
-        return ()
+        return None
     was_ready = before is not None and before.status == "True"
     is_edited = before is not None and before.observed_generation != after.observed_generation
     lost_ready = was_ready and after.status != "True" and not is_edited
     event_type = EventType.WARNING if needs_person or lost_ready else EventType.NORMAL
-    return (Event(event_type, after.reason, after.message),)
+    return Event(event_type, after.reason, after.message)
 
 
 def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:
     """Records the verdict of a tick that has no pool to tend, or waits when the status says it already."""
-    status = status_without_pool(cluster, verdict, observed.kafka, observed.now)
+    status = status_without_pool(cluster, verdict, observed)
     if status != cluster.status:
         return Record(status, events_of(cluster, status))
     return Wait(verdict.message, verdict.after)

@@ -17,9 +17,10 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.topics.actions import listed
 from seawall.domain.topics.pool import Pool, TopicState
+from seawall.domain.wal_cluster.data_plane import is_silent
 from seawall.domain.wal_cluster.observed import Failure, Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.walconfig.render import render_wal_config
+from seawall.domain.walconfig.config_map import ConfigMap
 
 SOON_SECONDS = 0.5
 RETRY_SECONDS = 5.0
@@ -53,13 +54,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A WALCluster whose spec is valid and whose Kafka answered, with its pool."""
+    """A WALCluster whose spec is valid and whose Kafka answered, with its pool and the WAL configuration to write."""
 
     cluster: WALCluster
     spec: WALClusterSpec
     kafka: KafkaView
     pool: Pool
     observed: Observed
+    wal_config: ConfigMap | None
 
 
 def judge(case: Case) -> Verdict:
@@ -82,6 +84,15 @@ def judge_unreachable(cluster: WALCluster, problem: NoKafka, now: datetime) -> V
         after = RETRY_SECONDS if is_news else PATIENT_SECONDS
         return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after)
     return Verdict(Outlook.STALLED, problem.why.value, problem.message)
+
+
+def look_again_after(case: Case, verdict: Verdict) -> float | None:
+    """When to look again: as the verdict says, or sooner while a part of the data plane is silent."""
+    if not is_silent(case.observed):
+        return verdict.after
+    is_news = _is_news(case.cluster, ConditionType.DATA_PLANE_REACHABLE, case.observed.now)
+    after = RETRY_SECONDS if is_news else PATIENT_SECONDS
+    return after if verdict.after is None else min(after, verdict.after)
 
 
 def _is_news(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:
@@ -130,7 +141,7 @@ def _still_refused(case: Case) -> Verdict | None:
 
 def _config_map_taken(case: Case) -> Verdict | None:
     found = case.observed.config_map
-    if found is None or case.spec.data_plane is None or found.controller_uid == case.cluster.metadata.uid:
+    if found is None or case.wal_config is None or found.controller_uid == case.cluster.metadata.uid:
         return None
     message = f"ConfigMap {found.key.name} exists and was not made by this WALCluster: choose another configMapName"
     return Verdict(Outlook.STALLED, Reason.CONFIG_MAP_TAKEN, message)
@@ -177,13 +188,11 @@ def _in_state(state: TopicState, reason: Reason, what: str) -> Callable[[Case], 
 
 
 def _config_map_outdated(case: Case) -> Verdict | None:
-    if case.spec.data_plane is None:
+    wanted, found = case.wal_config, case.observed.config_map
+    if wanted is None or (found is not None and found.data == wanted.data):
         return None
-    found = case.observed.config_map
-    if found is not None and found.data == render_wal_config(case.spec):
-        return None
-    name = case.spec.data_plane.wal_config.config_map_name
-    return Verdict(Outlook.PROGRESSING, Reason.WRITING_CONFIG, f"ConfigMap {name} is being written", RETRY_SECONDS)
+    message = f"ConfigMap {wanted.key.name} is being written"
+    return Verdict(Outlook.PROGRESSING, Reason.WRITING_CONFIG, message, RETRY_SECONDS)
 
 
 CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (

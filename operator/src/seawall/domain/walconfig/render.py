@@ -28,8 +28,10 @@ def render_wal_config(spec: WALClusterSpec) -> dict[str, str]:
 
     Only to be called for a spec with `dataPlane.walConfig`.
     """
+    if spec.wal_config is None:
+        raise ValueError("no dataPlane.walConfig to render")
     kafka, topics = spec.kafka.external, spec.topics
-    batch = _datanode(spec)
+    batch = {"max_batch_bytes": readable_size(spec.wal_config.batch_bytes(topics))}
     return {
         "metasrv.toml": _document("metasrv", kafka, _metasrv(topics)),
         "datanode.toml": _document("datanode", kafka, batch),
@@ -44,12 +46,6 @@ def _metasrv(topics: TopicsSpec) -> dict[str, Any]:
         "topic_name_prefix": topics.prefix,
         "replication_factor": topics.replication_factor,
     }
-
-
-def _datanode(spec: WALClusterSpec) -> dict[str, Any]:
-    if spec.data_plane is None:
-        raise ValueError("no dataPlane.walConfig to render")
-    return {"max_batch_bytes": readable_size(spec.data_plane.wal_config.batch_bytes(spec.topics))}
 
 
 def readable_size(size: int) -> str:

@@ -1,0 +1,1 @@
+"""Data planes: GreptimeDB's HTTP interfaces and its metadata in etcd, and the background looks at them."""

@@ -1,0 +1,133 @@
+"""GreptimeDB's metadata keys and values as text → what they mean (facts/greptimedb.md §1.9, §3).
+
+Values are its JSON; members that it may add later are ignored. Everything here raises ValueError, KeyError or TypeError
+on what makes no sense.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from seawall.domain.dataplane.metadata import LeaderState, RegionKey, Route
+
+TOPIC_NAMES = "__topic_name/kafka/"
+TOPIC_REGIONS = "__topic_region/"
+DATANODE_TABLES = "__dn_table/"
+TABLE_ROUTES = "__table_route/"
+DATANODE_ADDRESSES = "__node_address/0/"
+TOMBSTONES = "__tombstone/"
+"""A dropped table's keys live on as copies, with this before the whole key, until the drop cannot be undone."""
+
+_KAFKA, _NO_TOPIC = "kafka", ("raft_engine", "noop")
+_STATES = {
+    None: LeaderState.NORMAL,
+    "Downgrading": LeaderState.DOWNGRADING,
+    "Downgraded": LeaderState.DOWNGRADING,  # as it was called once
+    "Staging": LeaderState.STAGING,
+}
+_MAX_U64 = 2**64 - 1
+
+
+def topic_regions(topic: str) -> str:
+    """What the region keys of one topic begin with."""
+    return f"{TOPIC_REGIONS}{topic}/"
+
+
+def read_marker(value: str) -> int | None:
+    """A topic's pruned marker; values of old versions are empty or null."""
+    data = _object(value)
+    return None if data.get("pruned_entry_id") is None else entry_id(data["pruned_entry_id"])
+
+
+def marker_with(value: str, pruned_entry_id: int) -> str:
+    """The same value with another marker; members that we do not know stay."""
+    return json.dumps({**_object(value), "pruned_entry_id": pruned_entry_id}, separators=(",", ":"))
+
+
+def read_region_key(rest: str, value: str, mod_revision: int) -> tuple[str, int, RegionKey]:
+    """Topic, region id and checkpoint from `<topic>/<region id>` and a value, which may be empty, `{}` or have one."""
+    topic, _, region = rest.rpartition("/")
+    if not topic:
+        raise ValueError("no topic in the key")
+    checkpoint = _object(value).get("checkpoint") or {}
+    entry, metadata = checkpoint.get("entry_id"), checkpoint.get("metadata_entry_id")
+    key = RegionKey(_entry_or_none(entry), _entry_or_none(metadata), mod_revision)
+    return topic, region_id(region), key
+
+
+def read_datanode_table(rest: str, value: str) -> Iterator[tuple[int, str | None]]:
+    """Region id and topic (None: its WAL is in no topic) from `<datanode>/<table>` and the value.
+
+    The options name every region of the table, those on other datanodes too; a region without options has a local WAL.
+    """
+    data, table = _object(value), int(rest.rpartition("/")[2])
+    options = {int(number): _object(text) for number, text in (data.get("region_wal_options") or {}).items()}
+    for number in {*options, *data["regions"], *data.get("follower_regions", ())}:
+        yield region_of(table, number), _topic(options.get(number))
+
+
+def read_table_route(value: str, mod_revision: int) -> Iterator[tuple[int, Route]]:
+    """Region id and route. A logical table has none: its rows are in a physical one's regions."""
+    data = _object(value)
+    if data.get("type") == "logical":
+        return
+    for region in data["region_routes"]:
+        leader = region.get("leader_peer")
+        state = region.get("leader_state", region.get("leader_status"))
+        route = Route(
+            int(leader["id"]) if leader else None,
+            _STATES.get(state, LeaderState.UNKNOWN),
+            mod_revision,
+        )
+        yield region_id(region["region"]["id"]), route
+
+
+def read_address(rest: str, value: str) -> tuple[int, str]:
+    """Id and address of a datanode."""
+    return int(rest), str(_object(value)["peer"]["addr"])
+
+
+def region_of(table: int, number: int) -> int:
+    """The region id: table id and region number, 32 bits each."""
+    return region_id(table << 32 | number)
+
+
+def region_id(value: object) -> int:
+    """A u64, from JSON or from a key."""
+    return _u64(int(value) if isinstance(value, str) and value.isdecimal() else value)
+
+
+def entry_id(value: object) -> int:
+    """A u64; a float or a negative number makes no sense."""
+    return _u64(value)
+
+
+def _entry_or_none(value: object) -> int | None:
+    return None if value is None else entry_id(value)
+
+
+def _u64(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_U64:
+        raise ValueError(f"{value!r} is no u64")
+    return value
+
+
+def _topic(options: dict[str, Any] | None) -> str | None:
+    provider = options.get("wal.provider") if options else None
+    if not options or provider in _NO_TOPIC:
+        return None
+    if provider != _KAFKA:
+        raise ValueError(f"unknown WAL provider {provider!r}")
+    return str(options["wal.kafka.topic"])
+
+
+def _object(value: str) -> dict[str, Any]:
+    """A JSON object; empty or null means an empty one, as in values of old versions."""
+    data = json.loads(value) if value else None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise TypeError("no JSON object")
+    return data

@@ -1,0 +1,163 @@
+"""HTTP to the parts of a data plane: every answer has a deadline, every silence a sentence that stays the same."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from io import BytesIO
+from typing import Any
+
+import urllib3
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationParseError,
+    NameResolutionError,
+    NewConnectionError,
+    ProtocolError,
+    SSLError,
+)
+from urllib3.exceptions import (
+    TimeoutError as HTTPTimeoutError,
+)
+
+from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+
+CONNECT_SECONDS = 2.0
+ANSWER_SECONDS = 5.0
+MAX_BYTES = 256 * 2**20
+"""A larger answer is no answer of a metasrv, a frontend or etcd."""
+CHUNK = 2**16
+SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the data plane: its name in sentences, where its address is declared, and the reason of its silence."""
+
+    name: str
+    declared: str
+    silent: NotReached
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status and body."""
+
+    status: int
+    body: bytes
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the status is 200."""
+        return self.status == HTTPStatus.OK
+
+    def shown(self) -> str:
+        """Status and the start of the body, for a sentence."""
+        return f"{self.status} {self.body[:SHOWN].decode(errors='replace')}".strip()
+
+
+class Http:
+    """Requests to one part; safe to use from many threads. It follows no redirects and keeps connections open."""
+
+    def __init__(self, part: Part, *, tls: ssl.SSLContext | None = None, connections: int = 4) -> None:
+        self.part = part
+        options: dict[str, Any] = {} if tls is None else {"ssl_context": tls}
+        self._pool = urllib3.PoolManager(maxsize=connections, retries=False, **options)
+
+    def get(self, url: str) -> Answer:
+        """GET.
+
+        Raises:
+            PartUnavailable: there is no answer, or not the whole of it.
+            PartRefused: there cannot be one: TLS or the URL make no sense.
+        """
+        return self._request("GET", url, ANSWER_SECONDS, {})
+
+    def post(
+        self,
+        url: str,
+        *,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> Answer:
+        """POST; raises as `get` does. Without an answer, nobody knows whether it happened."""
+        return self._request("POST", url, seconds, {"body": body, "headers": dict(headers or {})})
+
+    def _request(self, method: str, url: str, seconds: float, options: dict[str, Any]) -> Answer:
+        until = time.monotonic() + seconds
+        timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
+        try:
+            response = self._pool.request(
+                method, url, timeout=timeout, redirect=False, preload_content=False, decode_content=True, **options
+            )
+            with response:
+                return Answer(response.status, self._body(response, until))
+        except (HTTPError, OSError) as error:
+            raise self._translated(url, error, seconds) from error
+
+    def _body(self, response: urllib3.BaseHTTPResponse, until: float) -> bytes:
+        """A timeout of the socket counts anew with every byte: a trickle must not hold anybody for longer either."""
+        body = BytesIO()
+        for chunk in response.stream(CHUNK):
+            body.write(chunk)
+            if time.monotonic() > until:
+                raise HTTPTimeoutError
+            if body.tell() > MAX_BYTES:
+                raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"{self.part.name} answers more than {MAX_BYTES} bytes")
+        return body.getvalue()
+
+    def _translated(self, url: str, error: Exception, seconds: float) -> PartUnavailable | PartRefused:
+        where = f"{self.part.name} at {url_of(url)}"
+        tls_error = error if isinstance(error, ssl.SSLError) else _wrapped(error)
+        if isinstance(error, ProtocolError | ConnectionError) or _is_eof(tls_error):
+            advice = "check http:// or https://, and whether it wants a client certificate"
+            return PartUnavailable(self.part.silent, f"{where} closes connections: {advice}")
+        if isinstance(error, SSLError | ssl.SSLError):
+            return PartRefused(NotReached.TLS_FAILED, f"{where}: {_tls_sentence(tls_error)}")
+        if isinstance(error, LocationParseError | NameResolutionError):
+            advice = f"correct {self.part.declared}, or the DNS"
+            return PartUnavailable(self.part.silent, f"{where} has no IP address: {advice}")
+        advice = "check that it runs and that network policies let Seawall in"
+        return PartUnavailable(self.part.silent, f"{where} does not answer ({_silence(error, seconds)}): {advice}")
+
+
+def url_of(url: str) -> str:
+    """Scheme, host and port of a URL: paths and queries are no business of people."""
+    return "/".join(url.split("/")[:3])
+
+
+def _silence(error: Exception, seconds: float) -> str:
+    match error:
+        case NewConnectionError():
+            return str(getattr(error.__cause__, "strerror", None) or "no connection")
+        case ConnectTimeoutError():
+            return "no connection in time"
+        case HTTPTimeoutError():
+            return f"no whole answer within {seconds:g} s"
+        case _:
+            return type(error).__name__
+
+
+def _wrapped(error: Exception) -> ssl.SSLError | None:
+    """The error of OpenSSL that urllib3 wraps."""
+    return next((each for each in error.args if isinstance(each, ssl.SSLError)), None)
+
+
+def _is_eof(error: ssl.SSLError | None) -> bool:
+    """The other side ended the connection without a word of TLS: it may not even speak it."""
+    return isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
+
+
+def _tls_sentence(error: ssl.SSLError | None) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        advice = "tls.caSecretRef must hold the CA that signed it, and it must be valid for the address"
+        return f"its certificate does not fit ({error.verify_message.rstrip('.')}): {advice}"
+    reason = (error.reason if error is not None else "").replace("_", " ").lower()
+    if "alert" in reason:
+        return f"it refused our client certificate ({reason}): set tls.clientCertSecretRef to one that its CA signed"
+    return f"the TLS handshake failed ({reason or 'no reason given'}): check that it speaks TLS at this port"

@@ -1,0 +1,131 @@
+"""The data plane: the database that writes the WAL, and how to reach it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, StrictBool
+
+from seawall.api.meta import APIModel, Name, Rule
+from seawall.api.quantity import MI, Bytes, bytes_rule
+from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
+
+URL = Annotated[
+    str, Field(min_length=8, max_length=300, pattern=r"^https?://([-._a-zA-Z0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?/?$")
+]
+"""scheme://host:port. No path, and no user name or password: those belong into a Secret."""
+
+
+class WALConfig(APIModel):
+    """The database's `[wal]` configuration, rendered into a ConfigMap."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (bytes_rule("maxBatchBytes"),)
+
+    config_map_name: Name
+    """ConfigMap to write: keys metasrv.toml, datanode.toml and standalone.toml."""
+    max_batch_bytes: Bytes | None = None
+    """Largest batch that the database writes (max_batch_bytes). Default: maxMessageBytes, at most 1Mi."""
+
+    def batch_bytes(self, topics: TopicsSpec) -> int:
+        """The max_batch_bytes that is rendered."""
+        return self.max_batch_bytes or min(topics.max_message_bytes, MI)
+
+
+class EtcdTLS(APIModel):
+    """TLS to etcd. PEM material is read from Secrets again at every reconciliation."""
+
+    ca_secret_ref: SecretKeyRef | None = None
+    """CA certificates (PEM) that sign etcd's certificates; absent means the system's trust store."""
+    client_cert_secret_ref: ClientCertSecretRef | None = None
+    """Client certificate for mutual TLS; absent means none. It does not replace `auth`: etcd's JSON gateway ignores
+    the common name of certificates."""
+
+
+class EtcdAuth(APIModel):
+    """A user of etcd. Reading the keys below the prefix is enough for everything but purging in mode B."""
+
+    credentials_secret_ref: CredentialsSecretRef
+    """Where the user name and password are."""
+    insecure: StrictBool = False
+    """Allows a password without TLS, which sends it in clear text over the network."""
+
+
+def _all_https(etcd: Etcd) -> bool:
+    return all(endpoint.startswith("https://") for endpoint in etcd.endpoints)
+
+
+class Etcd(APIModel):
+    """etcd 3.4 or newer, by its JSON gateway."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.endpoints.all(e, e.startsWith('https://')) || self.endpoints.all(e, e.startsWith('http://'))",
+            "endpoints must be all https:// or all http://",
+            lambda etcd: _all_https(etcd) or all(each.startswith("http://") for each in etcd.endpoints),
+        ),
+        Rule(
+            "!has(self.tls) || self.endpoints.all(e, e.startsWith('https://'))",
+            "tls needs https:// endpoints",
+            lambda etcd: etcd.tls is None or _all_https(etcd),
+        ),
+        Rule(
+            "!has(self.auth) || self.auth.insecure || self.endpoints.all(e, e.startsWith('https://'))",
+            "auth without TLS sends the password in clear text: use https:// endpoints, or auth.insecure: true",
+            lambda etcd: etcd.auth is None or etcd.auth.insecure or _all_https(etcd),
+        ),
+    )
+
+    endpoints: Annotated[tuple[URL, ...], Field(min_length=1, max_length=16)]
+    """URLs (http://host:2379) of the members; they are tried in turn."""
+    prefix: Annotated[str, Field(max_length=256, pattern=r"^[!-~]*$")] = ""
+    """GreptimeDB's store_key_prefix, as it is: no separator is added."""
+    tls: EtcdTLS | None = None
+    """TLS to https:// endpoints; absent means the system's trust store."""
+    auth: EtcdAuth | None = None
+    """User name and password; absent means none."""
+
+
+class MetadataStore(APIModel):
+    """Where the database keeps its metadata."""
+
+    etcd: Etcd
+    """The etcd cluster."""
+
+
+class GreptimeDB(APIModel):
+    """A GreptimeDB cluster whose WAL is in these topics."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "int(self.version.split('.')[0]) >= 1 || int(self.version.split('.')[1]) >= 16",
+            "GreptimeDB has the admin interface that Seawall needs since 0.16",
+            lambda greptimedb: tuple(map(int, greptimedb.version.split("."))) >= (0, 16),
+        ),
+    )
+
+    version: Annotated[str, Field(min_length=3, max_length=5, pattern=r"^[0-9]{1,2}\.[0-9]{1,2}$")]
+    """Major and minor version, as in "1.1": what a region reads when it opens differs between them."""
+    metasrv: URL
+    """URL of the metasrv's HTTP port (http://host:4000)."""
+    frontend: URL
+    """URL of the frontend's HTTP port (http://host:4000), which must not ask for a password."""
+    metadata_store: MetadataStore
+    """Where the metasrv keeps its metadata."""
+
+
+class DataPlane(APIModel):
+    """The database that writes the WAL."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.greptimedb) || has(self.walConfig)",
+            "dataPlane needs greptimedb or walConfig",
+            lambda plane: plane.greptimedb is not None or plane.wal_config is not None,
+        ),
+    )
+
+    greptimedb: GreptimeDB | None = None
+    """The database to look at: its regions, and what of the WAL they need."""
+    wal_config: WALConfig | None = None
+    """Renders the database's WAL configuration."""

@@ -1,0 +1,36 @@
+"""What a person sees of the data plane: a few numbers that change only when something happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.topic_regions import regions_of_topics
+
+REPORTING_WITHIN = timedelta(minutes=1)
+"""A datanode whose newest report is older does not report. It compares two clocks, so it only informs people."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataPlaneView:
+    """Counts: datanodes, those that report, regions with a WAL topic, topics that a region writes to."""
+
+    datanodes: int
+    reporting: int
+    regions: int
+    topics_in_use: int
+
+
+def view_data_plane(reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, now: datetime) -> DataPlaneView:
+    """Counts what the newest report of each datanode and the metadata say."""
+    reported_at = {report.datanode_id: report.reported_at for report in reports}
+    topics = regions_of_topics(snapshot).values()
+    return DataPlaneView(
+        datanodes=len(snapshot.datanodes.keys() | reported_at.keys()),
+        reporting=sum(abs(now - at) <= REPORTING_WITHIN for at in reported_at.values()),
+        regions=len(frozenset[int]().union(*(topic.regions for topic in topics))),
+        topics_in_use=sum(bool(topic.regions) for topic in topics),
+    )

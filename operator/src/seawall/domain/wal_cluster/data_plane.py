@@ -1,0 +1,79 @@
+"""What a WALCluster's status says of its data plane.
+
+Ready is about the topics, which are tended whether the database answers or not: a database that is away for an upgrade
+must not look like a WAL that is broken. What needs the database (purges, rolls) waits for DataPlaneReachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster, WALClusterStatus
+from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.connection import SILENCES, NoDataPlane
+from seawall.domain.dataplane.version import reads_marker_at_open
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.step import Event, EventType
+from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.reasons import Reason
+
+KIND = ConditionType.DATA_PLANE_REACHABLE
+
+
+def data_plane_conditions(
+    cluster: WALCluster, observed: Observed, build: Callable[..., Condition]
+) -> tuple[Condition, ...]:
+    """The condition DataPlaneReachable, or none where no data plane is declared.
+
+    Before the first look ended, what was known of this generation stands: a restarted operator must not make it flap.
+    """
+    before = find_condition(cluster.status.conditions, KIND)
+    if isinstance(cluster.spec, InvalidSpec):
+        return (build(KIND, "Unknown", Reason.NOT_ASKED, cluster.spec.message),) if before else ()
+    if cluster.spec.greptimedb is None:
+        return ()
+    match observed.data_plane:
+        case DataPlaneView(datanodes=datanodes, reporting=reporting):
+            return (build(KIND, "True", Reason.CONNECTED, f"{reporting} of {datanodes} datanodes report"),)
+        case NoDataPlane(why, message):
+            return (build(KIND, "False", why.value, message),)
+        case None if before is not None and before.observed_generation == cluster.metadata.generation:
+            return (before,)
+        case None:
+            return (build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the data plane has not ended yet"),)
+
+
+def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatus | None:
+    """The numbers of the last look that succeeded."""
+    if isinstance(cluster.spec, InvalidSpec):
+        return cluster.status.data_plane
+    greptimedb, view = cluster.spec.greptimedb, observed.data_plane
+    if greptimedb is None:
+        return None
+    if not isinstance(view, DataPlaneView):
+        return cluster.status.data_plane
+    return DataPlaneStatus(
+        datanodes=view.datanodes,
+        reporting=view.reporting,
+        regions=view.regions,
+        topics_in_use=view.topics_in_use,
+        reads_marker_at_open=reads_marker_at_open(greptimedb.version),
+    )
+
+
+def data_plane_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
+    """One event when the data plane is lost, is lost for another reason, or is back."""
+    before, after = find_condition(cluster.status.conditions, KIND), find_condition(status.conditions, KIND)
+    if after is None or (before is not None and before.reason == after.reason):
+        return None
+    if after.status == "False":
+        return Event(EventType.WARNING, after.reason, after.message)
+    if after.status == "True" and before is not None and before.status == "False":
+        return Event(EventType.NORMAL, after.reason, f"the data plane answers again: {after.message}")
+    return None
+
+
+def is_silent(observed: Observed) -> bool:
+    """Whether a part of the data plane is only silent, so that asking again soon may help."""
+    return isinstance(observed.data_plane, NoDataPlane) and observed.data_plane.why in SILENCES

@@ -1,0 +1,196 @@
+"""What every DataPlane does: the fake and the adapter on the reference database's processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+import pytest
+
+from seawall.adapters.dataplane.greptimedb import GreptimeDB
+from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
+from seawall.ports import DataPlane
+from seawall_e2e.loopback.refdb import RefDbProcesses
+from seawall_e2e.waiting import wait_until
+from tests.fakes.dataplane import FakeDataPlane, FakeRegion
+
+REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))
+NOBODY = "http://127.0.0.1:1"
+
+
+class Database(Protocol):
+    """Makes regions and writes rows."""
+
+    def create_region(self) -> int: ...
+    def insert(self, region_id: int) -> None: ...
+
+
+class RefDbTables:
+    """Tables of one region in the reference database."""
+
+    def __init__(self, db: RefDbProcesses) -> None:
+        self._db, self._tables = db, dict[int, str]()
+
+    def create_region(self) -> int:
+        name = f"t{len(self._tables)}"
+        answer = self._db.sql(
+            f"CREATE TABLE {name}(ts TIMESTAMP, n STRING, PRIMARY KEY(n), TIME INDEX (ts)) ENGINE=mito"
+        )
+        assert "code" not in answer, answer
+        known = {region for (region,) in self._db.rows("SELECT region_id FROM information_schema.region_peers")}
+        (region_id,) = known - self._tables.keys()
+        self._tables[region_id] = name
+        return int(region_id)
+
+    def insert(self, region_id: int) -> None:
+        answer = self._db.sql(f"INSERT INTO {self._tables[region_id]}(ts, n) VALUES (1, 'a')")  # noqa: S608 - a test
+        assert answer["output"] == [{"affectedrows": 1}], answer
+
+
+class FakeTables:
+    """Regions of the fake."""
+
+    def __init__(self, fake: FakeDataPlane) -> None:
+        self._regions = fake.regions
+
+    def create_region(self) -> int:
+        region_id = (1024 + len(self._regions)) << 32 | 1
+        self._regions[region_id] = FakeRegion(len(self._regions) % 3, flushed=0, last=0)
+        return region_id
+
+    def insert(self, region_id: int) -> None:
+        region = self._regions[region_id]
+        region.last, region.memtable_bytes = region.last + 1, region.memtable_bytes + 64
+
+
+class World:
+    """A data plane with three datanodes, and a way to fill it."""
+
+    def __init__(self, data_plane: DataPlane, database: Database) -> None:
+        self.data_plane, self.database = data_plane, database
+
+    def report(self, region_id: int) -> RegionReport | None:
+        found = [each for each in region_reports(self.data_plane.reports()) if each.region_id == region_id]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+    def reported(self, region_id: int, *, memtable: bool) -> RegionReport:
+        """Its leader's report, once it says whether there is anything in memory.
+
+        Reports are a little late, and the first of a new region may say Follower: it has no lease yet.
+        """
+
+        def look() -> RegionReport | None:
+            report = self.report(region_id)
+            fits = report is not None and report.role is RegionRole.LEADER and (report.memtable_bytes > 0) is memtable
+            return report if fits else None
+
+        return wait_until(look, f"region {region_id} reports a memtable: {memtable}")
+
+
+@pytest.fixture(scope="session")
+def refdb_tables(refdb: RefDbProcesses) -> RefDbTables:
+    return RefDbTables(refdb)
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=REAL)])
+def world(request: pytest.FixtureRequest) -> World:
+    if request.param == "fake":
+        fake = FakeDataPlane()
+        return World(fake, FakeTables(fake))
+    refdb: RefDbProcesses = request.getfixturevalue("refdb")
+    adapter = GreptimeDB(f"http://{refdb.metasrv_address}/", f"http://{refdb.frontend_address}")
+    return World(adapter, request.getfixturevalue("refdb_tables"))
+
+
+def test_every_datanode_reports_once_and_just_now(world: World) -> None:
+    reports = world.data_plane.reports()
+    assert [report.datanode_id for report in reports] == [0, 1, 2]
+    assert len({report.address for report in reports}) == 3
+    assert all(abs(datetime.now(UTC) - report.reported_at) < timedelta(minutes=1) for report in reports)
+
+
+def test_a_region_is_reported_by_its_leader_with_what_is_durable(world: World) -> None:
+    region_id = world.database.create_region()
+    report = world.reported(region_id, memtable=False)
+    assert report.engine == "mito"
+    assert report.metadata is None
+    assert report.data.flushed_entry_id is not None
+    holder = next(each for each in world.data_plane.reports() if each.datanode_id == report.datanode_id)
+    assert report.node_epoch == holder.node_epoch
+
+
+def test_a_flush_makes_what_was_written_durable(world: World) -> None:
+    region_id = world.database.create_region()
+    before = world.reported(region_id, memtable=False)
+    world.database.insert(region_id)
+    written = world.reported(region_id, memtable=True)
+    assert written.data.flushed_entry_id == before.data.flushed_entry_id
+    assert world.data_plane.flush_regions([region_id]) == {}
+    flushed = world.reported(region_id, memtable=False)
+    assert before.data.flushed_entry_id is not None
+    assert flushed.data.flushed_entry_id is not None
+    assert flushed.data.flushed_entry_id > before.data.flushed_entry_id
+
+
+def test_a_flush_of_nothing_is_no_failure(world: World) -> None:
+    region_id = world.database.create_region()
+    assert world.data_plane.flush_regions([region_id, region_id]) == {}
+    assert world.data_plane.flush_regions([]) == {}
+
+
+def test_a_region_that_does_not_exist_is_a_failure_of_its_own(world: World) -> None:
+    known, unknown, large = world.database.create_region(), 77 << 32 | 1, 2**64 - 1
+    world.database.insert(known)
+    failures = world.data_plane.flush_regions([unknown, known, large])
+    assert set(failures) == {unknown, large}
+    assert failures[unknown].final
+    assert failures[unknown].message.startswith("4005: ")
+    world.reported(known, memtable=False)
+
+
+def test_maintenance_is_a_switch(world: World) -> None:
+    assert world.data_plane.in_maintenance() is False
+    for enabled in (True, True, False, False):
+        world.data_plane.set_maintenance(enabled=enabled)
+        assert world.data_plane.in_maintenance() is enabled
+
+
+def test_a_frontend_that_is_there(world: World) -> None:
+    world.data_plane.check_frontend()
+
+
+@pytest.fixture(params=["fake", "nobody listens"])
+def silent(request: pytest.FixtureRequest) -> DataPlane:
+    return FakeDataPlane(is_silent=True) if request.param == "fake" else GreptimeDB(NOBODY, NOBODY)
+
+
+def test_silence_says_who_is_silent(silent: DataPlane) -> None:
+    metasrv, frontend = NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE
+    asked: list[tuple[Callable[[], object], NotReached]] = [
+        (silent.reports, metasrv),
+        (silent.in_maintenance, metasrv),
+        (lambda: silent.set_maintenance(enabled=True), metasrv),
+        (silent.check_frontend, frontend),
+        (lambda: silent.flush_regions([1]), frontend),
+    ]
+    for ask, who in asked:
+        with pytest.raises(PartUnavailable) as silence:
+            ask()
+        assert silence.value.why is who
+
+
+@pytest.mark.integration
+@pytest.mark.xdist_group("kafka")
+def test_a_frontend_that_is_taken_for_a_metasrv_is_told(refdb: RefDbProcesses) -> None:
+    frontend, metasrv = f"http://{refdb.frontend_address}", f"http://{refdb.metasrv_address}"
+    swapped = GreptimeDB(frontend, metasrv)
+    with pytest.raises(
+        PartRefused, match=r"the metasrv answers 404.*: correct dataPlane\.greptimedb\.metasrv"
+    ) as reports:
+        swapped.reports()
+    assert reports.value.why is NotReached.UNEXPECTED_ANSWER
+    with pytest.raises(PartRefused, match="the frontend answers 404"):
+        swapped.flush_regions([1])

@@ -1,0 +1,246 @@
+"""What every MetadataStore does: the fake and the adapter on a real etcd, open and with mutual TLS and users."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Protocol
+
+import pytest
+
+from seawall.adapters.dataplane.etcd import Etcd
+from seawall.adapters.dataplane.greptimedb_metadata import GreptimeMetadata
+from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartUnavailable
+from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.topic_regions import TopicRegions, regions_of_topics
+from seawall.domain.errors import Conflict
+from seawall.ports import MetadataStore
+from seawall_e2e.loopback.etcd import EtcdProcess
+from tests.fakes.dataplane import FakeMetadataStore
+
+REGION = 4398046511105  # table 1024, number 1
+LARGE = (2**32 - 1) << 32 | 7  # beyond 2^63, and beyond what a float can hold
+REAL = (pytest.mark.integration, pytest.mark.xdist_group("etcd"))
+
+
+class Database(Protocol):
+    """Writes metadata as the database would."""
+
+    def put_topic(self, topic: str, pruned_entry_id: int | None) -> None: ...
+    def put_region(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> None: ...
+    def bury_region(self, topic: str, region_id: int) -> None: ...
+
+
+class GreptimeKeys:
+    """A database that keeps its metadata in etcd, in GreptimeDB's forms."""
+
+    def __init__(self, etcd: EtcdProcess, prefix: str) -> None:
+        self._etcd, self._prefix = etcd, prefix
+
+    def put_topic(self, topic: str, pruned_entry_id: int | None) -> None:
+        self._put(
+            f"__topic_name/kafka/{topic}", "" if pruned_entry_id is None else {"pruned_entry_id": pruned_entry_id}
+        )
+
+    def put_region(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> None:
+        for key, value in self._keys(topic, region_id, leader, checkpoint).items():
+            self._put(key, value)
+        self._put(f"__node_address/0/{leader}", {"peer": {"id": leader, "addr": f"datanode-{leader}:4001"}})
+
+    def bury_region(self, topic: str, region_id: int) -> None:
+        for key, value in self._keys(topic, region_id, 0, None).items():
+            self._put(f"__tombstone/{key}", value)
+            self._etcd.delete(self._prefix + key)
+
+    def _keys(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> dict[str, object]:
+        table, number = divmod(region_id, 2**32)
+        options = {str(number): json.dumps({"wal.provider": "kafka", "wal.kafka.topic": topic})}
+        route = {"region": {"id": region_id, "name": ""}, "leader_peer": {"id": leader, "addr": "a"}}
+        return {
+            f"__topic_region/{topic}/{region_id}": {"checkpoint": {"entry_id": checkpoint}} if checkpoint else "",
+            f"__dn_table/{leader}/{table}": {"table_id": table, "regions": [number], "region_wal_options": options},
+            f"__table_route/{table}": {"type": "physical", "region_routes": [route], "version": 0},
+        }
+
+    def _put(self, key: str, value: object) -> None:
+        self._etcd.put(self._prefix + key, value if isinstance(value, str) else json.dumps(value))
+
+
+class World:
+    """A store, the database that writes into it, and a topic that no other test has."""
+
+    def __init__(self, store: MetadataStore, database: Database) -> None:
+        self.store, self.database = store, database
+        self.topic = f"wal_{uuid.uuid4().hex[:8]}"
+
+    def make_topic(self, pruned_entry_id: int | None = 0) -> MetadataSnapshot:
+        """A topic with a region."""
+        self.database.put_topic(self.topic, pruned_entry_id)
+        self.database.put_region(self.topic, REGION, 0, None)
+        return self.store.snapshot()
+
+    def advance(self, to: int, seen: MetadataSnapshot) -> None:
+        self.store.advance_marker(self.topic, to, seen=seen.topics[self.topic], revision=seen.revision)
+
+    def marker(self) -> TopicMarker:
+        return self.store.snapshot().topics[self.topic]
+
+
+@pytest.fixture(params=["fake", pytest.param("etcd", marks=REAL), pytest.param("secure etcd", marks=REAL)])
+def world(request: pytest.FixtureRequest) -> World:
+    if request.param == "fake":
+        fake = FakeMetadataStore()
+        return World(fake, fake)
+    secure = request.param == "secure etcd"
+    etcd: EtcdProcess = request.getfixturevalue("secure_etcd" if secure else "etcd")
+    prefix = f"{etcd.access.prefix if secure else ''}{uuid.uuid4().hex[:8]}"
+    connection = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
+    return World(GreptimeMetadata(Etcd(connection, page=2)), GreptimeKeys(etcd, prefix))
+
+
+def connection_to(etcd: EtcdProcess, prefix: str) -> EtcdConnection:
+    access = etcd.access
+    pems = (access.ca_pem, access.client_cert_pem, access.client_key_pem)
+    return EtcdConnection((etcd.url,), prefix, *pems, access.username, access.password)
+
+
+def test_an_empty_store_is_an_empty_snapshot(world: World) -> None:
+    found = world.store.snapshot()
+    assert found.revision >= 1
+    assert not found.topics
+    assert not found.region_keys
+    assert not regions_of_topics(found)
+
+
+def test_a_snapshot_has_what_the_database_wrote(world: World) -> None:
+    world.database.put_topic(world.topic, 12)
+    world.database.put_region(world.topic, REGION, 2, 10)
+    found = world.store.snapshot()
+    assert found.topics[world.topic].pruned_entry_id == 12
+    key = found.region_keys[world.topic, REGION]
+    assert (key.checkpoint_entry_id, key.metadata_entry_id) == (10, None)
+    assert found.wal_topics == {REGION: frozenset({world.topic})}
+    assert found.routes == {REGION: Route(2, LeaderState.NORMAL, found.routes[REGION].mod_revision)}
+    assert found.datanodes == {2: "datanode-2:4001"}
+    assert regions_of_topics(found) == {world.topic: TopicRegions(frozenset({REGION}))}
+    assert 0 < found.topics[world.topic].mod_revision < key.mod_revision <= found.revision
+
+
+def test_region_ids_beyond_63_bits_survive(world: World) -> None:
+    world.database.put_region(world.topic, LARGE, 0, None)
+    found = world.store.snapshot()
+    assert found.region_keys == {
+        (world.topic, LARGE): RegionKey(None, None, found.region_keys[world.topic, LARGE].mod_revision)
+    }
+    assert set(found.wal_topics) == set(found.routes) == {LARGE}
+
+
+def test_a_topic_without_a_marker_has_none_and_a_marker_of_0_is_0(world: World) -> None:
+    world.database.put_topic(world.topic, None)
+    world.database.put_topic(f"{world.topic}_0", 0)
+    found = world.store.snapshot().topics
+    assert found[world.topic].pruned_entry_id is None
+    assert found[f"{world.topic}_0"].pruned_entry_id == 0
+
+
+def test_dropped_regions_are_found_in_tombstones(world: World) -> None:
+    world.make_topic()
+    world.database.bury_region(world.topic, REGION)
+    found = world.store.snapshot()
+    assert not found.region_keys
+    assert not found.wal_topics
+    assert found.tombstoned_topics == {REGION: frozenset({world.topic})}
+    regions = frozenset({REGION})
+    assert regions_of_topics(found)[world.topic] == TopicRegions(regions, tombstoned=regions)
+
+
+def test_a_large_snapshot_is_whole(world: World) -> None:
+    topics = [f"{world.topic}_{number}" for number in range(7)]
+    for number, topic in enumerate(topics):
+        world.database.put_topic(topic, number)
+        world.database.put_region(topic, REGION + (number << 32), number, None)
+    found = world.store.snapshot()
+    assert sorted(found.topics) == sorted(topic for topic, _ in found.region_keys) == topics
+    assert len(found.routes) == len(found.datanodes) == 7
+
+
+def test_a_marker_rises(world: World) -> None:
+    world.advance(7, world.make_topic())
+    assert world.marker().pruned_entry_id == 7
+    world.advance(9, world.store.snapshot())
+    assert world.marker().pruned_entry_id == 9
+
+
+def test_a_missing_marker_is_set(world: World) -> None:
+    world.advance(7, world.make_topic(pruned_entry_id=None))
+    assert world.marker().pruned_entry_id == 7
+
+
+@pytest.mark.parametrize("to", [-1, 0, 6, 7])
+def test_a_marker_never_goes_down_and_never_to_0(world: World, to: int) -> None:
+    seen = world.make_topic(pruned_entry_id=7)
+    with pytest.raises(ValueError, match="only rises"):
+        world.advance(to, seen)
+    assert world.marker() == seen.topics[world.topic]
+
+
+def test_a_marker_that_somebody_else_moved_stays(world: World) -> None:
+    seen = world.make_topic()
+    world.database.put_topic(world.topic, 5)
+    with pytest.raises(Conflict, match=f"marker of {world.topic} is not|changed since"):
+        world.advance(7, seen)
+    assert world.marker().pruned_entry_id == 5
+
+
+def test_a_region_born_since_the_snapshot_stops_the_marker(world: World) -> None:
+    seen = world.make_topic()
+    world.database.put_region(world.topic, REGION + 1, 1, None)
+    with pytest.raises(Conflict, match=f"region of {world.topic} changed"):
+        world.advance(7, seen)
+    assert world.marker().pruned_entry_id == 0
+
+
+def test_a_region_that_changed_since_the_snapshot_stops_the_marker(world: World) -> None:
+    seen = world.make_topic()
+    world.database.put_region(world.topic, REGION, 0, 5)
+    with pytest.raises(Conflict):
+        world.advance(7, seen)
+
+
+def test_regions_of_other_topics_do_not(world: World) -> None:
+    seen = world.make_topic()
+    world.database.put_region(f"{world.topic}_other", REGION + (1 << 32), 1, None)
+    world.advance(7, seen)
+    assert world.marker().pruned_entry_id == 7
+
+
+def test_the_same_advance_twice_is_a_conflict_and_moves_nothing(world: World) -> None:
+    """So a first one whose answer was lost may be tried again."""
+    seen = world.make_topic()
+    world.advance(7, seen)
+    with pytest.raises(Conflict):
+        world.advance(7, seen)
+    assert world.marker().pruned_entry_id == 7
+
+
+def test_a_topic_that_vanished_is_a_conflict(world: World) -> None:
+    seen = world.make_topic()
+    with pytest.raises(Conflict):
+        world.store.advance_marker("gone", 7, seen=seen.topics[world.topic], revision=seen.revision)
+
+
+def test_silence_is_told(silent_store: MetadataStore) -> None:
+    with pytest.raises(PartUnavailable) as silence:
+        silent_store.snapshot()
+    assert silence.value.why is NotReached.METADATA_STORE_UNREACHABLE
+    with pytest.raises(PartUnavailable):
+        silent_store.advance_marker("t", 7, seen=TopicMarker(0, 1), revision=1)
+
+
+@pytest.fixture(params=["fake", "nobody listens"])
+def silent_store(request: pytest.FixtureRequest) -> MetadataStore:
+    if request.param == "fake":
+        fake = FakeMetadataStore()
+        fake.is_silent = True
+        return fake
+    return GreptimeMetadata(Etcd(EtcdConnection(("http://127.0.0.1:1", "http://localhost:1"))))

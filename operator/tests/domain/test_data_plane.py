@@ -1,0 +1,183 @@
+"""What a WALCluster says of its data plane, and that its topics are tended all the same."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
+from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.connection import NoDataPlane, NotReached
+from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
+from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.version import reads_marker_at_open
+from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
+from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.step import Act, EventType, Record, Wait
+from seawall.domain.wal_cluster.next_step import next_step
+from seawall.domain.wal_cluster.observed import Observed
+from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
+
+GREPTIMEDB = {
+    "version": "1.1",
+    "metasrv": "http://metasrv:4000",
+    "frontend": "http://frontend:4000",
+    "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
+}
+SPEC = make_spec(dataPlane={"greptimedb": GREPTIMEDB})
+POOL = make_kafka(make_topic("wal_0"), make_topic("wal_1"))
+VIEW = DataPlaneView(datanodes=3, reporting=2, regions=6, topics_in_use=2)
+SILENT = NoDataPlane(NotReached.METASRV_UNREACHABLE, "the metasrv does not answer")
+REFUSED = NoDataPlane(NotReached.AUTHENTICATION_FAILED, "etcd refused the password")
+
+
+def seen(data_plane: DataPlaneView | NoDataPlane | None, **other: Any) -> Observed:
+    return observe(SPEC, POOL, data_plane=data_plane, **other)
+
+
+def reachable(cluster: WALCluster) -> Condition | None:
+    return find_condition(cluster.status.conditions, ConditionType.DATA_PLANE_REACHABLE)
+
+
+def shown(cluster: WALCluster) -> tuple[str, str, str] | None:
+    found = reachable(cluster)
+    return (found.status, found.reason, found.message) if found else None
+
+
+def ready(cluster: WALCluster) -> str:
+    found = find_condition(cluster.status.conditions, ConditionType.READY)
+    assert found is not None
+    return found.status
+
+
+def test_one_that_answers_is_reachable_and_its_numbers_are_shown() -> None:
+    cluster, step = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    assert shown(cluster) == ("True", "Connected", "2 of 3 datanodes report")
+    assert cluster.status.data_plane == DataPlaneStatus(
+        datanodes=3, reporting=2, regions=6, topics_in_use=2, reads_marker_at_open=True
+    )
+    assert step == Wait("2 topics are ready", None)
+
+
+@pytest.mark.parametrize("trouble", [SILENT, REFUSED])
+def test_one_that_does_not_answer_is_said_and_the_topics_stay_ready(trouble: NoDataPlane) -> None:
+    before, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    cluster, _ = settle(before, seen(trouble))
+    assert shown(cluster) == ("False", trouble.why.value, trouble.message)
+    assert ready(cluster) == "True"
+    assert cluster.status.data_plane == before.status.data_plane, "what was last known stays"
+
+
+def test_the_topics_are_tended_while_it_does_not_answer() -> None:
+    _, step = settle(make_cluster(SPEC, PINNED), observe(SPEC, make_kafka(), data_plane=SILENT))
+    assert isinstance(step, Act)
+
+
+def test_silence_is_asked_again_soon_and_less_often_when_it_lasts_and_a_refusal_at_the_resync() -> None:
+    silent, step = settle(make_cluster(SPEC, PINNED), seen(SILENT))
+    assert step == Wait("2 topics are ready", 5.0)
+    later = replace(seen(SILENT), now=NOW + timedelta(minutes=1))
+    assert settle(silent, later)[1] == Wait("2 topics are ready", 20.0)
+    assert settle(silent, seen(REFUSED))[1] == Wait("2 topics are ready", None)
+
+
+def test_a_sooner_look_at_the_topics_is_not_put_off() -> None:
+    leaderless = make_kafka(make_topic("wal_0", leader=None), make_topic("wal_1"))
+    _, step = settle(make_cluster(SPEC, PINNED), observe(SPEC, leaderless, data_plane=SILENT))
+    assert step == Wait("1 of 2 topics have no leader", 0.5)
+
+
+def test_before_the_first_look_nothing_is_known() -> None:
+    cluster, step = settle(make_cluster(SPEC, PINNED), seen(None))
+    assert shown(cluster) == ("Unknown", "NotAsked", "the first look at the data plane has not ended yet")
+    assert cluster.status.data_plane is None
+    assert step == Wait("2 topics are ready", None)
+
+
+@pytest.mark.parametrize("known", [VIEW, SILENT])
+def test_a_restarted_operator_changes_nothing_before_its_first_look(known: DataPlaneView | NoDataPlane) -> None:
+    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(known))
+    assert isinstance(next_step(cluster, seen(None)), Wait)
+
+
+def test_after_an_edit_what_was_known_does_not_stand() -> None:
+    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    edited = replace(cluster, metadata=cluster.metadata.model_copy(update={"generation": 2}))
+    assert shown(settle(edited, seen(None))[0]) == (
+        "Unknown",
+        "NotAsked",
+        "the first look at the data plane has not ended yet",
+    )
+
+
+def test_without_a_data_plane_nothing_is_said_of_it() -> None:
+    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    without = replace(cluster, spec=make_spec())
+    gone, _ = settle(without, observe(make_spec(), POOL))
+    assert (reachable(gone), gone.status.data_plane) == (None, None)
+
+
+def test_it_is_told_while_kafka_does_not_answer() -> None:
+    cluster, _ = settle(
+        make_cluster(SPEC, PINNED), Observed(NOW, NoKafka(Unreachable.NOT_ANSWERING, "k"), data_plane=VIEW)
+    )
+    assert shown(cluster) == ("True", "Connected", "2 of 3 datanodes report")
+    assert ready(cluster) == "False"
+
+
+def test_an_invalid_spec_says_that_nobody_asks() -> None:
+    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    invalid, _ = settle(replace(cluster, spec=InvalidSpec("spec.topics: no")), Observed(NOW))
+    assert shown(invalid) == ("Unknown", "NotAsked", "spec.topics: no")
+    assert invalid.status.data_plane == cluster.status.data_plane
+
+
+def test_losing_it_and_finding_it_again_are_events() -> None:
+    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    lost = next_step(cluster, seen(SILENT))
+    assert isinstance(lost, Record)
+    assert [(event.type, event.reason) for event in lost.events] == [(EventType.WARNING, "MetasrvUnreachable")]
+    found = next_step(replace(cluster, status=lost.status), seen(VIEW))
+    assert isinstance(found, Record)
+    assert [(event.type, event.reason, event.message) for event in found.events] == [
+        (EventType.NORMAL, "Connected", "the data plane answers again: 2 of 3 datanodes report")
+    ]
+
+
+def test_the_first_look_is_no_event_when_all_is_well() -> None:
+    before, _ = settle(make_cluster(SPEC, PINNED), seen(None))
+    step = next_step(before, seen(VIEW))
+    assert isinstance(step, Record)
+    assert step.events == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "reads"),
+    [("0.16", False), ("0.17", False), ("1.0", False), ("1.1", True), ("1.10", True), ("2.0", True)],
+)
+def test_the_marker_is_read_at_open_since_1_1(version: str, reads: bool) -> None:  # noqa: FBT001 - a table
+    assert reads_marker_at_open(version) is reads
+
+
+def test_a_view_counts_what_is_known() -> None:
+    keys = {("t_0", 1): RegionKey(None, None, 1), ("t_0", 2): RegionKey(None, None, 1)}
+    snapshot = MetadataSnapshot(
+        revision=1,
+        topics={"t_0": TopicMarker(0, 1), "t_1": TopicMarker(0, 1)},
+        region_keys=keys,
+        wal_topics={1: frozenset({"t_0"}), 2: frozenset({"t_0"})},
+        tombstoned_topics={3: frozenset({"t_2"})},
+        without_topic=frozenset({9}),
+        routes={},
+        datanodes={0: "a", 1: "b", 2: "c"},
+    )
+    reports = [
+        DatanodeReport(0, "a", 1, NOW - timedelta(seconds=9), ()),
+        DatanodeReport(1, "b", 1, NOW - timedelta(minutes=2), ()),
+        DatanodeReport(7, "d", 1, NOW + timedelta(hours=1), ()),
+    ]
+    assert view_data_plane(reports, snapshot, NOW) == DataPlaneView(
+        datanodes=4, reporting=1, regions=3, topics_in_use=2
+    )

@@ -1,0 +1,182 @@
+"""A database and its metadata store in memory. They pass the contracts of DataPlane and MetadataStore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from seawall.api.meta import Key
+from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane, NotReached, PartUnavailable
+from seawall.domain.dataplane.flush import FlushFailure
+from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.errors import Conflict
+
+
+@dataclass
+class FakeRegion:
+    """A region: its datanode, what is durable and what is in memory."""
+
+    datanode: int
+    flushed: int
+    last: int
+    memtable_bytes: int = 0
+
+
+@dataclass
+class FakeDataPlane:
+    """A database whose datanodes report whenever they are asked.
+
+    Attributes:
+        is_silent: nothing answers.
+    """
+
+    datanodes: int = 3
+    regions: dict[int, FakeRegion] = field(default_factory=dict)
+    is_silent: bool = False
+    maintenance: bool = False
+
+    def reports(self) -> Sequence[DatanodeReport]:
+        """The newest report of every datanode."""
+        self._answer(NotReached.METASRV_UNREACHABLE)
+        now = datetime.now(UTC)
+        return tuple(
+            DatanodeReport(node, f"datanode-{node}:4001", 1, now, self._reported(node, now))
+            for node in range(self.datanodes)
+        )
+
+    def check_frontend(self) -> None:
+        """Answers."""
+        self._answer(NotReached.FRONTEND_UNREACHABLE)
+
+    def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
+        """Makes what was written durable."""
+        self._answer(NotReached.FRONTEND_UNREACHABLE)
+        for region in (self.regions[known] for known in region_ids if known in self.regions):
+            if region.memtable_bytes:
+                region.flushed, region.memtable_bytes = region.last, 0
+        return {
+            unknown: FlushFailure(f"4005: no region {unknown}", final=True)
+            for unknown in region_ids
+            if unknown not in self.regions
+        }
+
+    def set_maintenance(self, *, enabled: bool) -> None:
+        """Turns the switch."""
+        self._answer(NotReached.METASRV_UNREACHABLE)
+        self.maintenance = enabled
+
+    def in_maintenance(self) -> bool:
+        """The switch."""
+        self._answer(NotReached.METASRV_UNREACHABLE)
+        return self.maintenance
+
+    def _reported(self, node: int, now: datetime) -> tuple[RegionReport, ...]:
+        return tuple(
+            RegionReport(
+                region_id=region_id,
+                datanode_id=node,
+                node_epoch=1,
+                role=RegionRole.LEADER,
+                reported_at=now,
+                engine="mito",
+                memtable_bytes=region.memtable_bytes,
+                data=InnerReport(region.flushed, None),
+            )
+            for region_id, region in self.regions.items()
+            if region.datanode == node
+        )
+
+    def _answer(self, why: NotReached) -> None:
+        if self.is_silent:
+            raise PartUnavailable(why, "it does not answer")
+
+
+class FakeMetadataStore:
+    """Metadata with revisions: every change makes the next one.
+
+    Attributes:
+        is_silent: nothing answers.
+    """
+
+    def __init__(self) -> None:
+        self._now = MetadataSnapshot(1, {}, {}, {}, {}, frozenset(), {}, {})
+        self.is_silent = False
+
+    def snapshot(self) -> MetadataSnapshot:
+        """Everything as it is now."""
+        self._answer()
+        return self._now
+
+    def advance_marker(self, topic: str, pruned_entry_id: int, *, seen: TopicMarker, revision: int) -> None:
+        """Moves a marker up, if nothing happened since it and the topic's regions were read."""
+        if pruned_entry_id <= max(seen.pruned_entry_id or 0, 0):
+            raise ValueError("the pruned marker only rises")
+        self._answer()
+        held = self._now.topics.get(topic)
+        newer = [
+            key for (name, _), key in self._now.region_keys.items() if name == topic and key.mod_revision > revision
+        ]
+        if held is None or held.mod_revision != seen.mod_revision or newer:
+            raise Conflict(f"the pruned marker or a region of {topic} changed since they were read")
+        self.put_topic(topic, pruned_entry_id)
+
+    def put_topic(self, topic: str, pruned_entry_id: int | None) -> None:
+        """Writes a topic's marker."""
+        marker = TopicMarker(pruned_entry_id, self._next())
+        self._now = replace(self._now, topics={**self._now.topics, topic: marker})
+
+    def put_region(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> None:
+        """Writes all keys of a region."""
+        at = self._next()
+        key, route = RegionKey(checkpoint, None, at), Route(leader, LeaderState.NORMAL, at)
+        self._now = replace(
+            self._now,
+            region_keys={**self._now.region_keys, (topic, region_id): key},
+            wal_topics={**self._now.wal_topics, region_id: frozenset({topic})},
+            routes={**self._now.routes, region_id: route},
+            datanodes={**self._now.datanodes, leader: f"datanode-{leader}:4001"},
+        )
+
+    def bury_region(self, topic: str, region_id: int) -> None:
+        """Moves all keys of a region to tombstones."""
+        self._next()
+        self._now = replace(
+            self._now,
+            region_keys={key: value for key, value in self._now.region_keys.items() if key != (topic, region_id)},
+            wal_topics={region: topics for region, topics in self._now.wal_topics.items() if region != region_id},
+            routes={region: route for region, route in self._now.routes.items() if region != region_id},
+            tombstoned_topics={**self._now.tombstoned_topics, region_id: frozenset({topic})},
+        )
+
+    def _next(self) -> int:
+        self._now = replace(self._now, revision=self._now.revision + 1)
+        return self._now.revision
+
+    def _answer(self) -> None:
+        if self.is_silent:
+            raise PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, "it does not answer")
+
+
+@dataclass
+class FakeLooks:
+    """Looks whose result a test sets.
+
+    Attributes:
+        found: what every look finds.
+        asked: the connections that were asked for.
+    """
+
+    found: DataPlaneView | NoDataPlane | None = None
+    asked: dict[Key, DataPlaneConnection] = field(default_factory=dict)
+
+    def latest(self, key: Key, connection: DataPlaneConnection) -> DataPlaneView | NoDataPlane | None:
+        """What the test set."""
+        self.asked[key] = connection
+        return self.found
+
+    def forget(self, key: Key) -> None:
+        """Forgets that it was asked."""
+        self.asked.pop(key, None)

@@ -1,0 +1,140 @@
+"""A WALCluster with its database: what is seen of it, and what is said and goes on when it does not answer."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.refdb import RefDbProcesses, wait_healthy
+from tests.integration.conftest import NewOperator
+from tests.support.kube import Object
+from tests.support.site import Site, condition
+
+pytestmark = pytest.mark.integration
+
+KIND = "DataPlaneReachable"
+RESYNC_SECONDS = 3
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def served(own_site: Site, new_operator: NewOperator) -> Site:
+    """A corner whose operator looks often."""
+    new_operator(resync_seconds=RESYNC_SECONDS).start()
+    return own_site
+
+
+def greptimedb(refdb: RefDbProcesses, etcd: EtcdProcess, **changes: Any) -> Object:
+    return {
+        "version": "1.1",
+        "metasrv": f"http://{refdb.metasrv_address}",
+        "frontend": f"http://{refdb.frontend_address}/",
+        "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{refdb.prefix}/"}},
+        **changes,
+    }
+
+
+def secured(refdb: RefDbProcesses, etcd: EtcdProcess) -> Object:
+    tls = {"caSecretRef": {"name": "ca"}, "clientCertSecretRef": {"name": "client"}}
+    auth = {"credentialsSecretRef": {"name": "user"}}
+    store = {"endpoints": [etcd.url], "prefix": etcd.access.prefix, "tls": tls, "auth": auth}
+    return greptimedb(refdb, etcd, metadataStore={"etcd": store})
+
+
+def sentence(found: Object) -> str:
+    return str(condition(found, KIND)["message"])
+
+
+def test_a_database_that_answers_is_counted(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+    refdb.sql("CREATE TABLE counted(ts TIMESTAMP, n STRING, PRIMARY KEY(n), TIME INDEX (ts)) ENGINE=mito")
+    site.declare(greptimedb=greptimedb(refdb, etcd))
+    found = site.wait_for(KIND, "True", "Connected")
+    assert sentence(found) == "3 of 3 datanodes report"
+    shown = found["status"]["dataPlane"]
+    assert shown.pop("regions") >= shown.pop("topicsInUse") >= 1
+    assert shown == {"datanodes": 3, "reporting": 3, "readsMarkerAtOpen": True}
+    site.wait_ready()
+
+
+def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+    """Reports come every second; looks and ticks go on; nothing of that is news."""
+    served.declare(greptimedb=greptimedb(refdb, etcd))
+    served.wait_for(KIND, "True")
+    served.wait_ready()
+    served.operator.wait_for_idle_ticks()
+    before = served.read()
+    for _ in range(3):
+        served.operator.wait_for_idle_ticks()
+    assert served.read() == before
+
+
+def test_a_metasrv_that_dies_is_told_and_its_return_too_and_the_topics_are_tended_meanwhile(
+    served: Site, refdb: RefDbProcesses, etcd: EtcdProcess
+) -> None:
+    served.declare(greptimedb=greptimedb(refdb, etcd))
+    known = served.wait_for(KIND, "True")["status"]["dataPlane"]
+    served.wait_ready()
+    refdb.metasrv.kill()
+    try:
+        found = served.wait_for(KIND, "False", "MetasrvUnreachable")
+        assert sentence(found) == (
+            f"the metasrv at http://{refdb.metasrv_address} does not answer (Connection refused):"
+            " check that it runs and that network policies let Seawall in"
+        )
+        assert condition(found, "Ready")["status"] == "True"
+        assert found["status"]["dataPlane"] == known
+        assert [event["type"] for event in served.events("MetasrvUnreachable")] == ["Warning"]
+        served.edit(count=3)
+        assert served.wait_ready()["status"]["topics"]["ready"] == 3
+    finally:
+        refdb.metasrv.start()
+        wait_healthy(refdb.metasrv, refdb.metasrv_address)
+    served.wait_object(lambda found: sentence(found) == "3 of 3 datanodes report", "all is as before")
+
+
+def test_every_silent_part_is_named(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+    store = {"etcd": {"endpoints": [NOBODY, "http://127.0.0.1:2"]}}
+    site.declare(greptimedb=greptimedb(refdb, etcd, frontend=NOBODY, metadataStore=store))
+    told = sentence(site.wait_for(KIND, "False", "MetadataStoreUnreachable")).split("; ")
+    assert [part.split(" does not answer")[0] for part in told] == [f"etcd at {NOBODY}", f"the frontend at {NOBODY}"]
+    site.wait_ready()
+
+
+def test_a_hanging_part_delays_no_topic(site: Site, refdb: RefDbProcesses) -> None:
+    """The look takes 5 s for each of its endpoints."""
+    with EtcdProcess() as frozen:
+        frozen.pause()
+        store = {"etcd": {"endpoints": [frozen.url] * 16}}
+        site.declare(greptimedb=greptimedb(refdb, frozen, metadataStore=store))
+        found = site.wait_ready()
+        assert condition(found, KIND)["status"] == "Unknown", "the topics are ready before the look has ended"
+
+
+def test_etcd_is_reached_by_mutual_tls_and_a_user(
+    served: Site, refdb: RefDbProcesses, secure_etcd: EtcdProcess
+) -> None:
+    access = secure_etcd.access
+    served.declare(greptimedb=secured(refdb, secure_etcd))
+    assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret ca does not exist"
+    served.make_secret("ca", ca_crt=access.ca_pem)
+    served.make_secret("client", tls_crt=access.client_cert_pem, tls_key=access.client_key_pem)
+    served.make_secret("user", username=access.username, password="wrong")
+    refused = sentence(served.wait_for(KIND, "False", "DataPlaneAuthenticationFailed"))
+    assert "refused the user name or password" in refused
+    password = base64.b64encode(access.password.encode()).decode()
+    served.kube.merge(served.core("secrets", "user"), {"data": {"password": password}})
+    served.wait_for(KIND, "True")
+    assert access.password not in served.operator.log()
+
+
+def test_a_database_that_is_declared_no_more_is_not_shown(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+    site.declare(greptimedb=greptimedb(refdb, etcd))
+    site.wait_for(KIND, "True")
+    site.kube.merge(site.path(), {"spec": {"dataPlane": None}})
+    site.wait_object(
+        lambda found: not condition(found, KIND) and "dataPlane" not in found["status"],
+        "nothing is said of the database",
+    )
