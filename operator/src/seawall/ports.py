@@ -7,6 +7,7 @@ All calls block, have a deadline, and raise only `seawall.domain.errors`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -287,6 +288,30 @@ class MetadataStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class DataPlaneParts:
+    """The parts of one database."""
+
+    data_plane: DataPlane
+    metadata_store: MetadataStore
+
+
+class DataPlanes(Protocol):
+    """Connections to databases, kept while what they were made from stays the same."""
+
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
+        """The parts of the object `key`'s database; nothing is sent yet.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+        """
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Drops the connections of an object that is gone."""
+        ...
+
+
 class DataPlaneLooks(Protocol):
     """Looks at data planes in the background: a tick never waits for a database."""
 
@@ -323,6 +348,14 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The current time."""
+        ...
+
+
+class Stopwatch(Protocol):
+    """A clock that only rises: for how long ago something was seen. It means nothing to another process."""
+
+    def milliseconds(self) -> int:
+        """The time since an arbitrary moment."""
         ...
 
 

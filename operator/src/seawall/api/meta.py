@@ -17,6 +17,12 @@ VERSION = "v1alpha1"
 PAUSED_ANNOTATION = f"{GROUP}/paused"
 """`"true"`: no writes to Kafka or ConfigMaps; the status is still observed and deletion still released."""
 
+STOP_DELETES_ANNOTATION = f"{GROUP}/stop-deletes"
+"""On a WALCluster, whatever its value: no records of its topics are deleted. It is looked at before every batch."""
+
+READOPT_ANNOTATION = f"{GROUP}/readopt"
+"""On a WALCluster, `<reason>@<expiry>`: a person says that logs which the identity fence found broken are right."""
+
 TOPICS_FINALIZER = f"{GROUP}/topics"
 """Stands on a WALCluster only while its deletion has topics to delete."""
 
@@ -136,6 +142,11 @@ class ObjectMeta(StatusModel):
     def key(self) -> Key:
         """Namespace and name."""
         return Key(self.namespace, self.name)
+
+    @property
+    def stops_deletes(self) -> bool:
+        """Whether a person stopped all deletes of records."""
+        return STOP_DELETES_ANNOTATION in self.annotations
 
     @property
     def is_paused(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
@@ -93,6 +94,17 @@ class MetadataStore(APIModel):
     """The etcd cluster."""
 
 
+class AutoPrune(StrEnum):
+    """What the metasrv's `[wal]` says about pruning: it decides who moves the pruned marker, and who deletes."""
+
+    PHYSICAL = "Physical"
+    """The metasrv deletes records itself, as it does unless told otherwise: Seawall reports and deletes nothing."""
+    LOGICAL = "Logical"
+    """`auto_prune_logical_delete = true`: the metasrv moves the marker and Seawall deletes. Recommended."""
+    DISABLED = "Disabled"
+    """`auto_prune_interval = "0s"`: Seawall moves the marker and deletes."""
+
+
 class GreptimeDB(APIModel):
     """A GreptimeDB cluster whose WAL is in these topics."""
 
@@ -112,6 +124,10 @@ class GreptimeDB(APIModel):
     """URL of the frontend's HTTP port (http://host:4000), which must not ask for a password."""
     metadata_store: MetadataStore
     """Where the metasrv keeps its metadata."""
+    auto_prune: AutoPrune = AutoPrune.PHYSICAL
+    """What the metasrv's `[wal]` says. `Logical`: `auto_prune_logical_delete = true`, it moves the pruned marker and
+    Seawall deletes. `Disabled`: `auto_prune_interval = "0s"`, Seawall does both. `Physical`, GreptimeDB's own default:
+    it deletes by itself, and Seawall only reports, because two pruners are refused."""
 
 
 class DataPlane(APIModel):

@@ -66,6 +66,37 @@ class SkippedTopic(StatusModel):
     """Who holds it: a region or a WALHold."""
 
 
+class AskedRegion(StatusModel):
+    """A region that is asked to flush."""
+
+    region_id: Annotated[int, Field(ge=0)]
+    """Id of the region."""
+    flushed_to: Annotated[int, Field(ge=0)] | None = None
+    """Up to where it was flushed when the run began; it is waited for until this moves."""
+
+
+class FlushStatus(StatusModel):
+    """The flushes of a run."""
+
+    start_time: datetime
+    """When the run began to ask."""
+    regions: Annotated[tuple[AskedRegion, ...], Field(max_length=1000)] = ()
+    """The regions that are asked, at most 1,000, those that hold back most first."""
+
+
+class Target(StatusModel):
+    """What a run saw of a topic before it deletes there. It does not change; a newer value waits for the next run."""
+
+    seen: Annotated[int, Field(ge=0)]
+    """The id that was seen: at and below it the database needs nothing."""
+    log_start: Annotated[int, Field(ge=0)]
+    """Where the log began."""
+    purge_to: Annotated[int, Field(ge=0)]
+    """Records before this offset were to go, as it was then."""
+    refused: Annotated[str, Field(max_length=512)] | None = None
+    """Why Kafka refused to delete, in its own words; it is not asked again."""
+
+
 class WALPurgeStatus(StatusModel):
     """How far the run is."""
 
@@ -87,6 +118,12 @@ class WALPurgeStatus(StatusModel):
     """Bytes of these topics on the leaders' disks when the run began."""
     bytes_after: Annotated[int, Field(ge=0)] | None = None
     """The same at its end. Closed segments only free disk space, and some minutes later."""
+    flush: FlushStatus | None = None
+    """The flushes that the run asks for; absent until it asks."""
+    seen_time: datetime | None = None
+    """When it was seen what may go; the evidence is waited for from then on."""
+    targets: Annotated[dict[str, Target], Field(max_length=10_000)] = Field(default_factory=dict)
+    """What was seen, by topic. Of a dry run, what it would do."""
     skipped: Annotated[tuple[SkippedTopic, ...], Field(max_length=50)] = ()
     """Topics that were left alone, at most 50, the worst first."""
 

@@ -1,0 +1,31 @@
+"""The port `DataPlanes`: one set of clients for each object, made anew when its connection changes."""
+
+from __future__ import annotations
+
+import threading
+
+from seawall.adapters.dataplane.looks import open_parts
+from seawall.api.meta import Key
+from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.ports import DataPlaneParts
+
+
+class GreptimeDataPlanes:
+    """Clients of GreptimeDB clusters; they are safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[Key, tuple[DataPlaneConnection, DataPlaneParts]] = {}
+
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
+        """The clients of one object's database."""
+        with self._lock:
+            held = self._open.get(key)
+            if held is None or held[0] != connection:
+                held = self._open[key] = connection, DataPlaneParts(*open_parts(connection))
+            return held[1]
+
+    def forget(self, key: Key) -> None:
+        """Drops the clients of an object."""
+        with self._lock:
+            self._open.pop(key, None)

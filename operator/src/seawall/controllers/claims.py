@@ -1,0 +1,59 @@
+"""Reads what bounds the purges of a WALCluster beside its database: policies and holds, never from a cache."""
+
+from __future__ import annotations
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.controllers.opened_cluster import Blocked
+from seawall.domain.errors import SeawallError
+from seawall.domain.ledger.declared import hold_of, policy_of
+from seawall.domain.ledger.holds import Hold
+from seawall.domain.ledger.looked import Obstacle
+from seawall.domain.ledger.policy import Policy
+from seawall.ports import Kube
+
+
+def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list[Policy]:
+    """All policies of the WALCluster, and the run.
+
+    Raises:
+        Blocked: one cannot be read, and might be the strictest.
+        SeawallError: the API server did not answer, or refused.
+    """
+    objects: list[WALPurgePolicy | WALPurge] = [] if run is None else [run]
+    listing = kube.list(WALPurgePolicy, cluster.metadata.namespace)
+    objects += [policy for policy in listing.items if _is_of(policy, cluster)]
+    if not listing.complete:
+        raise Blocked(Obstacle.KUBERNETES, "the WALPurgePolicies of the namespace could not all be read")
+    found: list[Policy] = []
+    for each in objects:
+        policy = policy_of(each)
+        if isinstance(policy, InvalidSpec):
+            message = f"{each.KIND.kind} {each.metadata.name} cannot be read, and may be strict: {policy.message}"
+            raise Blocked(Obstacle.POLICY_INVALID, message)
+        found.append(policy)
+    return found
+
+
+def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | None:
+    """All holds on the WALCluster; None if any cannot be read: unreadable means no purge."""
+    try:
+        listing = kube.list(WALHold, cluster.metadata.namespace)
+    except SeawallError:
+        return None
+    holds = [hold_of(each) for each in listing.items if _is_of(each, cluster) and not _is_over(each)]
+    readable = [hold for hold in holds if isinstance(hold, Hold)]
+    return readable if listing.complete and len(readable) == len(holds) else None
+
+
+def _is_of(obj: WALPurgePolicy | WALHold, cluster: WALCluster) -> bool:
+    """One that does not say which WALCluster it is about may be about this one."""
+    name = obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
+    return name in {None, cluster.metadata.name}
+
+
+def _is_over(hold: WALHold) -> bool:
+    return hold.status.state is not None and hold.status.state.is_final

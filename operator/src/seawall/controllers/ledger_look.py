@@ -1,0 +1,183 @@
+"""One look at everything that the ledger decides from, shared by all who need it.
+
+It reads in the order that `domain/ledger/look.py` demands, everything anew, and one look at a time of each WALCluster.
+What is remembered between looks is memory: an operator that starts anew begins with nothing, and waits again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from seawall.api.meta import READOPT_ANNOTATION, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.controllers.claims import read_holds, read_policies
+from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
+from seawall.controllers.topic_logs import read_epoch_ends, read_logs
+from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.reports import region_reports
+from seawall.domain.errors import SeawallError
+from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
+from seawall.domain.ledger.columns import Ids
+from seawall.domain.ledger.declared import regime_of
+from seawall.domain.ledger.fence import Readoption, parse_readoption
+from seawall.domain.ledger.look import Look, Memory, Read, look
+from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle, ReadShards, read_shards
+from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.policy import Policy
+from seawall.ports import Clock, IntentStore, Stopwatch
+
+RUNS_REMEMBERED = 8
+"""Runs of one WALCluster whose evidence is kept; a run that is forgotten waits again."""
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """What the process knows of one WALCluster; `seen_since` is the part of the memory that belongs to a run."""
+
+    uid: str
+    memory: Memory
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    seen_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLooks:
+    """Looks at the ledgers of WALClusters, for all controllers of one process."""
+
+    clusters: ClusterOpener
+    intents: IntentStore
+    clock: Clock
+    stopwatch: Stopwatch
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _remembered: dict[Key, _Remembered] = field(default_factory=dict)
+
+    def look(self, cluster: WALCluster, run: WALPurge | None = None) -> Looked | CannotLook:
+        """Looks; with a run, as that run: by its safety too, and with evidence for what it has seen.
+
+        Blocks for as long as the database, Kafka and the API server take, and while another looks at the same cluster.
+        """
+        remembered = self._remember(cluster)
+        with remembered.lock:
+            try:
+                return self._look(remembered, cluster, run)
+            except Blocked as blocked:
+                return blocked.found
+            except (PartUnavailable, PartRefused) as error:
+                return CannotLook(Obstacle.DATA_PLANE, str(error))
+            except SeawallError as error:
+                return CannotLook(Obstacle.KUBERNETES, str(error))
+
+    def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
+        """The ports of a WALCluster, for those who act on what a look showed."""
+        try:
+            return self.clusters.open(cluster)
+        except Blocked as blocked:
+            return blocked.found
+        except PartRefused as error:
+            return CannotLook(Obstacle.DATA_PLANE, str(error))
+
+    def write_shards(self, pool: PoolId, shards: Mapping[int, IntentShard]) -> None:
+        """Writes intents and records by compare-and-swap, shard after shard.
+
+        Raises:
+            Conflict: somebody else wrote one: look again. Those before it are written.
+        """
+        for number, shard in shards.items():
+            self.intents.write(pool, number, shard)
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        with self._lock:
+            self._remembered.pop(key, None)
+        self.clusters.data_planes.forget(key)
+
+    def _remember(self, cluster: WALCluster) -> _Remembered:
+        with self._lock:
+            found = self._remembered.get(cluster.metadata.key)
+            if found is None or found.uid != cluster.metadata.uid:
+                found = _Remembered(cluster.metadata.uid, Memory.at_start(self.stopwatch.milliseconds()))
+                self._remembered[cluster.metadata.key] = found
+            return found
+
+    def _look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None) -> Looked:
+        """The order of the reads is `look.Read`'s, and matters."""
+        opened = self.clusters.open(cluster)
+        regime = regime_of(opened.greptimedb)
+        policies = read_policies(self.clusters.kube, cluster, run)
+        began = self.stopwatch.milliseconds()
+        reports = region_reports(opened.parts.data_plane.reports())
+        snapshot = opened.parts.metadata_store.snapshot()
+        view = self.clusters.view(cluster, opened.admin)
+        logs = read_logs(opened, view)
+        pool = PoolId(cluster.metadata.namespace, view.cluster_id, opened.topics.prefix)
+        shards = self._read_shards(pool, logs)
+        records = shards.of_topics(logs)
+        ends = read_epoch_ends(opened.logs, records, logs)
+        holds = read_holds(self.clusters.kube, cluster)
+        adoption = _readoption(cluster)
+        read = Read(
+            began=began,
+            reports=reports,
+            snapshot=snapshot,
+            logs=logs,
+            epoch_ends=ends,
+            records=records,
+            holds=holds,
+            seen=_announced(run, regime, snapshot),
+            ended=self.stopwatch.milliseconds(),
+            now=self.clock.now(),
+            unreadable_records=shards.unreadable_topics(logs),
+            stopped=cluster.metadata.stops_deletes,
+            readoption=adoption if isinstance(adoption, Readoption) else None,
+        )
+        found = _decide(remembered, read, regime, policies, run)
+        return Looked(pool, frozenset(logs), found, read, shards, adoption if isinstance(adoption, str) else None)
+
+    def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
+        """The intents; one that cannot be read leaves its topics alone."""
+        numbers = shards_of(topics)
+        try:
+            found = self.intents.read(pool, numbers)
+        except SeawallError as error:
+            return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
+        return read_shards(
+            {number: each if isinstance(each, IntentShard) else each.message for number, each in found.items()}
+        )
+
+
+def _decide(
+    remembered: _Remembered, read: Read, regime: Regime, policies: Sequence[Policy], run: WALPurge | None
+) -> Look:
+    """Looks with the memory of all looks, and of this run's evidence only."""
+    uid = None if run is None else run.metadata.uid
+    since = {} if uid is None else remembered.seen_since.get(uid, {})
+    found = look(replace(remembered.memory, seen_since=since), read, regime, policies)
+    remembered.memory = replace(found.memory, seen_since={})
+    if uid is not None:
+        remembered.seen_since[uid] = found.memory.seen_since
+        remembered.seen_since.move_to_end(uid)
+        while len(remembered.seen_since) > RUNS_REMEMBERED:
+            remembered.seen_since.popitem(last=False)
+    return found
+
+
+def _announced(run: WALPurge | None, regime: Regime, snapshot: MetadataSnapshot) -> dict[str, int]:
+    """The values that the run has seen; in mode B once the metadata store has them."""
+    if run is None:
+        return {}
+    seen = {name: target.seen for name, target in run.status.targets.items()}
+    if regime.mode is not Mode.B:
+        return seen
+    markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)
+    reached = ~Ids.of(seen.values()).above(markers) & markers.known
+    return {name: value for (name, value), is_there in zip(seen.items(), reached, strict=True) if is_there}
+
+
+def _readoption(cluster: WALCluster) -> Readoption | str | None:
+    annotation = cluster.metadata.annotations.get(READOPT_ANNOTATION)
+    return None if annotation is None else parse_readoption(annotation)

@@ -1,0 +1,91 @@
+"""The ports of one WALCluster, open: its database, its metadata store and its Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.data_plane import GreptimeDB
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.controllers.connection import resolve_data_plane, resolve_kafka
+from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
+from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.wal_cluster.rival import find_rival
+from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
+
+
+class Blocked(Exception):  # noqa: N818 - a finding, which the look turns into a value
+    """Nobody can look, or act on what was seen, and why."""
+
+    def __init__(self, why: Obstacle, message: str) -> None:
+        super().__init__(message)
+        self.found = CannotLook(why, message)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedCluster:
+    """What a WALCluster's spec leads to."""
+
+    greptimedb: GreptimeDB
+    topics: TopicsSpec
+    parts: DataPlaneParts
+    admin: KafkaAdmin
+    logs: KafkaLogs
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOpener:
+    """Opens WALClusters. Nothing is sent to the database or to Kafka by opening them."""
+
+    kube: Kube
+    kafka_clusters: KafkaClusters
+    data_planes: DataPlanes
+
+    def open(self, cluster: WALCluster) -> OpenedCluster:
+        """Reads the Secrets and opens the connections.
+
+        Raises:
+            Blocked: the spec or a Secret does not lead to a connection.
+            PartRefused: a certificate or key of the data plane makes no sense.
+        """
+        key, spec = cluster.metadata.key, cluster.spec
+        if isinstance(spec, InvalidSpec):
+            raise Blocked(Obstacle.INVALID_SPEC, f"WALCluster {key.name}: {spec.message}")
+        if spec.greptimedb is None:
+            raise Blocked(Obstacle.NO_DATA_PLANE, f"WALCluster {key.name} has no dataPlane.greptimedb to look at")
+
+        def read_secret(name: str) -> Mapping[str, bytes] | None:
+            return self.kube.get_secret(Key(key.namespace, name))
+
+        kafka = resolve_kafka(spec.kafka.external, read_secret)
+        if not isinstance(kafka, KafkaConnection):
+            raise Blocked(Obstacle.KAFKA, kafka.message)
+        database = resolve_data_plane(spec.greptimedb, read_secret)
+        if not isinstance(database, DataPlaneConnection):
+            raise Blocked(Obstacle.DATA_PLANE, database.message)
+        parts = self.data_planes.connect(key, database)
+        admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
+        return OpenedCluster(spec.greptimedb, spec.topics, parts, admin, logs)
+
+    def view(self, cluster: WALCluster, admin: KafkaAdmin) -> KafkaView:
+        """Kafka's metadata, if it is the pinned Kafka and the topics are this WALCluster's.
+
+        Raises:
+            Blocked: it is not, or it does not answer.
+        """
+        view, pinned = admin.view(), cluster.status.kafka
+        if isinstance(view, NoKafka):
+            raise Blocked(Obstacle.KAFKA, view.message)
+        if pinned is None:
+            message = f"WALCluster {cluster.metadata.name} has not met its Kafka cluster yet"
+            raise Blocked(Obstacle.NOT_FIRST_CONTACT, message)
+        if view.cluster_id != pinned.cluster_id:
+            message = f"Kafka's cluster id is {view.cluster_id} and {pinned.cluster_id} is pinned"
+            raise Blocked(Obstacle.OTHER_KAFKA, message)
+        rival = find_rival(cluster, view, self.kube.list(WALCluster).items)
+        if rival is not None:
+            raise Blocked(Obstacle.POOL_OWNED, f"the older WALCluster {rival} owns topics of this prefix")
+        return view

@@ -1,0 +1,99 @@
+"""What Kafka says of the logs of a pool, as the ledger wants it: a few requests, however many topics there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.controllers.opened_cluster import Blocked, OpenedCluster
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import Configs, KafkaView
+from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.looked import Obstacle
+from seawall.domain.ledger.tables import TopicLog
+from seawall.domain.topics.pool import wal_topics
+from seawall.ports import KafkaLogs
+
+COMPACT = "compact"
+
+
+def read_logs(opened: OpenedCluster, view: KafkaView) -> dict[str, TopicLog]:
+    """Identity, ends and size of the log of each topic of the pool. What Kafka did not tell of a topic is None.
+
+    The ids are read before the offsets: those of a topic that is recreated in between are taken for the old one's once,
+    and before anything is deleted the ids are compared again.
+
+    Raises:
+        Blocked: Kafka did not answer, or Seawall's user may not describe the configs.
+    """
+    topics = wal_topics(opened.topics, view)
+    if not topics:
+        return {}
+    led = [name for name in topics if view.topics[name].leader is not None]
+    try:
+        described = opened.logs.describe_topics(topics)
+        configs = opened.admin.describe_configs(led) if led else {}
+        sizes = opened.logs.describe_sizes(topics)
+        offsets = opened.logs.describe_offsets(topics)
+    except (OutsideUnavailable, Refused) as error:
+        raise Blocked(Obstacle.KAFKA, str(error)) from error
+    return {
+        name: _log(opened.topics, described.get(name), configs.get(name), sizes.get(name), offsets.get(name))
+        for name in topics
+    }
+
+
+def _log(spec: TopicsSpec, described: object, configs: Configs | None, sizes: object, offsets: object) -> TopicLog:
+    """One topic's log. A topic without configs has no leader, and one without an id is taken for no topic."""
+    if not isinstance(described, DescribedTopic) or not isinstance(offsets, LogOffsets) or configs is None:
+        return TopicLog(described.topic_id if isinstance(described, DescribedTopic) else None, None, None, None)
+    least = int(configs.get("min.insync.replicas", spec.effective_min_in_sync_replicas()))
+    return TopicLog(
+        described.topic_id,
+        offsets.leader_epoch,
+        offsets.log_start,
+        offsets.high_watermark,
+        size_bytes=_size(described, sizes) if isinstance(sizes, LogSizes) else None,
+        under_min_isr=len(described.topic.isr) < least,
+        compacted=COMPACT in configs.get("cleanup.policy", ""),
+    )
+
+
+def _size(described: DescribedTopic, sizes: LogSizes) -> int | None:
+    """What the leader has on disk, or else the largest replica."""
+    leader = described.topic.leader
+    if leader is not None and leader in sizes.by_broker:
+        return sizes.by_broker[leader]
+    return max(sizes.by_broker.values(), default=None)
+
+
+def read_epoch_ends(
+    logs: KafkaLogs, records: Mapping[str, FenceRecord], known: Mapping[str, TopicLog]
+) -> dict[str, int]:
+    """Where the leader epochs of records end now, of those topics of which the offsets do not say it.
+
+    A topic that Kafka did not answer for is left out. An epoch that the log never had ends at 0: everything of it is
+    gone, or this is another log.
+
+    Raises:
+        Blocked: the connection makes no sense.
+    """
+    asked = {
+        name: record.leader_epoch
+        for name, record in records.items()
+        if record.leader_epoch is not None and _is_worth_asking(record, known[name])
+    }
+    try:
+        answers = logs.describe_epoch_ends(asked) if asked else {}
+    except OutsideUnavailable as error:
+        raise Blocked(Obstacle.KAFKA, str(error)) from error
+    ends = {name: answer.end_offset for name, answer in answers.items() if isinstance(answer, EpochEnd)}
+    return ends | {name: 0 for name, answer in answers.items() if isinstance(answer, EpochUnknown)}
+
+
+def _is_worth_asking(record: FenceRecord, log: TopicLog) -> bool:
+    """Another leader since, or a record that is newer than the offsets: another operator renewed it meanwhile."""
+    if log.high_watermark is None or log.topic_id != record.topic_id:
+        return False
+    return log.leader_epoch != record.leader_epoch or log.high_watermark < record.high_watermark

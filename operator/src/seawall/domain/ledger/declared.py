@@ -1,0 +1,64 @@
+"""What custom resources declare, as the ledger's values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
+from seawall.api.v1alpha1.purge_template import PurgeTemplate
+from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, WALHold
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.domain.ledger import mode
+from seawall.domain.ledger.holds import Claim, Hold, HoldState, Renewal
+from seawall.domain.ledger.policy import Policy, Safety
+
+
+def regime_of(greptimedb: GreptimeDB) -> mode.Regime:
+    """Who moves the marker, and whether Seawall may delete."""
+    return mode.regime_of(
+        mode.GreptimeDB(
+            version=greptimedb.version,
+            auto_prune_seconds=0.0 if greptimedb.auto_prune is AutoPrune.DISABLED else None,
+            logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
+        )
+    )
+
+
+def policy_of(obj: WALPurgePolicy | WALPurge) -> Policy | InvalidSpec:
+    """A policy, or a run, which counts as one more policy."""
+    if isinstance(obj.spec, InvalidSpec):
+        return obj.spec
+    return Policy(f"{obj.KIND.kind} {obj.metadata.name}", obj.spec.topics, safety_of(obj.spec))
+
+
+def safety_of(template: PurgeTemplate) -> Safety:
+    """The margins of a policy or a run."""
+    asked = template.safety
+    return Safety(asked.keep_entries, asked.stale_after, asked.open_grace)
+
+
+def hold_of(obj: WALHold) -> Hold | InvalidSpec:
+    """A hold; one whose state was not written yet is a request."""
+    if isinstance(obj.spec, InvalidSpec):
+        return obj.spec
+    seen = obj.status.renewal
+    return Hold(
+        name=obj.metadata.name,
+        claim=claim_of(obj.spec.topics),
+        ttl=obj.spec.ttl,
+        renew_time=obj.spec.renew_time,
+        max_lag_bytes=obj.spec.max_lag_bytes,
+        max_lag_age=obj.spec.max_lag_age,
+        release=obj.spec.release,
+        state=HoldState.REQUESTED if obj.status.state is None else HoldState(obj.status.state.value),
+        granted=claim_of(obj.status.granted) if obj.status.granted else None,
+        renewal=None if seen is None else Renewal(seen.renew_time, seen.seen_time),
+    )
+
+
+def claim_of(topics: Mapping[str, HeldFrom]) -> Claim:
+    """What the topics of a WALHold claim."""
+    offsets = {name: held for name, held in topics.items() if isinstance(held, int)}
+    return Claim(offsets, everything=ALL_TOPICS in topics)

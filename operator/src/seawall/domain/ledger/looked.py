@@ -1,0 +1,127 @@
+"""What one shared look at a WALCluster gives to all who decide from it, or why nobody can look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from seawall.domain.intent_shards import IntentShard, PoolId, shard_of
+from seawall.domain.ledger.intents import (
+    FenceRecord,
+    UnreadableRecord,
+    decode_shard,
+    encode_shard,
+    name_hash,
+    raise_intent,
+)
+from seawall.domain.ledger.look import Look, Read
+
+
+class Obstacle(StrEnum):
+    """Why nobody can look at the ledger now; each member says what ends it."""
+
+    INVALID_SPEC = "InvalidSpec"
+    """The WALCluster's spec does not fit the models: mend it, or upgrade the CRDs."""
+    NO_DATA_PLANE = "NoDataPlane"
+    """The WALCluster names no database: set dataPlane.greptimedb."""
+    NOT_FIRST_CONTACT = "NoFirstContact"
+    """The WALCluster has not met its Kafka cluster yet: its conditions say why."""
+    OTHER_KAFKA = "ClusterIdChanged"
+    """Another Kafka cluster answers than the one that was pinned: correct the addresses."""
+    POOL_OWNED = "PoolOwnedByOther"
+    """An older WALCluster tends the same topics: delete one of the two."""
+    POLICY_INVALID = "PolicyInvalid"
+    """A WALPurgePolicy cannot be read, and may be stricter than the others: mend or delete it."""
+    KAFKA = "KafkaUnreachable"
+    """Kafka did not answer: the WALCluster's conditions say more."""
+    DATA_PLANE = "DataPlaneUnreachable"
+    """The database or its metadata store did not answer: the WALCluster's conditions say more."""
+    KUBERNETES = "KubernetesUnreachable"
+    """The API server did not answer, or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class CannotLook:
+    """Why, in one word and one sentence. Nothing is known then: it is a reason for all topics, never an empty list."""
+
+    why: Obstacle
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadShards:
+    """The shards of intents as one look read them: what they hold, and what a write must find."""
+
+    versions: Mapping[int, str | None]
+    records: Mapping[int, Mapping[bytes, FenceRecord]]
+    unreadable: Mapping[int, str] = field(default_factory=dict)
+    """By shard, why it cannot be trusted."""
+
+    def of_topics(self, topics: Iterable[str]) -> dict[str, FenceRecord]:
+        """The records of these topics; one that has none, or whose shard is unreadable, is left out."""
+        found = ((name, self.records.get(shard_of(name), {}).get(name_hash(name))) for name in topics)
+        return {name: record for name, record in found if record is not None}
+
+    def unreadable_topics(self, topics: Iterable[str]) -> frozenset[str]:
+        """Those of these topics whose shard cannot be trusted."""
+        return frozenset(name for name in topics if shard_of(name) in self.unreadable)
+
+    def changed(self, records: Mapping[str, FenceRecord]) -> dict[int, IntentShard]:
+        """The shards to write so that these records are in them; those of unreadable shards are left out.
+
+        An intent never falls: a record of the same log keeps the higher one.
+        """
+        new: dict[int, dict[bytes, FenceRecord]] = {}
+        for name, record in records.items():
+            shard = shard_of(name)
+            if shard in self.versions and shard not in self.unreadable:
+                before = self.records[shard].get(name_hash(name))
+                is_same_log = before is not None and before.topic_id == record.topic_id
+                kept = raise_intent(record, before.intent) if before is not None and is_same_log else record
+                new.setdefault(shard, {})[name_hash(name)] = kept
+        return {
+            shard: IntentShard(encode_shard({**self.records[shard], **found}), self.versions[shard])
+            for shard, found in sorted(new.items())
+            if any(self.records[shard].get(key) != record for key, record in found.items())
+        }
+
+
+def read_shards(found: Mapping[int, IntentShard | str]) -> ReadShards:
+    """What shards hold; a text says why one cannot be trusted."""
+    versions: dict[int, str | None] = {}
+    records: dict[int, Mapping[bytes, FenceRecord]] = {}
+    unreadable: dict[int, str] = {}
+    for number, shard in found.items():
+        if isinstance(shard, str):
+            unreadable[number] = shard
+            continue
+        try:
+            records[number] = decode_shard(shard.data) if shard.data else {}
+        except UnreadableRecord as error:
+            unreadable[number] = str(error)
+        else:
+            versions[number] = shard.version
+    return ReadShards(versions, records, unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One look, and what a write needs that is decided from it."""
+
+    pool: PoolId
+    topics: frozenset[str]
+    """The topics of the pool that exist, those beyond its count too. Metadata may name others: they are nobody's."""
+    look: Look
+    read: Read
+    shards: ReadShards
+    readopt_problem: str | None = None
+    """What is wrong with the annotation seawall.dev/readopt, in one sentence."""
+
+    def urgent_records(self) -> dict[str, FenceRecord]:
+        """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs."""
+        return {
+            name: found.record
+            for name, found in self.look.identities.items()
+            if found.is_urgent and found.record is not None and name in self.topics
+        }
