@@ -10,8 +10,9 @@ from datetime import timedelta
 
 import pytest
 
+from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.holds import Claim, HoldState
+from seawall.domain.ledger.holds import Claim
 from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.policy import Level, Policy, Requirement
 from tests.domain.ledger.simulation.operator import START
