@@ -26,7 +26,7 @@ from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.declared import regime_of
 from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.look import Look, Memory, Read, look
-from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle, ReadShards, read_shards
+from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
 from seawall.ports import Clock, IntentStore, Stopwatch
@@ -136,7 +136,8 @@ class LedgerLooks:
             readoption=adoption if isinstance(adoption, Readoption) else None,
         )
         found = _decide(remembered, read, regime, policies, run)
-        return Looked(pool, frozenset(logs), found, read, shards, adoption if isinstance(adoption, str) else None)
+        seen = ClusterSeen(cluster.metadata.uid, cluster.metadata.generation)
+        return Looked(seen, pool, frozenset(logs), found, read, shards, adoption if isinstance(adoption, str) else None)
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
         """The intents; one that cannot be read leaves its topics alone."""

@@ -11,17 +11,22 @@ from typing import Any
 
 from aiohttp import web
 
-from seawall.adapters.clock import SystemClock
+from seawall.adapters.clock import MonotonicStopwatch, SystemClock
 from seawall.adapters.dataplane.looks import BackgroundLooks
+from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.adapters.lease import RETRY_SECONDS, Lease
 from seawall.api.meta import GROUP, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_cluster import WALClusterController
+from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.errors import SeawallError
 from seawall.handlers.news import Subject
@@ -50,7 +55,8 @@ class Operator:
         self._telemetry = Telemetry(per_topic=settings.topic_metrics)
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._absent: type[AnyResource] | None = None
-        self._kube = KubeAdapter(KubeApi(connections=settings.workers * len(RESOURCES)), settings.namespaces)
+        self._api = KubeApi(connections=settings.workers * len(RESOURCES))
+        self._kube = KubeAdapter(self._api, settings.namespaces)
         self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
         self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
@@ -59,9 +65,13 @@ class Operator:
         """Kind → its tick. A kind without a controller is watched for the sake of the others."""
         clock = SystemClock()
         looks = BackgroundLooks(clock, self._wake_wal_cluster)
+        kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
+        opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
+        ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
-            WALClusterController(self._kube, ConfluentKafkaClusters(), looks, clock, self._telemetry),
+            WALClusterController(self._kube, kafka_clusters, looks, clock, self._telemetry),
             WALPurgePolicyController(self._kube, clock),
+            WALPurgeController(self._kube, ledgers, clock, stopwatch),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

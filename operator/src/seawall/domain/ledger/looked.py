@@ -106,9 +106,18 @@ def read_shards(found: Mapping[int, IntentShard | str]) -> ReadShards:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSeen:
+    """Which WALCluster was looked at, by which spec: before anything is changed it must still be this one."""
+
+    uid: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
     """One look, and what a write needs that is decided from it."""
 
+    cluster: ClusterSeen
     pool: PoolId
     topics: frozenset[str]
     """The topics of the pool that exist, those beyond its count too. Metadata may name others: they are nobody's."""

@@ -1,0 +1,216 @@
+"""The WALPurge controller."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeStatus
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import OpenedCluster
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.failure import Failure
+from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
+from seawall.domain.ledger.looked import CannotLook, ClusterSeen
+from seawall.domain.purge.actions import (
+    Announce,
+    DeleteRecords,
+    DeletesRefused,
+    FlushRegions,
+    PurgeAction,
+    WriteIntents,
+)
+from seawall.domain.purge.next_step import PurgeStep, next_step
+from seawall.domain.purge.observed import Observed
+from seawall.domain.purge.turn import run_in_front
+from seawall.domain.step import Event, EventType
+from seawall.ports import Clock, Kube, Stopwatch
+
+
+@dataclass(slots=True)
+class _Asked:
+    """When this process asked which regions of a run to flush. Losing it costs a second flush, which is harmless."""
+
+    uid: str
+    at: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WALPurgeController:
+    """Observes and acts for WALPurges."""
+
+    kube: Kube
+    looks: LedgerLooks
+    clock: Clock
+    stopwatch: Stopwatch
+    kind: str = WALPurge.KIND.kind
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _asked: dict[Key, _Asked] = field(default_factory=dict)
+
+    def read(self, key: Key) -> WALPurge | None:
+        """Reads the WALPurge."""
+        return self.kube.get(WALPurge, key)
+
+    def forget(self, key: Key) -> None:
+        """Forgets what was asked for a run that is gone."""
+        with self._lock:
+            self._asked.pop(key, None)
+
+    def observe(self, obj: WALPurge) -> Observed:
+        """Reads whose turn it is, then looks at the ledger; not for a run that is over, or has to wait."""
+        now = self.clock.now()
+        if isinstance(obj.spec, InvalidSpec) or obj.status.is_finished or obj.metadata.deletion_timestamp is not None:
+            self.forget(obj.metadata.key)
+            return Observed(now)
+        cluster = self._cluster(obj)
+        if cluster is None:
+            return Observed(now)
+        front = run_in_front(obj, self.kube.list(WALPurge, obj.metadata.namespace).items)
+        paused = _paused(obj, cluster)
+        if front is not None or paused is not None:
+            return Observed(now, has_cluster=True, front=front, paused=paused)
+        sight = self.looks.look(cluster, obj)
+        return Observed(now, has_cluster=True, sight=sight, asked_lately=self._asked_lately(obj))
+
+    def next_step(self, obj: WALPurge, observed: Observed) -> PurgeStep:
+        """Decides (pure)."""
+        return next_step(obj, observed)
+
+    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
+        """Adds what the outside answered."""
+        refused = error.topics if isinstance(error, DeletesRefused) else {}
+        return replace(observed, failure=Failure.of(error), refused=refused)
+
+    def record(self, obj: WALPurge, status: WALPurgeStatus) -> None:
+        """Replaces the status."""
+        self.kube.replace_status(obj, status)
+
+    def post(self, obj: WALPurge, event: Event) -> None:
+        """Posts an event about the WALPurge."""
+        self.kube.post_event(obj, event)
+
+    def perform(self, obj: WALPurge, action: PurgeAction) -> Event:
+        """Does one action; right before it, all that may stop it is read anew."""
+        match action:
+            case FlushRegions():
+                return self._flush(obj, action)
+            case Announce():
+                self._announce(obj, action)
+            case WriteIntents():
+                self._still_may(obj, action.cluster)
+                self.looks.write_shards(action.pool, action.shards)
+            case DeleteRecords():
+                self._delete(obj, action)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _flush(self, obj: WALPurge, action: FlushRegions) -> Event:
+        opened = self._open(self._still_may(obj, action.cluster, flushes=True))
+        with self._lock:
+            asked = self._asked.setdefault(obj.metadata.key, _Asked(obj.metadata.uid))
+            now = self.stopwatch.milliseconds()
+            asked.at.update(dict.fromkeys(action.region_ids, now))
+        failures = opened.parts.data_plane.flush_regions(action.region_ids)
+        if not failures:
+            return action.event()
+        region, failure = next(iter(failures.items()))
+        count = f"{len(failures)} of {len(action.region_ids)} regions were not flushed"
+        return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
+
+    def _announce(self, obj: WALPurge, action: Announce) -> None:
+        """Moves the markers one by one; one that changed since it was read is left for the next look."""
+        opened = self._open(self._still_may(obj, action.cluster))
+        changed: list[Conflict] = []
+        for move in action.moves:
+            try:
+                opened.parts.metadata_store.advance_marker(
+                    move.topic, move.marker, seen=move.seen, revision=move.revision
+                )
+            except Conflict as conflict:
+                changed.append(conflict)
+        if len(changed) == len(action.moves):
+            raise OutsideUnavailable(str(changed[0]))
+
+    def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
+        opened = self._open(self._still_may(obj, action.cluster))
+        before = _of_same_logs(opened, action)
+        self._still_may(obj, action.cluster)
+        outcomes = opened.logs.delete_records(before)
+        refused = {topic: out.message for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
+        if refused:
+            raise DeletesRefused(refused)
+        unknown = [out.message for out in outcomes.values() if isinstance(out, DeleteUnknown)]
+        if unknown:
+            raise OutsideUnavailable(unknown[0])
+
+    def _still_may(self, obj: WALPurge, seen: ClusterSeen, *, flushes: bool = False) -> WALCluster:
+        """The WALCluster, if run and WALCluster are those that were decided about, and nobody stopped them.
+
+        A process that froze after it decided may wake up when all that has changed.
+        """
+        run = self.kube.get(WALPurge, obj.metadata.key)
+        if run is None or run.metadata.resource_version != obj.metadata.resource_version:
+            raise Conflict(f"WALPurge {obj.metadata.key} is no longer the one that was decided about")
+        cluster = self._cluster(obj)
+        if cluster is None or ClusterSeen(cluster.metadata.uid, cluster.metadata.generation) != seen:
+            raise Conflict(f"the WALCluster of WALPurge {obj.metadata.key} is no longer the one that was looked at")
+        if _paused(run, cluster) is not None or (cluster.metadata.stops_deletes and not flushes):
+            raise Conflict(f"deletes on WALCluster {cluster.metadata.key} were stopped")
+        return cluster
+
+    def _cluster(self, obj: WALPurge) -> WALCluster | None:
+        if isinstance(obj.spec, InvalidSpec):
+            return None
+        cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
+        is_there = cluster is not None and cluster.metadata.deletion_timestamp is None
+        return cluster if is_there else None
+
+    def _open(self, cluster: WALCluster) -> OpenedCluster:
+        opened = self.looks.open(cluster)
+        if isinstance(opened, CannotLook):
+            raise OutsideUnavailable(opened.message)
+        return opened
+
+    def _asked_lately(self, obj: WALPurge) -> frozenset[int]:
+        """Regions that were asked within staleAfter: their reports may not show it yet."""
+        with self._lock:
+            asked = self._asked.get(obj.metadata.key)
+            if asked is None or asked.uid != obj.metadata.uid or isinstance(obj.spec, InvalidSpec):
+                self._asked.pop(obj.metadata.key, None)
+                return frozenset()
+            since = self.stopwatch.milliseconds() - obj.spec.safety.stale_after.total_seconds() * 1000
+            return frozenset(region for region, at in asked.at.items() if at > since)
+
+
+def _of_same_logs(opened: OpenedCluster, action: DeleteRecords) -> dict[str, int]:
+    """What to delete of logs that Kafka just confirmed; it knows names only, and cannot be fenced.
+
+    Raises:
+        Conflict: a topic is not the one that was looked at any more.
+        OutsideUnavailable: Kafka confirmed none.
+    """
+    found = opened.logs.describe_topics(list(action.before))
+    before: dict[str, int] = {}
+    for topic, offset in action.before.items():
+        described = found.get(topic)
+        if not isinstance(described, DescribedTopic):
+            continue
+        if described.topic_id != action.topic_ids[topic]:
+            raise Conflict(f"topic {topic} was recreated since it was looked at")
+        before[topic] = offset
+    if not before:
+        raise OutsideUnavailable("Kafka does not describe any of the topics")
+    return before
+
+
+def _paused(run: WALPurge, cluster: WALCluster) -> str | None:
+    """Where a person stopped the run."""
+    if run.metadata.is_paused:
+        return "seawall.dev/paused is set on the run"
+    if cluster.metadata.is_paused:
+        return f"seawall.dev/paused is set on WALCluster {cluster.metadata.name}"
+    return None

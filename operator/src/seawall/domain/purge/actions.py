@@ -1,0 +1,84 @@
+"""What a run does to the outside. Each is idempotent, and harmless when it comes late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.domain.dataplane.metadata import TopicMarker
+from seawall.domain.errors import Refused
+from seawall.domain.intent_shards import IntentShard, PoolId
+from seawall.domain.ledger.looked import ClusterSeen
+from seawall.domain.step import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class FlushRegions:
+    """Ask regions to flush; one that has nothing in memory stays as it is."""
+
+    region_ids: tuple[int, ...]
+    cluster: ClusterSeen
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "FlushAsked", f"Asked {len(self.region_ids)} regions to flush")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerMove:
+    """A pruned marker to move up, if it is as it was seen and no region of the topic is newer than the snapshot."""
+
+    topic: str
+    marker: int
+    seen: TopicMarker
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Move pruned markers in the metadata store, each in one transaction (mode B)."""
+
+    moves: tuple[MarkerMove, ...]
+    cluster: ClusterSeen
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "Announced", f"Moved the pruned markers of {len(self.moves)} topics")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteIntents:
+    """Write how far is meant to be deleted, and what is known of the logs, before anything is deleted."""
+
+    pool: PoolId
+    shards: Mapping[int, IntentShard]
+    topics: int
+    cluster: ClusterSeen
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "IntentsWritten", f"Wrote the records of {self.topics} topics")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRecords:
+    """Delete the records before each offset: one batch, of logs with these ids."""
+
+    before: Mapping[str, int]
+    topic_ids: Mapping[str, str]
+    cluster: ClusterSeen
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "RecordsDeleted", f"Deleted records of {len(self.before)} topics")
+
+
+PurgeAction = FlushRegions | Announce | WriteIntents | DeleteRecords
+
+
+class DeletesRefused(Refused):
+    """Kafka refused to delete records of some topics of a batch; by topic its own words."""
+
+    def __init__(self, topics: Mapping[str, str]) -> None:
+        super().__init__(next(iter(topics.values())))
+        self.topics = topics

@@ -1,0 +1,126 @@
+"""The next step of a WALPurge: a pure function of the run and of what was observed.
+
+    being deleted, over → spec, WALCluster, data plane → its turn, not paused → the ledger can be looked at
+    → the deadline → the stage: the status tells the truth → actions → nothing to do
+
+A tick records or acts, never both; a process may die between any two calls, and the next one ends at the same place.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
+from seawall.domain.conditions import Outlook, Verdict, transition_events
+from seawall.domain.failure import Failure
+from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.purge.actions import PurgeAction
+from seawall.domain.purge.observed import Observed
+from seawall.domain.purge.reasons import Reason
+from seawall.domain.purge.sight import Sight
+from seawall.domain.purge.stages import Case, Decision, begin, communicate, prepare, purge
+from seawall.domain.purge.status import with_conditions
+from seawall.domain.purge.times import Times
+from seawall.domain.purge.turn import why_waiting
+from seawall.domain.step import Act, Record, Step, Wait
+
+RETRY_SECONDS = 5.0
+
+PurgeStep = Step[WALPurgeStatus, PurgeAction]
+
+
+def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
+    """Decides what one tick does."""
+    if run.metadata.deletion_timestamp is not None:
+        return Wait("the run is being deleted")
+    if run.status.is_finished:
+        return Wait("the run is over")
+    decision = _decide(run, observed)
+    failure = observed.failure
+    verdict = decision.verdict if failure is None or observed.refused else _failed_change(failure)
+    status = with_conditions(run, decision.status, verdict, observed.now)
+    events = transition_events(run.status.conditions, status.conditions)
+    if _data(status) != _data(run.status):
+        return Record(status, events, after=0.0)
+    if decision.actions and failure is None:
+        return Act(decision.actions)
+    if status != run.status:
+        return Record(status, events, after=verdict.after)
+    return Wait(verdict.message, verdict.after)
+
+
+def _data(status: WALPurgeStatus) -> WALPurgeStatus:
+    """Without what people are told: a tick that acts does not tell, or the conditions would flap."""
+    return status.model_copy(update={"conditions": (), "observed_generation": 0})
+
+
+def _decide(run: WALPurge, observed: Observed) -> Decision:
+    spec = run.spec
+    if isinstance(spec, InvalidSpec):
+        return _failed(run, observed, Reason.INVALID_SPEC, spec.message)
+    hindrance = _hindrance(run, spec, observed)
+    if hindrance is not None:
+        return hindrance
+    if not isinstance(observed.sight, Looked):
+        return _blind(run, spec, observed, observed.sight)
+    sight = Sight.of(observed.sight, spec, run.status)
+    case = Case(spec, observed, sight, Times.of(spec, observed.sight.look.policies, sight.rows))
+    if run.status.stage is not None and observed.now >= case.times.over_by(run.status, observed.now):
+        return _failed(run, observed, Reason.DEADLINE_EXCEEDED, "it took too long; what was deleted stays deleted")
+    return _stage(case)
+
+
+def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> Decision | None:
+    """What keeps the run from looking at all."""
+    if not observed.has_cluster:
+        message = f"there is no WALCluster {spec.cluster_ref.name} in this namespace, or it is being deleted"
+        return _failed(run, observed, Reason.CLUSTER_MISSING, message)
+    if observed.front is not None:
+        return _waits(run, Reason.QUEUED, why_waiting(observed.front))
+    if observed.paused is not None:
+        return _waits(run, Reason.PAUSED, observed.paused)
+    return None
+
+
+def _stage(case: Case) -> Decision:
+    match case.status.stage:
+        case None:
+            return begin(case)
+        case Stage.PREPARATION:
+            return prepare(case)
+        case Stage.COMMUNICATION:
+            return communicate(case)
+        case Stage.PURGE:
+            return purge(case)
+        case Stage.COMPLETED | Stage.FAILED:
+            raise ValueError("a run that is over has no next stage")
+        case unknown:
+            assert_never(unknown)
+
+
+def _blind(run: WALPurge, spec: WALPurgeSpec, observed: Observed, found: CannotLook | None) -> Decision:
+    """The ledger cannot be looked at: wait, visibly, and within the deadline if the run has begun."""
+    message = "nothing was looked at yet" if found is None else found.message
+    if found is not None and found.why is Obstacle.NO_DATA_PLANE:
+        return _failed(run, observed, Reason.NO_DATA_PLANE, message)
+    times = Times.of(spec, {}, ())
+    if run.status.stage is not None and observed.now >= times.over_by(run.status, observed.now):
+        return _failed(run, observed, Reason.DEADLINE_EXCEEDED, f"it took too long: {message}")
+    return _waits(run, Reason.CANNOT_LOOK, message)
+
+
+def _failed(run: WALPurge, observed: Observed, reason: Reason, message: str) -> Decision:
+    """The end, with what was counted until now."""
+    status = run.status.model_copy(update={"stage": Stage.FAILED, "completion_time": observed.now})
+    return Decision(status, Verdict(Outlook.STALLED, reason, message))
+
+
+def _waits(run: WALPurge, reason: Reason, message: str) -> Decision:
+    outlook = Outlook.PAUSED if reason is Reason.PAUSED else Outlook.PROGRESSING
+    return Decision(run.status, Verdict(outlook, reason, message, RETRY_SECONDS))
+
+
+def _failed_change(failure: Failure) -> Verdict:
+    reason = Reason.REFUSED if failure.final else Reason.UNANSWERED
+    return Verdict(Outlook.PROGRESSING, reason, failure.message, RETRY_SECONDS)

@@ -1,0 +1,30 @@
+"""Everything that one tick of a WALPurge looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.domain.failure import Failure
+from seawall.domain.ledger.looked import CannotLook, Looked
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees. Nothing is looked at while it is not the run's turn, or there is no WALCluster."""
+
+    now: datetime
+    has_cluster: bool = False
+    front: WALPurge | None = None
+    """The run that has its turn before."""
+    paused: str | None = None
+    """Where a person stopped it, as a clause."""
+    sight: Looked | CannotLook | None = None
+    asked_lately: frozenset[int] = frozenset()
+    """Regions that this process asked to flush a moment ago; others may have been asked, too."""
+    failure: Failure | None = None
+    """What the outside answered to the actions of this tick."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By topic, why Kafka refused to delete in this tick."""

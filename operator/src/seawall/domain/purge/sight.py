@@ -1,0 +1,106 @@
+"""What one look means for one run: which of its topics may be purged, which wait, and which are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.api.v1alpha1.wal_purge import Target, WALPurgeSpec, WALPurgeStatus
+from seawall.domain.ledger.fence import Verdict
+from seawall.domain.ledger.ledger import Holder, Ledger, permit, plan, seen_column
+from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.reasons import Reason
+
+PASSING = frozenset(
+    {
+        Reason.NOT_SEEN_TWICE,
+        Reason.WATCHED_TOO_SHORTLY,
+        Reason.REGION_STALE,
+        Reason.REGION_MISSING,
+        Reason.REGION_OPENING,
+        Reason.REGION_UNMAPPED,
+        Reason.UNDER_MIN_ISR,
+        Reason.OFFSETS_UNKNOWN,
+        Reason.HOLDS_UNREADABLE,
+        Reason.INTENTS_UNREADABLE,
+    }
+)
+"""What may pass by itself while a run waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One look, as one run sees it."""
+
+    looked: Looked
+    status: WALPurgeStatus
+    planned: Ledger
+    permitted: Ledger
+    rows: Mapping[str, int]
+    """The rows of the run's topics."""
+
+    @classmethod
+    def of(cls, looked: Looked, spec: WALPurgeSpec, status: WALPurgeStatus) -> Sight:
+        """The ledger twice: what a run that begins now would get to, and what this one may delete now."""
+        inputs = looked.look.inputs
+        names = inputs.topics.names
+        rows = {name: row for row, name in enumerate(names) if name in looked.topics and spec.selects(name)}
+        permitted = permit(inputs, seen_column(names, dict(looked.read.seen)))
+        return cls(looked, status, plan(inputs), permitted, rows)
+
+    def log_start(self, topic: str) -> int | None:
+        """Where the log starts now."""
+        return self.planned.topics.log_start.at(self.rows[topic]) if topic in self.rows else None
+
+    def size_bytes(self) -> int | None:
+        """Bytes of the run's topics on disk; None if any is unknown."""
+        sizes = [self.planned.topics.size_bytes.at(row) for row in self.rows.values()]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+    def against_plan(self, topic: str) -> Reason | None:
+        """What is against a topic, for a run that begins now."""
+        return self.planned.reason(self.rows[topic])
+
+    def against_delete(self, topic: str) -> Reason | None:
+        """What is against deleting from a topic now."""
+        return self.permitted.reason(self.rows[topic]) if topic in self.rows else Reason.OFFSETS_UNKNOWN
+
+    def may_pass(self, topic: str, reason: Reason | None) -> bool:
+        """Whether a reason may pass by itself; the identity fence is sure only after a second look."""
+        if reason is Reason.FENCE_BROKEN:
+            found = self.looked.look.identities.get(topic)
+            return found is not None and found.verdict is not Verdict.BROKEN
+        return reason in PASSING
+
+    def targets(self) -> dict[str, Target]:
+        """What is seen of the topics that nothing is against."""
+        found: dict[str, Target] = {}
+        for topic, row in self.rows.items():
+            values = (self.planned.floor.at(row), self.log_start(topic), self.planned.purge_to.at(row))
+            seen, log_start, purge_to = values
+            if seen is not None and log_start is not None and purge_to is not None:
+                found[topic] = Target(seen=seen, log_start=log_start, purge_to=purge_to)
+        return found
+
+    def purge_to(self, topic: str) -> int | None:
+        """Before which offset may be deleted now; None: nothing may be."""
+        return self.permitted.purge_to.at(self.rows[topic]) if topic in self.rows else None
+
+    def intent(self, topic: str) -> int | None:
+        """The intent, as it was read before the holds, of the log that Kafka has."""
+        return self.permitted.case.bounds.intent.at(self.rows[topic])
+
+    def held_by(self, topic: str) -> str | None:
+        """Who keeps the oldest record that stays, for people."""
+        row, ledger = self.rows[topic], self.planned
+        match ledger.holder_of(row):
+            case Holder.REGION:
+                at = ledger.holding_region.at(row)
+                return None if at is None else f"region {int(ledger.case.regions.region[at])}"
+            case Holder.HOLD:
+                return f"WALHold {ledger.case.bounds.hold_names[row]}"
+            case Holder.NOBODY:
+                return None
+            case holder:
+                return str(holder.value)

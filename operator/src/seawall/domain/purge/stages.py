@@ -1,0 +1,227 @@
+"""What a run that has begun does next, stage by stage, from one look: the status as it should be, or actions.
+
+    Preparation → Communication → Purge → Completed
+
+Nothing is remembered but the status; what was done is seen in the metadata store, in the intents and in Kafka.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from seawall.api.v1alpha1.wal_purge import FlushStatus, Stage, WALPurgeSpec, WALPurgeStatus
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.kafka_log import DELETE_BATCH
+from seawall.domain.ledger.intents import FenceRecord, raise_intent
+from seawall.domain.ledger.ledger import announcements
+from seawall.domain.ledger.mode import Mode
+from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, MarkerMove, PurgeAction, WriteIntents
+from seawall.domain.purge.flushes import candidates, still_waited_for
+from seawall.domain.purge.observed import Observed
+from seawall.domain.purge.reasons import Reason
+from seawall.domain.purge.sight import Sight
+from seawall.domain.purge.status import at_end, so_far
+from seawall.domain.purge.times import Times
+
+FLUSH_BATCH = 20
+"""Regions that one tick asks to flush: it waits for their answers, and must not take minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The status as it should be, conditions apart; if it is so already, what to do."""
+
+    status: WALPurgeStatus
+    verdict: Verdict
+    actions: tuple[PurgeAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run that has its turn, and a look at its ledger."""
+
+    spec: WALPurgeSpec
+    observed: Observed
+    sight: Sight
+    times: Times
+
+    @property
+    def now(self) -> datetime:
+        """The time of this tick."""
+        return self.observed.now
+
+    @property
+    def status(self) -> WALPurgeStatus:
+        """The status as it was read."""
+        return self.sight.status
+
+    def goes_on(self, reason: Reason, message: str) -> Verdict:
+        """It waits for something, and looks again at the next poll."""
+        return Verdict(Outlook.PROGRESSING, reason, message, self.times.poll.total_seconds())
+
+    def waits_for(self, topics: list[str], until: datetime) -> bool:
+        """Whether what is against any of these topics may still pass."""
+        return self.now < until and any(
+            self.sight.may_pass(topic, self.sight.against_plan(topic)) for topic in topics if topic in self.sight.rows
+        )
+
+
+def begin(case: Case) -> Decision:
+    """The run begins."""
+    update = {"stage": Stage.PREPARATION, "start_time": case.now, "bytes_before": case.sight.size_bytes()}
+    status = so_far(case.sight).model_copy(update=update)
+    return Decision(status, case.goes_on(Reason.PREPARING, "it reads what the database needs"))
+
+
+def prepare(case: Case) -> Decision:
+    """Waits until all reports were seen to advance, then plans."""
+    if case.waits_for(list(case.sight.rows), case.times.prepared_by(case.status, case.now)):
+        message = "it waits until the report of every region was seen to advance"
+        return Decision(case.status, case.goes_on(Reason.PREPARING, message), _urgent(case))
+    asked = candidates(case.sight, case.spec)
+    if case.spec.dry_run:
+        return _planned(case, len(asked))
+    if not asked:
+        return see(case)
+    flush = FlushStatus(start_time=case.now, regions=asked)
+    status = case.status.model_copy(update={"stage": Stage.COMMUNICATION, "flush": flush})
+    return Decision(status, case.goes_on(Reason.FLUSHING, _flushing(len(asked))))
+
+
+def communicate(case: Case) -> Decision:
+    """Asks for flushes, a few at a time, those first that were not asked lately; a failing one starves nobody."""
+    waited_for = still_waited_for(case.sight)
+    if not waited_for or case.now >= case.times.flushed_by(case.status, case.now):
+        return see(case)
+    ask = [region for region in waited_for if region not in case.observed.asked_lately]
+    batch = tuple(ask[: min(case.spec.flush.max_concurrent, FLUSH_BATCH)])
+    actions = (FlushRegions(batch, case.sight.looked.cluster),) if batch else _urgent(case)
+    return Decision(case.status, case.goes_on(Reason.FLUSHING, _flushing(len(waited_for))), actions)
+
+
+def see(case: Case) -> Decision:
+    """Writes down what is seen, once; in mode B it is announced afterwards, and counts from then on."""
+    if case.waits_for(list(case.sight.rows), case.times.seen_by(case.status, case.now)):
+        message = "it waits until the report of every region was seen to advance"
+        status = case.status.model_copy(update={"stage": Stage.PURGE})
+        return Decision(status, case.goes_on(Reason.PREPARING, message), _urgent(case))
+    targets = case.sight.targets()
+    if not targets:
+        return _completed(case)
+    status = so_far(case.sight).model_copy(update={"stage": Stage.PURGE, "seen_time": case.now, "targets": targets})
+    return Decision(status, _seeing(case, len(targets)))
+
+
+def purge(case: Case) -> Decision:
+    """Announces, waits for the evidence, writes the intents, deletes; and ends when nothing of it is left."""
+    if case.status.seen_time is None:
+        return see(case)
+    status = _with_refusals(so_far(case.sight), case.observed)
+    may = {topic: to for topic in _open_targets(case) if (to := case.sight.purge_to(topic)) is not None}
+    waiting = _waiting(case)
+    actions = _deletes(case, may) or _intents(case, may) or _announcements(case, waiting)
+    if actions:
+        message = f"it deletes from {len(may)} topics, and waits for the evidence of {len(waiting)}"
+        return Decision(status, case.goes_on(Reason.DELETING, message), actions)
+    if waiting:
+        return Decision(status, _seeing(case, len(waiting)), _urgent(case))
+    return _completed(replace(case, sight=replace(case.sight, status=status)))
+
+
+def _open_targets(case: Case) -> list[str]:
+    return [topic for topic, target in case.status.targets.items() if target.refused is None]
+
+
+def _waiting(case: Case) -> list[str]:
+    """The topics whose evidence may still come."""
+    if case.now >= case.times.proved_by(case.status, case.now):
+        return []
+    sight = case.sight
+    return [topic for topic in _open_targets(case) if sight.may_pass(topic, sight.against_delete(topic))]
+
+
+def _deletes(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
+    """One batch of those whose intent was read, before the holds were, to be as high."""
+    before: dict[str, int] = {}
+    for topic, to in may.items():
+        intent = case.sight.intent(topic)
+        if intent is not None and intent >= to and len(before) < DELETE_BATCH:
+            before[topic] = min(intent, to)
+    logs = case.sight.looked.read.logs
+    topic_ids = {topic: found for topic in before if (found := logs[topic].topic_id) is not None}
+    return (
+        (DeleteRecords({topic: before[topic] for topic in topic_ids}, topic_ids, case.sight.looked.cluster),)
+        if topic_ids
+        else ()
+    )
+
+
+def _intents(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
+    """The intents of all topics that may be deleted from, with the newest of what is known of their logs."""
+    records: dict[str, FenceRecord] = {}
+    for topic, to in may.items():
+        identity = case.sight.looked.look.identities.get(topic)
+        if identity is not None and identity.record is not None:
+            records[topic] = raise_intent(identity.record, to)
+    return _write(case, records) if records else ()
+
+
+def _urgent(case: Case) -> tuple[PurgeAction, ...]:
+    """What is to be written of the logs in any case: first contacts, verdicts, new leader epochs."""
+    records = case.sight.looked.urgent_records()
+    return _write(case, records) if records and not case.spec.dry_run else ()
+
+
+def _write(case: Case, records: dict[str, FenceRecord]) -> tuple[PurgeAction, ...]:
+    shards = case.sight.looked.shards.changed(records)
+    return (WriteIntents(case.sight.looked.pool, shards, len(records), case.sight.looked.cluster),) if shards else ()
+
+
+def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
+    """Markers up to what was seen, of topics for which a run that begins now would announce at least as much."""
+    if case.sight.planned.case.regime.mode is not Mode.B:
+        return ()
+    targets, snapshot, wanted = case.status.targets, case.sight.looked.read.snapshot, frozenset(waiting)
+    moves = tuple(
+        MarkerMove(found.topic, targets[found.topic].seen, snapshot.topics[found.topic], found.revision)
+        for found in announcements(case.sight.planned)
+        if found.topic in wanted and found.expected < targets[found.topic].seen <= found.marker
+    )
+    return (Announce(moves[:DELETE_BATCH], case.sight.looked.cluster),) if moves else ()
+
+
+def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus:
+    refused = {
+        topic: status.targets[topic].model_copy(update={"refused": sentence[:512]})
+        for topic, sentence in observed.refused.items()
+        if topic in status.targets
+    }
+    return status.model_copy(update={"targets": {**status.targets, **refused}}) if refused else status
+
+
+def _planned(case: Case, flushes: int) -> Decision:
+    """The end of a dry run."""
+    targets = case.sight.targets()
+    entries = sum(target.purge_to - target.log_start for target in targets.values())
+    ended = at_end(case.sight, Stage.COMPLETED, case.now).model_copy(update={"targets": targets})
+    message = f"it would ask {flushes} regions to flush, and delete {entries} entries of {len(targets)} topics"
+    return Decision(ended, Verdict(Outlook.READY, Reason.PLANNED, message))
+
+
+def _completed(case: Case) -> Decision:
+    ended = at_end(case.sight, Stage.COMPLETED, case.now)
+    counts = ended.topics
+    left = (counts.skipped + counts.failed) if counts else 0
+    purged = counts.purged if counts else 0
+    message = f"{ended.entries_deleted or 0} entries of {purged} topics were deleted, {left} topics were left alone"
+    return Decision(ended, Verdict(Outlook.READY, Reason.COMPLETED, message))
+
+
+def _seeing(case: Case, topics: int) -> Verdict:
+    message = f"{topics} topics: every region has to report twice since it was seen what may go"
+    return case.goes_on(Reason.SEEING, message)
+
+
+def _flushing(regions: int) -> str:
+    return f"{regions} regions were asked to flush and are waited for"

@@ -1,0 +1,98 @@
+"""Builds a WALPurge's status: its conditions from a verdict, and its counts from what became of the topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.wal_purge import RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
+from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
+from seawall.domain.ledger import rules
+from seawall.domain.ledger.reasons import Reason as Against
+from seawall.domain.purge.reasons import Reason, TopicEnd
+from seawall.domain.purge.sight import Sight
+
+MAX_SKIPPED = 50
+WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_LOOK, Reason.SEEING})
+"""What the condition Waiting is about: something else has to happen first."""
+
+_WORST_FIRST: tuple[str, ...] = (*(str(reason) for reason, _ in rules.LEFT_ALONE), *(str(end) for end in TopicEnd))
+
+
+def with_conditions(run: WALPurge, status: WALPurgeStatus, verdict: Verdict, now: datetime) -> WALPurgeStatus:
+    """The status with the conditions of a verdict."""
+    build = ConditionBuilder(run.status.conditions, run.metadata.generation, now)
+    holds = {
+        ConditionType.COMPLETE: status.stage is Stage.COMPLETED,
+        ConditionType.FAILED: status.stage is Stage.FAILED,
+        ConditionType.WAITING: verdict.reason in WAITING,
+    }
+    more = (
+        build(kind, as_status(value), verdict.reason, verdict.message if value else "") for kind, value in holds.items()
+    )
+    conditions = (*build.kstatus(verdict), *more)
+    return status.model_copy(update={"conditions": conditions, "observed_generation": run.metadata.generation})
+
+
+def so_far(sight: Sight) -> WALPurgeStatus:
+    """The status with what was deleted until now; a topic that Kafka does not tell of counts as it did before."""
+    status = sight.status
+    gone = [_gone(sight, topic) for topic in status.targets]
+    counted = RunTopics(total=len(sight.rows), purged=sum(1 for entries in gone if entries > 0))
+    before = status.topics.purged if status.topics else 0
+    deleted = max(sum(gone), status.entries_deleted or 0)
+    return status.model_copy(
+        update={
+            "topics": counted.model_copy(update={"purged": max(counted.purged, before)}),
+            "entries_deleted": deleted,
+        }
+    )
+
+
+def at_end(sight: Sight, stage: Stage, now: datetime) -> WALPurgeStatus:
+    """The status of a run that is over: what became of each topic."""
+    status, ends = so_far(sight), {topic: _end_of(sight, topic) for topic in sight.rows}
+    skipped = {topic: end for topic, end in ends.items() if end not in {None, Against.NOTHING_TO_PURGE}}
+    failed = sum(1 for end in skipped.values() if isinstance(end, TopicEnd))
+    purged = status.topics.purged if status.topics else 0
+    counts = RunTopics(
+        total=len(ends),
+        purged=purged,
+        unchanged=max(0, len(ends) - purged - len(skipped)),
+        skipped=len(skipped) - failed,
+        failed=failed,
+    )
+    return status.model_copy(
+        update={
+            "stage": stage,
+            "completion_time": now,
+            "topics": counts,
+            "skipped": _worst(sight, skipped.items()),
+            "bytes_after": sight.size_bytes(),
+        }
+    )
+
+
+def _gone(sight: Sight, topic: str) -> int:
+    now = sight.log_start(topic)
+    return 0 if now is None else max(0, now - sight.status.targets[topic].log_start)
+
+
+def _end_of(sight: Sight, topic: str) -> Against | TopicEnd | None:
+    """Why a topic was left alone; None: it was purged, or would be (dry run)."""
+    target = sight.status.targets.get(topic)
+    if target is None or sight.status.seen_time is None:
+        return sight.against_plan(topic)
+    if _gone(sight, topic) > 0:
+        return None
+    if target.refused is not None:
+        return TopicEnd.DELETE_REFUSED
+    return sight.against_delete(topic) or TopicEnd.DELETE_UNANSWERED
+
+
+def _worst(sight: Sight, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:
+    ordered = sorted(skipped, key=lambda pair: (_WORST_FIRST.index(str(pair[1])), pair[0]))
+    return tuple(
+        SkippedTopic(topic=topic, reason=str(end), held_by=sight.held_by(topic)) for topic, end in ordered[:MAX_SKIPPED]
+    )

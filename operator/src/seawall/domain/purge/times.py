@@ -1,0 +1,60 @@
+"""How long a run waits for what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
+from seawall.domain.ledger.declared import safety_of
+from seawall.domain.ledger.policy import EffectivePolicy, Safety
+from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
+
+SLACK = timedelta(minutes=10)
+"""On top of all waits: for Kafka, the database and the API server to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times of one run, by the strictest policies of its topics.
+
+    Attributes:
+        poll: how often reports are looked at.
+        patience: how long what may pass by itself is waited for. An operator that starts anew watches for one openGrace
+            before it believes, and the evidence takes another; reports may come late.
+        flush: how long flushes are waited for.
+    """
+
+    poll: timedelta
+    patience: timedelta
+    flush: timedelta
+
+    @classmethod
+    def of(cls, spec: WALPurgeSpec, policies: Mapping[str, EffectivePolicy], topics: Iterable[str]) -> Times:
+        """The times for these topics."""
+        safeties: list[Safety] = [safety_of(spec), *(policies[name].safety for name in topics if name in policies)]
+        stale_after = min(safety.stale_after for safety in safeties)
+        open_grace = max(safety.open_grace for safety in safeties)
+        patience = 2 * open_grace + POLLS_PER_STALE_AFTER * max(safety.stale_after for safety in safeties)
+        return cls(stale_after / POLLS_PER_STALE_AFTER, patience, spec.flush.timeout)
+
+    def prepared_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
+        """Until when topics are waited for before the flushes are asked for."""
+        return (status.start_time or now) + self.patience
+
+    def flushed_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
+        """Until when flushes are waited for."""
+        return (status.flush.start_time if status.flush else now) + self.flush
+
+    def seen_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
+        """Until when topics are waited for before it is recorded what is seen."""
+        return (status.start_time or now) + self.patience + (self.flush if status.flush else timedelta(0))
+
+    def proved_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
+        """Until when the evidence is waited for."""
+        return (status.seen_time or now) + self.patience
+
+    def over_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
+        """Until when a run has to end."""
+        return (status.start_time or now) + 3 * self.patience + self.flush + SLACK
