@@ -67,9 +67,8 @@ def build_crd(kind: Kind) -> dict[str, Any]:
 
 
 def _selectable_fields(kind: Kind) -> dict[str, Any]:
-    return (
-        {"selectableFields": [{"jsonPath": path} for path in kind.selectable_fields]} if kind.selectable_fields else {}
-    )
+    fields = [{"jsonPath": path} for path in kind.selectable_fields]
+    return {"selectableFields": fields} if fields else {}
 
 
 def crd_files() -> dict[str, str]:
