@@ -30,8 +30,8 @@ class WALClusters:
     def __init__(self, server: ApiServer, bootstrap_servers: Sequence[str]) -> None:
         self._server = server
         self._servers = list(bootstrap_servers)
-        server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds/walclusters.yaml"))
-        server.kubectl("wait", "--for=condition=Established", "crd/walclusters.seawall.dev", "--timeout=30s")
+        server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
+        server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         connection = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
         self._api = client.CustomObjectsApi(connection)
         self._seen: queue.SimpleQueue[tuple[float, str, Object]] = queue.SimpleQueue()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seawall_e2e.cluster import CHARTS, CRD, REPOSITORY, WALCluster, install_crds
+from seawall_e2e.cluster import CHARTS, CRDS, REPOSITORY, WAL_CLUSTER_CRD, WALCluster, install_crds
 from seawall_e2e.commands import find, get, helm, kubectl, run
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
@@ -56,7 +56,8 @@ def test_without_the_crds_release_the_crds_and_their_objects_stay(site: Site, wa
 
     helm("uninstall", "seawall-crds", "--namespace", "default", "--wait")
 
-    assert "deletionTimestamp" not in get(CRD)["metadata"]
+    for crd in CRDS:
+        assert "deletionTimestamp" not in get(crd)["metadata"]
     assert identity(wal) == before
     assert len(site.topics()) == 2
     wal.apply(site.pool(3))
@@ -73,7 +74,7 @@ def test_helm_upgrades_the_crds_and_leaves_the_objects_as_they_are(site: Site, w
 
     install_crds(chart)
 
-    columns = get(CRD)["spec"]["versions"][0]["additionalPrinterColumns"]
+    columns = get(WAL_CLUSTER_CRD)["spec"]["versions"][0]["additionalPrinterColumns"]
     assert columns[0]["description"] == "Whether all is well"
     assert identity(wal) == before
     wal.apply(site.pool(3))

@@ -9,6 +9,8 @@ import pytest
 import yaml
 from lupa import lua51
 
+from seawall.api.v1alpha1.kinds import KINDS
+
 GITOPS = Path(__file__).parents[2] / "docs" / "gitops"
 SCRIPT = (GITOPS / "health.lua").read_text()
 WITHHELD = ("string", "math", "io", "debug", "coroutine", "python", "load", "loadstring", "dofile", "loadfile")
@@ -140,6 +142,7 @@ def test_health_follows_the_conditions(obj: dict[str, Any], status: str, message
     assert health(obj) == (status, message)
 
 
-def test_the_patch_of_argocd_cm_carries_the_tested_script() -> None:
+def test_the_patch_of_argocd_cm_carries_the_tested_script_for_every_kind() -> None:
     patch = yaml.safe_load((GITOPS / "argocd-cm.patch.yaml").read_text())
-    assert patch == {"data": {"resource.customizations.health.seawall.dev_WALCluster": SCRIPT}}
+    keys = [f"resource.customizations.health.seawall.dev_{kind.kind}" for kind in KINDS]
+    assert patch == {"data": dict.fromkeys(keys, SCRIPT)}

@@ -14,7 +14,8 @@ from seawall_e2e.waiting import wait_until
 REPOSITORY = Path(__file__).parents[3]
 PLATFORM = REPOSITORY / "e2e/platform"
 CHARTS = REPOSITORY / "charts"
-CRD = "crd/walclusters.seawall.dev"
+CRDS = tuple(f"crd/{path.stem}.seawall.dev" for path in sorted((REPOSITORY / "crds").glob("*.yaml")))
+WAL_CLUSTER_CRD = "crd/walclusters.seawall.dev"
 
 BROKERS = 3
 PLAINTEXT = tuple(f"kafka-{broker}.kafka.kafka:9092" for broker in range(BROKERS))
@@ -41,7 +42,7 @@ def build_operator_image() -> str:
 def install_crds(chart: Path = CHARTS / "seawall-crds") -> None:
     """Installs or upgrades the CRDs by Helm and waits until they are served."""
     helm("upgrade", "--install", "seawall-crds", str(chart), "--namespace", "default")
-    kubectl("wait", CRD, "--for=condition=Established", "--timeout=30s")
+    kubectl("wait", *CRDS, "--for=condition=Established", "--timeout=30s")
 
 
 def make_namespace(name: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
@@ -144,6 +145,10 @@ class Kube(Protocol):
 
     def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
         """All objects of a kind in a namespace, or in the operator's scope, as far as it may read them."""
+        ...
+
+    def list_claims(self, prefix: str) -> Listing[WALCluster]:
+        """The WALClusters with this topic prefix in the operator's scope, as far as it may read them."""
         ...
 
     def create(

@@ -7,6 +7,7 @@ import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.resource import Listing
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.step import Event, EventType
@@ -30,6 +31,7 @@ def test_what_is_not_there_is_none(bed: Bed) -> None:
     assert bed.kube.get_config_map(key) is None
     assert bed.kube.get_secret(key) is None
     assert bed.kube.list(WALCluster) == Listing([], complete=True)
+    assert bed.kube.list_claims("wal") == Listing([], complete=True)
 
 
 def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:
@@ -39,6 +41,17 @@ def test_an_object_is_read_with_its_defaults(bed: Bed) -> None:
     assert (found.spec.topics.count, found.spec.topics.replication_factor) == (2, 3)
     assert found.status == WALClusterStatus()
     assert [other.metadata.key for other in bed.kube.list(WALCluster).items] == [found.metadata.key]
+
+
+def test_claims_are_the_objects_with_the_prefix_given_or_default(bed: Bed) -> None:
+    bed.apply("default", SPEC)
+    bed.apply("ours", {**SPEC, "topics": {"count": 2, "prefix": "ours"}})
+    bed.apply("theirs", {**SPEC, "topics": {"count": 2, "prefix": "theirs"}})
+    for name, prefix in (("default", TopicsSpec().prefix), ("ours", "ours")):
+        claims = bed.kube.list_claims(prefix)
+        assert claims.complete
+        assert [each.metadata.key.name for each in claims.items] == [name]
+    assert bed.kube.list_claims("our").items == []
 
 
 def test_the_status_is_replaced_whole_and_only_at_the_version_that_was_read(bed: Bed) -> None:

@@ -81,6 +81,11 @@ class FakeKube:
         ]
         return Listing(found, complete=self.may_list_all or namespace is not None)
 
+    def list_claims(self, prefix: str) -> Listing[WALCluster]:
+        """The WALClusters with this topic prefix."""
+        found = self.list(WALCluster)
+        return Listing([each for each in found.items if each.prefix == prefix], found.complete)
+
     def create(
         self, resource: type[Resource[SpecT, Any]], key: Key, spec: SpecT, owner: AnyResource | None = None
     ) -> None:

@@ -13,6 +13,7 @@ from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.loopback.processes import binaries_folder
 from tests.integration.conftest import NewOperator
 from tests.support.kube import CRDS, Object
+from tests.support.purges import Corner
 from tests.support.site import FINALIZER, Site
 
 pytestmark = pytest.mark.integration
@@ -62,8 +63,24 @@ def live_a_life(site: Site, external: Object) -> None:
     site.edit(count=3)
     site.wait_ready()
     site.wait(lambda: "num_topics = 3" in config_map(site)["data"]["metasrv.toml"], "the ConfigMap follows")
+    live_a_policys_life(site)
     site.delete()
     site.wait_gone()
+
+
+def live_a_policys_life(site: Site) -> None:
+    """A policy makes a run that it owns, and removes it when it has ended. The API server enforces owner references."""
+    corner = Corner(site.kube, site.namespace, site.operators)
+    corner.declare(successfulRunsHistoryLimit=0)
+    first = corner.wait_active()
+    corner.end(first)
+    corner.wait(lambda: first["metadata"]["name"] not in names(corner), "the run that ended is removed")
+    corner.wait(lambda: "RunDeleted" in corner.reasons(), "events are posted")
+    corner.edit(suspend=True)
+
+
+def names(corner: Corner) -> list[str]:
+    return [run["metadata"]["name"] for run in corner.runs()]
 
 
 def config_map(site: Site) -> Object:

@@ -79,24 +79,29 @@ class KubeClient:
     def install_crds(self) -> None:
         """Installs the CRDs as they are in the repository, unless they are there, and waits until they are served."""
         for path in sorted(CRDS.glob("*.yaml")):
-            self.install_crd(path)
+            self.install_crd(repository_crd(path.stem))
 
-    def install_crd(self, path: Path) -> None:
+    def install_crd(self, crd: Object) -> None:
         """Installs one CRD, unless it is there, and waits until it is served."""
-        crd: Object = yaml.safe_load(path.read_text())
         try:
             self.create(CRD_PATH, crd)
         except Refusal as refusal:
             if refusal.status != 409:
                 raise
-        name = crd["metadata"]["name"]
+        name, plural = crd["metadata"]["name"], crd["spec"]["names"]["plural"]
         where = f"{CRD_PATH}/{name}"
         wait_until(lambda: crd_condition(self.request("GET", where), "Established") == "True", f"{name} is Established")
-        wait_until(lambda: self.find(OBJECTS.format("default", path.stem)) is not None, f"{path.stem} are served")
+        wait_until(lambda: self.find(OBJECTS.format("default", plural)) is not None, f"{plural} are served")
 
     def make_namespace(self, name: str) -> None:
         """Makes a namespace."""
         self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+
+
+def repository_crd(plural: str) -> Object:
+    """A CRD as it is in the repository."""
+    crd: Object = yaml.safe_load((CRDS / f"{plural}.yaml").read_text())
+    return crd
 
 
 def crd_condition(crd: Object, kind: str) -> str | None:

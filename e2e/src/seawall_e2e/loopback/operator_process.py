@@ -81,6 +81,17 @@ class OperatorProcess:
         """What /readyz says; False as well when nobody answers."""
         return self._get("/readyz") is not None
 
+    def why_unready(self) -> str | None:
+        """What /readyz says is missing; None when it is ready or nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=5):
+                return None
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return str(refusal.read().decode())
+        except OSError:
+            return None
+
     def is_leader(self) -> bool:
         """What its metric says."""
         return self.metric("seawall_leader") == 1

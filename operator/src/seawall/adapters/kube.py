@@ -8,18 +8,21 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.repeats import Repeats
 from seawall.api.meta import GROUP, VERSION, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
-from seawall.domain.errors import Forbidden, SeawallError
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
 
 _log = logging.getLogger(__name__)
 
 _API_VERSION = f"{GROUP}/{VERSION}"
+_PREFIX_FIELD = "spec.topics.prefix"
 REPEAT_SECONDS = 10.0
 """The same event about the same version of an object within this time is the same news."""
 _EVENT_MESSAGE = 1024
@@ -47,16 +50,35 @@ class KubeAdapter:
     def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
         """All objects of a kind in a namespace, or in scope."""
         scopes = self._scopes if namespace is None else [f"/namespaces/{namespace}"]
-        found = [self._list(resource.KIND, scope, hides_none=len(scopes) > 1) for scope in scopes]
+        found = [self._list(resource.KIND, scope, is_one_of_many=len(scopes) > 1) for scope in scopes]
         items = [resource.parse(raw) for objects in found if objects is not None for raw in objects]
         return Listing(items, complete=None not in found)
 
-    def _list(self, kind: Kind, scope: str, *, hides_none: bool) -> builtins.list[dict[str, Any]] | None:
+    def require_served(self, resource: type[AnyResource]) -> None:
+        """Raises what hinders to list objects of a kind; without the CRD that is Refused."""
+        for scope in self._scopes:
+            self._list(resource.KIND, scope, query="limit=1", is_one_of_many=len(self._scopes) > 1)
+
+    def list_claims(self, prefix: str) -> Listing[WALCluster]:
+        """The WALClusters with this topic prefix; the API server picks them, unless it or the CRD is too old."""
+        query, many = urlencode({"fieldSelector": f"{_PREFIX_FIELD}={prefix}"}), len(self._scopes) > 1
+        try:
+            found = [self._list(WALCluster.KIND, scope, query=query, is_one_of_many=many) for scope in self._scopes]
+        except Forbidden:
+            raise
+        except Refused:  # it does not know the field
+            found = [self._list(WALCluster.KIND, scope, is_one_of_many=many) for scope in self._scopes]
+        clusters = [WALCluster.parse(raw) for objects in found if objects is not None for raw in objects]
+        return Listing([each for each in clusters if each.prefix == prefix], complete=None not in found)
+
+    def _list(
+        self, kind: Kind, scope: str, *, query: str = "", is_one_of_many: bool
+    ) -> builtins.list[dict[str, Any]] | None:
         """One namespace whose Role is gone, as it is while the namespace is being deleted, must not hide the others."""
         try:
-            return self._api.list(f"/apis/{_API_VERSION}{scope}/{kind.plural}")
+            return self._api.list(f"/apis/{_API_VERSION}{scope}/{kind.plural}?{query}".rstrip("?"))
         except Forbidden as error:
-            if not hides_none:
+            if not is_one_of_many:
                 raise
             _log.warning("%s", error)
             return None

@@ -95,6 +95,8 @@ class Kind:
     spec: type[APIModel]
     status: type[StatusModel]
     columns: tuple[PrinterColumn, ...]
+    selectable_fields: tuple[str, ...] = ()
+    """JSON paths by which the API server picks the objects of a list (field selectors, Kubernetes 1.31 and newer)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

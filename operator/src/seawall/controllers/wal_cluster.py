@@ -53,7 +53,7 @@ class WALClusterController:
         self.meter.forget(key)
 
     def observe(self, obj: WALCluster) -> Observed:
-        """Reads Secrets, Kafka, the data plane, the other WALClusters and the ConfigMap.
+        """Reads Secrets, Kafka, the data plane, rival WALClusters and the ConfigMap.
 
         An invalid spec leaves nothing to look at.
         """
@@ -154,7 +154,7 @@ class WALClusterController:
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
-        claims = self.kube.list(WALCluster)
+        claims = self.kube.list_claims(spec.topics.prefix)
         rival = find_rival(obj, kafka, claims.items)
         return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
 

@@ -26,6 +26,7 @@ from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_cluster import WALClusterController
+from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.errors import SeawallError
@@ -72,6 +73,7 @@ class Operator:
             WALClusterController(self._kube, kafka_clusters, looks, clock, self._telemetry),
             WALPurgePolicyController(self._kube, clock),
             WALPurgeController(self._kube, ledgers, clock, stopwatch),
+            WALHoldController(self._kube, ledgers, clock),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}
@@ -101,7 +103,7 @@ class Operator:
     async def _wait_for(self, resource: type[AnyResource]) -> None:
         while True:
             try:
-                await asyncio.to_thread(self._kube.list, resource)
+                await asyncio.to_thread(self._kube.require_served, resource)
             except SeawallError as error:
                 self._absent = resource
                 _log.warning("waiting for the CRD of %s: %s", resource.KIND.kind, error)

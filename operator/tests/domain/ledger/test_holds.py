@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.domain.ledger.holds import (
     Claim,
     HeldTopic,
     Hold,
-    HoldState,
     HoldView,
     lag_bytes,
     lowest_claims,

@@ -147,6 +147,7 @@ WAL_CLUSTER = Kind(
             "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
         ),
     ),
+    selectable_fields=(".spec.topics.prefix",),
 )
 
 
@@ -155,6 +156,11 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
     """A WALCluster as read from the API server."""
 
     KIND = WAL_CLUSTER
+
+    @property
+    def prefix(self) -> str | None:
+        """What its topics are called; an invalid spec, too, may tell."""
+        return self.spec.prefix if isinstance(self.spec, InvalidSpec) else self.spec.topics.prefix
 
     @classmethod
     def _invalid_spec(cls, raw: Mapping[str, Any], message: str) -> InvalidSpec:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
-from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, WALHold
+from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.domain.ledger import mode
-from seawall.domain.ledger.holds import Claim, Hold, HoldState, Renewal
+from seawall.domain.ledger.holds import Claim, Hold, Renewal
 from seawall.domain.ledger.policy import Policy, Safety
 
 
@@ -52,7 +52,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         max_lag_bytes=obj.spec.max_lag_bytes,
         max_lag_age=obj.spec.max_lag_age,
         release=obj.spec.release,
-        state=HoldState.REQUESTED if obj.status.state is None else HoldState(obj.status.state.value),
+        state=obj.status.state or HoldState.REQUESTED,
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
         renewal=None if seen is None else Renewal(seen.renew_time, seen.seen_time),
     )

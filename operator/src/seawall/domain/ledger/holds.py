@@ -30,29 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
-
-class HoldState(StrEnum):
-    """The life of a hold, as a PostgreSQL slot's wal_status."""
-
-    REQUESTED = "Requested"
-    """Placed, and nobody has looked yet whether what it claims is still there. It counts already."""
-    ACTIVE = "Active"
-    """Granted: what it claims is there and stays."""
-    EXTENDED = "Extended"
-    """Granted, and records are kept for it alone."""
-    AT_RISK = "AtRisk"
-    """Granted, and near or beyond one of its limits: renew it, or let its consumer catch up."""
-    LOST = "Lost"
-    """It does not hold any more: refused, expired, beyond a limit, or overtaken. Final."""
-    RELEASED = "Released"
-    """Its owner has let it go. Final."""
-
-    @property
-    def is_final(self) -> bool:
-        """Whether it holds nothing any more, once it is written."""
-        return self in {HoldState.LOST, HoldState.RELEASED}
+from seawall.api.v1alpha1.wal_hold import HoldState
 
 
 @dataclass(frozen=True, slots=True)

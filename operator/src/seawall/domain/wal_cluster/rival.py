@@ -25,7 +25,7 @@ def _claims_the_same(cluster: WALCluster, kafka: KafkaView, other: WALCluster) -
 
     An invalid spec claims, too: its topics were made when it was valid.
     """
-    if _prefix(other) != _prefix(cluster):
+    if other.prefix != cluster.prefix:
         return False
     if other.status.kafka is not None:
         return other.status.kafka.cluster_id == kafka.cluster_id
@@ -33,7 +33,3 @@ def _claims_the_same(cluster: WALCluster, kafka: KafkaView, other: WALCluster) -
         return False
     mine, theirs = cluster.spec.kafka.external, other.spec.kafka.external
     return not set(mine.bootstrap_servers).isdisjoint(theirs.bootstrap_servers)
-
-
-def _prefix(cluster: WALCluster) -> str | None:
-    return cluster.spec.prefix if isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.prefix

@@ -1,0 +1,123 @@
+"""The next step of a WALHold: a pure function of the hold and of what was observed.
+
+    being deleted, over → findings (spec, WALCluster, look) → the next change of its state (`ledger/holds.py`)
+    → first records of its topics are written → status tells the truth → nothing to do
+
+A hold is deleted without a finalizer: that it is gone releases it. What cannot be known changes nothing: a hold never
+expires or is lost while nobody can look.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
+from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.ledger.declared import hold_of
+from seawall.domain.ledger.holds import NEAR, Hold, HoldView, next_change, why_not_granted
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.step import Act, Record, Step, Wait
+from seawall.domain.wal_hold.actions import WriteRecords
+from seawall.domain.wal_hold.observed import Observed
+from seawall.domain.wal_hold.reasons import Reason
+from seawall.domain.wal_hold.status import events_of, status_of, status_without_look
+from seawall.domain.wal_hold.view import hold_view
+
+RETRY_SECONDS = 5.0
+LOOK_SECONDS = 60.0
+"""The longest time without a look."""
+
+HoldStep = Step[WALHoldStatus, WriteRecords]
+
+
+def next_step(obj: WALHold, observed: Observed) -> HoldStep:
+    """Decides what one tick does."""
+    if obj.metadata.deletion_timestamp is not None:
+        return Wait("the hold is being deleted")
+    hold = hold_of(obj)
+    if isinstance(hold, InvalidSpec):
+        return _record_or_wait(obj, None, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, hold.message), observed)
+    if hold.state.is_final:
+        return Wait(f"the hold is {hold.state.value}, which is final")
+    looked = observed.looked
+    if isinstance(looked, Looked):
+        return _tend(obj, hold, looked, observed)
+    return _record_or_wait(obj, hold, _verdict_without_look(looked, observed), observed)
+
+
+def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verdict:
+    if not observed.has_cluster or looked is None:
+        message = "the WALCluster does not exist: create it, or delete the hold"
+        return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
+    return Verdict(Outlook.PROGRESSING, looked.why.value, looked.message, RETRY_SECONDS)
+
+
+def _tend(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldStep:
+    view, now = hold_view(looked), observed.now
+    change = next_change(hold, view, now)
+    if change is not None:
+        verdict = _verdict_of_change(change.hold, view, change.sentence)
+        status = status_of(obj, change.hold, verdict, view, now)
+        return Record(status, events_of(obj, status, verdict))
+    shards = looked.shards.changed(_records_to_write(hold, looked))
+    if shards and observed.may_write and observed.failure is None:
+        return Act((WriteRecords(looked.pool, shards),))
+    verdict = _verdict(obj, hold, view, observed)
+    status = status_of(obj, hold, verdict, view, now)
+    if status != obj.status:
+        return Record(status, events_of(obj, status, verdict), verdict.after)
+    return Wait(verdict.message, verdict.after)
+
+
+def _records_to_write(hold: Hold, looked: Looked) -> dict[str, FenceRecord]:
+    """First contacts of claimed topics."""
+    wanted = looked.topics if hold.claim.everything else hold.claim.offsets.keys()
+    return {name: record for name, record in looked.urgent_records().items() if name in wanted}
+
+
+def _verdict_of_change(hold: Hold, view: HoldView, sentence: str) -> Verdict:
+    match hold.state:
+        case HoldState.REQUESTED:
+            return _open_request(why_not_granted(hold, view) or sentence)
+        case HoldState.LOST:
+            return Verdict(Outlook.STALLED, hold.state.value, sentence)
+        case HoldState.ACTIVE | HoldState.EXTENDED | HoldState.AT_RISK | HoldState.RELEASED:
+            return Verdict(Outlook.READY, hold.state.value, sentence)
+
+
+def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Verdict:
+    """Of a hold whose state does not change; its sentence stays, as it holds times that would change for ever."""
+    if observed.failure is not None:
+        return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, observed.failure.message, RETRY_SECONDS)
+    problem = why_not_granted(hold, view)
+    if hold.granted is None:
+        return _open_request(problem or "it will be granted at the next look")
+    if problem is not None:
+        message = f"{problem}; what was granted before still stands"
+        return Verdict(Outlook.STALLED, Reason.EDIT_REFUSED, message, LOOK_SECONDS)
+    before = find_condition(obj.status.conditions, ConditionType.READY)
+    is_same = before is not None and before.reason == hold.state.value
+    message = before.message if before is not None and is_same else f"the hold is {hold.state.value}"
+    return Verdict(Outlook.READY, hold.state.value, message, _until_next_limit(hold, observed.now))
+
+
+def _open_request(message: str) -> Verdict:
+    return Verdict(Outlook.PROGRESSING, Reason.NOT_GRANTED_YET, message, RETRY_SECONDS)
+
+
+def _until_next_limit(hold: Hold, now: datetime) -> float:
+    """Seconds until the hold is near its ttl, or beyond it; not longer than until the next look."""
+    if hold.renewal is None:
+        return RETRY_SECONDS
+    limits = (hold.renewal.seen_at + hold.ttl * NEAR, hold.renewal.seen_at + hold.ttl)
+    waits = [(limit - now).total_seconds() for limit in limits if limit > now]
+    return min([*waits, LOOK_SECONDS])
+
+
+def _record_or_wait(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldStep:
+    status = status_without_look(obj, hold, verdict, observed.now)
+    if status != obj.status:
+        return Record(status, events_of(obj, status, verdict), verdict.after)
+    return Wait(verdict.message, verdict.after)

@@ -1,0 +1,24 @@
+"""Everything that one tick of a WALHold looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from seawall.domain.failure import Failure
+from seawall.domain.ledger.looked import CannotLook, Looked
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees. `looked` is None when there is nothing to look at: no WALCluster, or a hold that is over.
+
+    The look was made after the hold had been read: it read the intents when the hold existed (design section 3).
+    """
+
+    now: datetime
+    looked: Looked | CannotLook | None = None
+    has_cluster: bool = False
+    may_write: bool = False
+    """Whether the WALCluster is not paused: a paused one writes no ConfigMap."""
+    failure: Failure | None = None

@@ -1,0 +1,20 @@
+"""The closed set of reasons of a WALHold's conditions; those of its states are the states' names."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a WALHold is as it is, beside its states; each member says what ends it."""
+
+    INVALID_SPEC = "InvalidSpec"
+    """The spec does not fit the models, and counts as a hold that cannot be read: mend it, or upgrade the CRDs."""
+    CLUSTER_MISSING = "ClusterMissing"
+    """There is no such WALCluster in the namespace: create it, or delete the hold."""
+    NOT_GRANTED_YET = "NotGrantedYet"
+    """What is claimed cannot be promised now; the message says why. Until then it counts, and nobody may rely on it."""
+    EDIT_REFUSED = "EditRefused"
+    """What the edited spec claims is gone, or may go; what was granted before still stands. Edit it again."""
+    UNANSWERED = "ChangeUnanswered"
+    """The first records of its topics could not be written: it is tried again."""

@@ -1,0 +1,75 @@
+"""Builds a WALHold's status, and the events of what changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1 import wal_hold
+from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, EARLIEST, HeldFrom, HoldState, WALHold, WALHoldStatus
+from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
+from seawall.domain.ledger.holds import Claim, Hold, HoldView, lag_bytes
+from seawall.domain.step import Event, EventType
+
+
+def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, now: datetime) -> WALHoldStatus:
+    """The status of a hold whose topics were looked at."""
+    renewal = hold.renewal
+    return WALHoldStatus(
+        observed_generation=obj.metadata.generation,
+        conditions=_conditions(obj, hold, verdict, now),
+        state=hold.state,
+        granted={} if hold.granted is None else _topics_of(hold.granted),
+        renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.seen_at),
+        topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
+        expire_time=None if renewal is None or hold.state.is_final else renewal.seen_at + hold.ttl,
+        lag_entries=_lag_entries(hold.claim, view),
+        lag_bytes=lag_bytes(hold.claim, view.topics),
+    )
+
+
+def status_without_look(obj: WALHold, hold: Hold | None, verdict: Verdict, now: datetime) -> WALHoldStatus:
+    """The status of a hold whose topics could not be looked at: what was granted stands, and the verdict says why."""
+    conditions = _conditions(obj, hold, verdict, now)
+    return obj.status.model_copy(
+        update={"observed_generation": obj.metadata.generation, "conditions": conditions},
+    )
+
+
+def events_of(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Event, ...]:
+    """A state that changed, else what became of Ready: a hold never ends in silence."""
+    if status.state is None or status.state == obj.status.state:
+        return transition_events(obj.status.conditions, status.conditions)
+    is_warning = status.state in {HoldState.AT_RISK, HoldState.LOST}
+    kind = EventType.WARNING if is_warning else EventType.NORMAL
+    return (Event(kind, f"Hold{status.state.value}", verdict.message),)
+
+
+def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, now: datetime) -> tuple[Condition, ...]:
+    """Granted is about the spec as it stands: an edited one is not granted until it says so again."""
+    build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, now)
+    if hold is None:
+        return build.kstatus(verdict)
+    is_granted = hold.granted == hold.claim and not hold.state.is_final
+    return (
+        *build.kstatus(verdict),
+        build(ConditionType.GRANTED, as_status(is_granted), verdict.reason, verdict.message),
+        build(ConditionType.AT_RISK, as_status(hold.state is HoldState.AT_RISK), verdict.reason, verdict.message),
+        build(ConditionType.LOST, as_status(hold.state is HoldState.LOST), verdict.reason, verdict.message),
+    )
+
+
+def _topics_of(claim: Claim) -> Mapping[str, HeldFrom]:
+    return {ALL_TOPICS: EARLIEST, **claim.offsets} if claim.everything else dict(claim.offsets)
+
+
+def _lag_entries(claim: Claim, view: HoldView) -> int | None:
+    """From the claimed offsets, or the log starts above them, to the ends; None if Kafka does not say."""
+    total = 0
+    for name, offset in (dict.fromkeys(view.topics, 0) if claim.everything else claim.offsets).items():
+        topic = view.topics.get(name)
+        if topic is None or topic.high_watermark is None or topic.log_start is None:
+            return None
+        total += max(0, topic.high_watermark - max(offset, topic.log_start))
+    return total
