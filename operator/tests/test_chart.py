@@ -220,6 +220,7 @@ OBJECTS = {
     "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walclusters/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
+    "walpurges/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
 }
 """Rights on our own kinds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, Reg
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Conflict
+from seawall.ports import DataPlaneParts
 
 
 @dataclass
@@ -31,21 +32,28 @@ class FakeDataPlane:
 
     Attributes:
         is_silent: nothing answers.
+        stopped: datanodes that report no more; their last reports stay.
+        busy: regions that do not flush now.
+        now: its clock.
     """
 
     datanodes: int = 3
     regions: dict[int, FakeRegion] = field(default_factory=dict)
     is_silent: bool = False
     maintenance: bool = False
+    stopped: set[int] = field(default_factory=set)
+    busy: set[int] = field(default_factory=set)
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _last: dict[int, DatanodeReport] = field(default_factory=dict)
 
     def reports(self) -> Sequence[DatanodeReport]:
         """The newest report of every datanode."""
         self._answer(NotReached.METASRV_UNREACHABLE)
-        now = datetime.now(UTC)
-        return tuple(
-            DatanodeReport(node, f"datanode-{node}:4001", 1, now, self._reported(node, now))
-            for node in range(self.datanodes)
-        )
+        now = self.now()
+        for node in range(self.datanodes):
+            if node not in self.stopped:
+                self._last[node] = DatanodeReport(node, f"datanode-{node}:4001", 1, now, self._reported(node, now))
+        return tuple(self._last[node] for node in sorted(self._last))
 
     def check_frontend(self) -> None:
         """Answers."""
@@ -54,14 +62,7 @@ class FakeDataPlane:
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Makes what was written durable."""
         self._answer(NotReached.FRONTEND_UNREACHABLE)
-        for region in (self.regions[known] for known in region_ids if known in self.regions):
-            if region.memtable_bytes:
-                region.flushed, region.memtable_bytes = region.last, 0
-        return {
-            unknown: FlushFailure(f"4005: no region {unknown}", final=True)
-            for unknown in region_ids
-            if unknown not in self.regions
-        }
+        return {region_id: failure for region_id in region_ids if (failure := self._flush(region_id))}
 
     def set_maintenance(self, *, enabled: bool) -> None:
         """Turns the switch."""
@@ -72,6 +73,16 @@ class FakeDataPlane:
         """The switch."""
         self._answer(NotReached.METASRV_UNREACHABLE)
         return self.maintenance
+
+    def _flush(self, region_id: int) -> FlushFailure | None:
+        region = self.regions.get(region_id)
+        if region is None:
+            return FlushFailure(f"4005: no region {region_id}", final=True)
+        if region_id in self.busy or region.datanode in self.stopped:
+            return FlushFailure(f"1003: region {region_id} is busy", final=False)
+        if region.memtable_bytes:
+            region.flushed, region.memtable_bytes = region.last, 0
+        return None
 
     def _reported(self, node: int, now: datetime) -> tuple[RegionReport, ...]:
         return tuple(
@@ -158,6 +169,20 @@ class FakeMetadataStore:
     def _answer(self) -> None:
         if self.is_silent:
             raise PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, "it does not answer")
+
+
+@dataclass(frozen=True)
+class FakeDataPlanes:
+    """One database, for every object."""
+
+    parts: DataPlaneParts
+
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has them
+        """The database."""
+        return self.parts
+
+    def forget(self, key: Key) -> None:
+        """There is nothing to forget."""
 
 
 @dataclass

@@ -1,0 +1,290 @@
+"""A world for runs of purges, on the in-memory ports: a database whose rows are known, a Kafka, an API server.
+
+After every call that changes something it is checked that no row is lost, that nothing falls that only rises, and
+that no hold is overtaken. Time passes only when the operator waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.wal_purge import WALPurgeController
+from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.looked import read_shards
+from seawall.ports import DataPlaneParts
+from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
+from tests.fakes.intents import FakeIntentStore
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.fakes.kafka_logs import FakeKafkaLogs
+from tests.fakes.kube import FakeKube
+
+NAMESPACE = "db"
+WAL, RUN = Key(NAMESPACE, "wal"), Key(NAMESPACE, "run")
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TOPICS = ("wal_0", "wal_1", "wal_2")
+REGIONS = 4
+ROWS = 40
+WAITS = 30.0
+"""Seconds that pass when the operator waits: reports stay fresh (staleAfter is 60 s), and looks are few."""
+MAX_TICKS = 300
+SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
+SPEC = {
+    "clusterRef": {"name": "wal"},
+    "flush": {"whenBehindEntries": 10, "maxConcurrent": 2, "timeout": "10m"},
+    "safety": SAFETY,
+}
+CLUSTER: dict[str, Any] = {
+    "kafka": {"external": {"bootstrapServers": ["kafka:9092"]}},
+    "topics": {"prefix": "wal", "count": len(TOPICS)},
+    "dataPlane": {
+        "greptimedb": {
+            "version": "1.1",
+            "autoPrune": "Disabled",
+            "metasrv": "http://metasrv:4000",
+            "frontend": "http://frontend:4000",
+            "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
+        }
+    },
+}
+
+
+CHANGES = frozenset({"delete_records", "advance_marker", "write", "flush_regions", "replace_status"})
+"""Calls that change something outside."""
+
+
+class Calls:
+    """Sees every call to the outside; `after` is called after each that changes something."""
+
+    def __init__(self, after: Callable[[str], None]) -> None:
+        self.names: list[str] = []
+        self.before: Callable[[str], None] = lambda _: None
+        self._after = after
+
+    def guard(self, port: Any) -> Any:
+        """The same port."""
+        return _Seen(self, port)
+
+    def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+        """One call."""
+        self.names.append(name)
+        self.before(name)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if name in CHANGES:
+                self._after(name)
+
+
+class _Seen:
+    def __init__(self, calls: Calls, port: Any) -> None:
+        self._calls, self._port = calls, port
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._port, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            answer = self._calls.call(found, name, *args, **kwargs)
+            return self._calls.guard(answer) if isinstance(answer, FakeKafka | FakeKafkaLogs) else answer
+
+        return call
+
+
+@dataclass
+class Time:
+    """Both clocks of the operator, and the database's."""
+
+    time: datetime = START
+
+    def now(self) -> datetime:
+        """The wall clock."""
+        return self.time
+
+    def milliseconds(self) -> int:
+        """The monotonic clock."""
+        return (self.time - START) // timedelta(milliseconds=1)
+
+
+@dataclass
+class World:
+    """All that outlives a process. `auto_prune` is the database's."""
+
+    auto_prune: str = "Disabled"
+    time: Time = field(default_factory=Time)
+    kafka: FakeKafka = field(default_factory=FakeKafka)
+    store: FakeMetadataStore = field(default_factory=FakeMetadataStore)
+    intents: FakeIntentStore = field(default_factory=FakeIntentStore)
+    rows: dict[int, list[int]] = field(default_factory=dict)
+    markers: dict[str, int] = field(default_factory=dict)
+    deleted_to: dict[str, int] = field(default_factory=dict)
+    foreign: set[str] = field(default_factory=set)
+    """Topics that somebody damaged: what is lost there is not the operator's doing."""
+
+    def __post_init__(self) -> None:
+        self.kube = FakeKube(self.time.now)
+        self.data_plane = FakeDataPlane(now=self.time.now)
+        cluster = {**CLUSTER, "dataPlane": {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune}}}
+        self.kube.apply(WAL, cluster)
+        pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
+        self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned))
+        for number, topic in enumerate(TOPICS):
+            self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+            self.store.put_topic(topic, 0)
+            for index in range(REGIONS):
+                self.add_region(topic, (1024 + number) << 32 | index, datanode=index % 3)
+            self.write(topic, ROWS)
+            for index in range(REGIONS - 1):  # the last one has flushed nothing: it holds its topic back
+                self.flush((1024 + number) << 32 | index)
+
+    @property
+    def greptimedb(self) -> dict[str, Any]:
+        """The spec of the database."""
+        found: dict[str, Any] = CLUSTER["dataPlane"]["greptimedb"]
+        return found
+
+    # --- what people and the database do
+
+    def start_run(self, **spec: Any) -> None:
+        """Somebody makes a run."""
+        self.kube.apply(RUN, {**SPEC, **spec}, kind=WALPurge)
+
+    def add_region(self, topic: str, region_id: int, datanode: int) -> None:
+        """A region is born, at the end of its topic's log."""
+        end = self.kafka.topics[topic].log.end
+        self.data_plane.regions[region_id] = FakeRegion(datanode, max(0, end - 1), max(0, end - 1))
+        self.store.put_region(topic, region_id, leader=datanode, checkpoint=None)
+        self.rows[region_id] = []
+
+    def write(self, topic: str, count: int) -> None:
+        """The database appends rows, to each region of the topic in turn."""
+        regions = [region for (name, region) in self.store.snapshot().region_keys if name == topic]
+        log = self.kafka.topics[topic].log
+        for number in range(count):
+            region = regions[number % len(regions)]
+            self.rows[region].append(log.end)
+            state = self.data_plane.regions[region]
+            state.last, state.memtable_bytes = log.end, state.memtable_bytes + 100
+            log.append(1)
+
+    def flush(self, region_id: int) -> None:
+        """The database flushes a region by itself."""
+        self.data_plane.flush_regions([region_id])
+
+    def hold(self, name: str, topics: dict[str, Any], state: HoldState | None = None) -> None:
+        """Somebody places a hold; `state`: the operator has looked at it."""
+        key = Key(NAMESPACE, name)
+        self.kube.apply(key, {"clusterRef": {"name": "wal"}, "topics": topics}, kind=WALHold)
+        found = self.kube.get(WALHold, key)
+        assert found is not None
+        if state is not None:
+            self.kube.replace_status(found, WALHoldStatus(state=state, granted=topics))
+
+    def declare_policy(self, **spec: Any) -> None:
+        """Somebody makes a policy that never runs, with margins."""
+        body = {"clusterRef": {"name": "wal"}, "interval": "24h", "suspend": True, **spec}
+        self.kube.apply(Key(NAMESPACE, "strict"), body, kind=WALPurgePolicy)
+
+    def annotate(self, **annotations: str) -> None:
+        """Somebody annotates the WALCluster."""
+        found = {f"seawall.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
+        cluster = {**CLUSTER, "dataPlane": {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune}}}
+        self.kube.apply(WAL, cluster, annotations=found)
+
+    # --- the operator
+
+    def process(self, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
+        """A new operator process, which remembers nothing."""
+        calls = calls or Calls(self.check)
+        parts = DataPlaneParts(calls.guard(self.data_plane), calls.guard(self.store))
+        kube, clusters = calls.guard(self.kube), calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
+        looks = LedgerLooks(
+            ClusterOpener(kube, clusters, FakeDataPlanes(parts)), calls.guard(self.intents), self.time, self.time
+        )
+        controller = WALPurgeController(kube, looks, self.time, self.time)
+        return Reconciler(controller, may_write=lambda: True)
+
+    def settle(self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = MAX_TICKS) -> WALPurge:
+        """Ticks until the run is over, or as often as told; time passes while it waits."""
+        process = process or self.process()
+        for _ in range(ticks):
+            ticked = process.tick(RUN)
+            run = self.run()
+            if run.status.is_finished and ticked.outcome is Outcome.WAITING:
+                return run
+            self.time.time += timedelta(seconds=WAITS if ticked.after else 0.05)
+        if ticks == MAX_TICKS:
+            raise AssertionError(f"the run does not end: {self.run().status.conditions}")
+        return self.run()
+
+    # --- what is true
+
+    def run(self) -> WALPurge:
+        """The run."""
+        found = self.kube.get(WALPurge, RUN)
+        assert found is not None
+        return found
+
+    def cluster(self) -> WALCluster:
+        """The WALCluster."""
+        found = self.kube.get(WALCluster, WAL)
+        assert found is not None
+        return found
+
+    def log_starts(self) -> dict[str, int]:
+        """Where the logs start."""
+        return {name: topic.log.log_start for name, topic in sorted(self.kafka.topics.items())}
+
+    def records(self) -> dict[str, FenceRecord]:
+        """The records with the intents."""
+        found = self.intents.read(PoolId(NAMESPACE, "fake-cluster", "wal"), shards_of(TOPICS))
+        shards = read_shards(
+            {number: shard if isinstance(shard, IntentShard) else shard.message for number, shard in found.items()}
+        )
+        return shards.of_topics(TOPICS)
+
+    def check(self, after: str = "") -> None:
+        """I1 of every row, I2 of markers and intents, and the promises of holds."""
+        snapshot, held = self.store.snapshot(), self._held()
+        for topic, region_id in snapshot.region_keys:
+            if topic in self.foreign or topic not in self.kafka.topics:
+                continue
+            marker = snapshot.topics[topic].pruned_entry_id or 0
+            flushed = self.data_plane.regions[region_id].flushed
+            needed = [row for row in self.rows[region_id] if row > flushed]
+            if needed:
+                assert min(needed) >= self.kafka.topics[topic].log.log_start, f"I1: a row is deleted, after {after}"
+                assert min(needed) > marker, f"I1: a restart skips a row, after {after}"
+        for topic in set(TOPICS) & self.kafka.topics.keys() - self.foreign:
+            marker, start = snapshot.topics[topic].pruned_entry_id or 0, self.kafka.topics[topic].log.log_start
+            assert marker >= self.markers.get(topic, 0), f"I2: the marker of {topic} fell"
+            self.markers[topic] = marker
+            assert start <= held.get(topic, start), f"a hold on {topic} was overtaken, after {after}"
+        for topic, record in self.records().items():
+            assert record.intent >= self.deleted_to.get(topic, 0), f"I2: the intent of {topic} fell"
+            self.deleted_to[topic] = record.intent
+            if topic not in self.foreign and topic in self.kafka.topics:
+                assert record.intent >= self.kafka.topics[topic].log.log_start, "deleted beyond the intent"
+
+    def _held(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for hold in self.kube.list(WALHold, NAMESPACE).items:
+            state = hold.status.state
+            if state is not None and state.is_final:
+                continue
+            for topic, offset in hold.status.granted.items():
+                if isinstance(offset, int):
+                    found[topic] = min(offset, found.get(topic, offset))
+        return found

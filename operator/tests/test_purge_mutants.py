@@ -1,0 +1,156 @@
+"""The guards of a run are taken away one by one: the story of each must then end badly. Prints how many were killed.
+
+Those of the ledger itself are in `tests/domain/ledger/test_mutants.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.controllers import claims, ledger_look, wal_purge
+from seawall.domain.ledger import rules
+from seawall.domain.ledger.columns import MAX_OFFSET
+from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
+from seawall.domain.ledger.holds import Claim, Hold, HoldState
+from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.reasons import Reason
+from seawall.domain.purge import sight, stages
+from tests import test_purge_run as stories
+from tests.fakes.dataplane import FakeMetadataStore
+
+Patch = pytest.MonkeyPatch
+
+
+def no_reread(patch: Patch) -> None:
+    """Neither run nor WALCluster are read again before a change."""
+    patch.setattr(wal_purge.WALPurgeController, "_still_may", lambda self, obj, *_, **__: self._cluster(obj))
+
+
+def no_topic_id(patch: Patch) -> None:
+    """The topic's id is not compared right before the delete."""
+    patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
+
+
+def cached_holds(patch: Patch) -> None:
+    """Holds are listed once."""
+    cache: list[Any] = []
+
+    def cached(*args: Any) -> Any:
+        if not cache:
+            cache.append(claims.read_holds(*args))
+        return cache[0]
+
+    patch.setattr(ledger_look, "read_holds", cached)
+
+
+def requested_ignored(patch: Patch) -> None:
+    """A hold that nobody has granted yet does not count."""
+
+    def granted_only(obj: WALHold) -> Hold | InvalidSpec:
+        hold = hold_of(obj)
+        is_open = isinstance(hold, Hold) and hold.state is HoldState.REQUESTED
+        return Hold(obj.metadata.name, Claim(), hold.ttl) if isinstance(hold, Hold) and is_open else hold
+
+    patch.setattr(claims, "hold_of", granted_only)
+
+
+def unreadable_hold_skipped(patch: Patch) -> None:
+    """A hold that cannot be read is taken for none."""
+    patch.setattr(claims, "_is_over", lambda hold: isinstance(hold.spec, InvalidSpec))
+
+
+def no_region_keys(patch: Patch) -> None:
+    """The announcement does not compare the topic's region keys."""
+    honest = FakeMetadataStore.advance_marker
+
+    def blind(self: FakeMetadataStore, topic: str, pruned_entry_id: int, **seen: Any) -> None:
+        honest(self, topic, pruned_entry_id, **{**seen, "revision": MAX_OFFSET})
+
+    patch.setattr(FakeMetadataStore, "advance_marker", blind)
+
+
+def no_intent(patch: Patch) -> None:
+    """The delete does not wait for its intent."""
+    patch.setattr(sight.Sight, "intent", lambda *_: MAX_OFFSET)
+
+
+def delete_before_announce(patch: Patch) -> None:
+    """What was seen is not announced, and its marker not read again."""
+    patch.setattr(ledger_look, "_announced", lambda run, *_: {n: t.seen for n, t in run.status.targets.items()})
+    patch.setattr(rules, "floor", lambda seen, _: seen)
+    patch.setattr(stages, "_announcements", lambda *_: ())
+
+
+def no_fence(patch: Patch) -> None:
+    """What the identity fence finds is ignored."""
+    kept = tuple(rule for rule in rules.LEFT_ALONE if rule[0] is not Reason.FENCE_BROKEN)
+    patch.setattr(rules, "LEFT_ALONE", kept)
+
+
+def own_policy_only(patch: Patch) -> None:
+    """A manual run may be weaker than the policies."""
+    patch.setattr(ledger_look, "read_policies", lambda _, __, run: [policy_of(run)])
+
+
+def refusals_forgotten(patch: Patch) -> None:
+    """What Kafka refused is asked again."""
+    patch.setattr(stages, "_with_refusals", lambda status, _: status)
+
+
+def dry_run_goes_on(patch: Patch) -> None:
+    """A dry run is a run."""
+    patch.setattr(stages, "_planned", lambda case, _: stages.see(case))
+
+
+def no_turns(patch: Patch) -> None:
+    """Runs do not wait for each other."""
+    patch.setattr(wal_purge, "run_in_front", lambda *_: None)
+
+
+def second_pruner(patch: Patch) -> None:
+    """A database that deletes by itself is no reason."""
+    patch.setattr(ledger_look, "regime_of", lambda database: Regime(regime_of(database).mode))
+
+
+def stale_accepted(patch: Patch) -> None:
+    """A report that does not advance is as good as one that does."""
+    kept = tuple(rule for rule in rules.LEFT_ALONE if rule[0] not in {Reason.REGION_STALE, Reason.NOT_SEEN_TWICE})
+    patch.setattr(rules, "LEFT_ALONE", kept)
+
+
+MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
+    (no_reread, stories.test_stop_deletes_stops_the_next_delete),
+    (no_topic_id, stories.test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from),
+    (cached_holds, stories.test_a_requested_hold_counts_before_anybody_looked_at_it),
+    (requested_ignored, stories.test_a_requested_hold_counts_before_anybody_looked_at_it),
+    (unreadable_hold_skipped, stories.test_a_hold_that_cannot_be_read_stops_everything),
+    (no_region_keys, stories.test_a_region_that_is_born_before_the_announcement_stops_its_topic),
+    (no_intent, stories.test_the_transcript_of_a_whole_run),
+    (delete_before_announce, stories.test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker),
+    (no_fence, stories.test_a_recreated_topic_is_left_alone_and_the_others_are_purged),
+    (own_policy_only, stories.test_the_strictest_policy_bounds_a_manual_run),
+    (refusals_forgotten, stories.test_what_kafka_refuses_to_delete_is_told_and_not_asked_again),
+    (dry_run_goes_on, stories.test_a_dry_run_changes_nothing_and_says_what_it_would_do),
+    (no_turns, stories.test_runs_take_turns),
+    (second_pruner, stories.test_a_database_that_deletes_by_itself_is_only_reported_on),
+    (stale_accepted, stories.test_a_silent_datanode_leaves_its_topics_alone),
+)
+
+
+def test_every_guard_of_a_run_is_needed() -> None:
+    alive: list[str] = []
+    for mutate, story in MUTANTS:
+        with pytest.MonkeyPatch.context() as patch:
+            mutate(patch)
+            try:
+                story()
+            except AssertionError:
+                continue
+        alive.append(mutate.__name__)
+    print(f"mutants {len(MUTANTS)}, killed {len(MUTANTS) - len(alive)}")  # noqa: T201 - the count is the evidence
+    assert not alive
