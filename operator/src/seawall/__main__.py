@@ -25,12 +25,18 @@ def main() -> int:
         _run_operator()
         return 0
     try:
-        answer = ledger.show_ledger if arguments.command == "ledger" else hold.renew_hold
-        sys.stdout.write(f"{answer(arguments, KubeApi(connections=1))}\n")
+        sys.stdout.write(f"{_answer(arguments)}\n")
     except SeawallError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
+
+
+def _answer(arguments: argparse.Namespace) -> str:
+    api = KubeApi(connections=1)
+    if arguments.command == "ledger":
+        return ledger.show_ledger(arguments, api.get)
+    return hold.renew_hold(arguments, api)
 
 
 def _run_operator() -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from seawall.adapters.kube_api import KubeApi
 from seawall.domain.errors import OutsideUnavailable, Refused
 
 HTTP_PORT = 8080
+
+Get = Callable[[str], Mapping[str, Any] | None]
+"""Reads a path of the API server; None when there is nothing."""
 
 COLUMNS = {
     "TOPIC": "topic",
@@ -40,14 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
 
 
-def show_ledger(arguments: argparse.Namespace, api: KubeApi) -> str:
+def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
     """What is printed.
 
     Raises:
         Refused: there is no such WALCluster, topic or operator, or the person may not look.
         OutsideUnavailable: the API server or the operator did not answer.
     """
-    page = _ask(api, arguments)
+    page = _ask(get, arguments)
     lines: list[dict[str, Any]] = [
         line for line in page["topics"] if arguments.topic is None or line["topic"] == arguments.topic
     ]
@@ -58,14 +60,14 @@ def show_ledger(arguments: argparse.Namespace, api: KubeApi) -> str:
     return _explained(lines[0]) if arguments.topic is not None else _table(lines)
 
 
-def _ask(api: KubeApi, arguments: argparse.Namespace) -> Mapping[str, Any]:
+def _ask(get: Get, arguments: argparse.Namespace) -> Mapping[str, Any]:
     namespace, _, name = arguments.operator.rpartition("/")
-    lease = api.get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
+    lease = get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
     leader = lease["spec"].get("holderIdentity") if lease is not None else None
     if not leader:
         raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
     path = f"/api/v1/namespaces/{namespace}/pods/{leader}:{HTTP_PORT}/proxy"
-    page = api.get(f"{path}/ledger/{arguments.namespace}/{arguments.walcluster}")
+    page = get(f"{path}/ledger/{arguments.namespace}/{arguments.walcluster}")
     if page is None:
         raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
     if "cannotLook" in page:
