@@ -93,6 +93,11 @@ class Operator:
         found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
         return sum(each["restartCount"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
 
+    def is_ready(self) -> bool:
+        """Whether each container of its pods is ready."""
+        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
+        return all(each["ready"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
+
     def leader(self) -> str | None:
         """The pod that holds the Lease."""
         lease = find("-n", self.namespace, "lease/seawall")

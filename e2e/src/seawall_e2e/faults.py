@@ -26,6 +26,8 @@ class FaultKind(StrEnum):
     """SIGKILL of all of them, before the first one starts again."""
     BROKER_KILLED = "broker killed"
     """SIGKILL of one broker of Kafka; its replicas come back in sync."""
+    OPERATOR_KILLED = "operator killed"
+    """SIGKILL of the operator; it starts again and leads."""
     LEADER_STOPPED = "leader stopped"
     """SIGSTOP of a datanode until others lead all of its regions; then it goes on, not knowing that."""
     REGION_MOVED = "region moved"
@@ -128,6 +130,28 @@ class BrokerKilled:
 
     def __str__(self) -> str:
         return f"kafka-{self.broker}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorKilled:
+    """SIGKILL of the operator's only pod."""
+
+    site: Site
+    kind = FaultKind.OPERATOR_KILLED
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Kills it; at the end it is ready again."""
+        operator = self.site.operator
+        (pod,) = operator.pods()
+        restarts = operator.restarts()
+        operator.crash(pod)
+        wait_until(lambda: operator.restarts() > restarts, f"{self} is started again", every=0.5, explain=operator.log)
+        yield
+        wait_until(operator.is_ready, f"{self} is ready again", every=0.5, explain=operator.log)
+
+    def __str__(self) -> str:
+        return "seawall"
 
 
 @dataclass(frozen=True, slots=True)
