@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers import claims, ledger_look, wal_purge
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
-from seawall.domain.ledger.holds import Claim, Hold, HoldState
+from seawall.domain.ledger.holds import Claim, Hold
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge import sight, stages
