@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from raw_kafka import TIMEOUT, RawKafka
 from report import Report, Result
@@ -25,9 +25,11 @@ from seawall_e2e.loopback import KafkaProcesses
 BROKERS = 3
 REPLICATION_FACTOR = 3
 ROUNDS = 5
-RECORDS = 10
+RECORDS = 4
 """Written to each topic before each turn; half of them are deleted."""
 PREFIX = "purge"
+WRITE_TIMEOUT = 300.0
+"""Brokers open the logs of new topics while the first records come in."""
 
 
 class RawPurge:
@@ -71,13 +73,25 @@ def purge_by_port(admin: ConfluentKafkaAdmin, topics: Sequence[str]) -> float:
     return time.monotonic() - started
 
 
-def write(servers: str, topics: Sequence[str]) -> None:
-    """Some records for each topic."""
-    producer = Producer({"bootstrap.servers": servers, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
-    for topic in topics:
-        for _ in range(RECORDS):
-            producer.produce(topic, b"x" * 100)
-    producer.flush(TIMEOUT)
+class Writer:
+    """One producer."""
+
+    def __init__(self, servers: str) -> None:
+        self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 50})
+        self._failed: list[KafkaError] = []
+
+    def write(self, topics: Sequence[str]) -> None:
+        """Some records for each topic."""
+        for topic in topics:
+            for _ in range(RECORDS):
+                self._producer.produce(topic, b"x" * 100, on_delivery=self._on_delivery)
+            self._producer.poll(0)
+        if self._producer.flush(WRITE_TIMEOUT) or self._failed:
+            raise RuntimeError(f"not all records were written: {self._failed[:1]}")
+
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self._failed.append(error)
 
 
 def main() -> None:
@@ -94,11 +108,12 @@ def main() -> None:
         RawKafka(servers).create(PREFIX, count, REPLICATION_FACTOR)
         topics = [f"{PREFIX}_{i}" for i in range(count)]
         raw, admin = RawPurge(servers), ConfluentKafkaAdmin(KafkaConnection(brokers.bootstrap_servers))
+        writer = Writer(servers)
         raw_seconds, port_seconds = [], []
         for i in range(-1, ROUNDS):
-            write(servers, topics)
+            writer.write(topics)
             raw_seconds.append(raw.purge(topics))
-            write(servers, topics)
+            writer.write(topics)
             port_seconds.append(purge_by_port(admin, topics))
             print(f"{count} topics: raw {raw_seconds[-1]:.2f} s, port {port_seconds[-1]:.2f} s", flush=True)
             if i < 0:  # warms up

@@ -22,6 +22,7 @@ from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
+from tests.fakes.ledgers import FakeLedgers
 
 KEY = Key("default", "db")
 MAX_TICKS = 60
@@ -94,7 +95,7 @@ class World:
         """A new operator process."""
         clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
         kube, kafka = row.guard(self.kube), row.guard(clusters)
-        controller = WALClusterController(kube, kafka, FakeLooks(), FixedClock(), NoMeter())
+        controller = WALClusterController(kube, kafka, FakeLooks(), FakeLedgers(), FixedClock(), NoMeter())
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow) -> None:

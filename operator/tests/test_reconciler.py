@@ -13,13 +13,16 @@ from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
+from tests.fakes.ledgers import FakeLedgers
 from tests.test_crash_at_every_call import KEY, DeathRow, FixedClock, NoMeter, World, new_world, spec
 
 
 def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
     """A process with its own idea of leadership."""
     clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
-    return Reconciler(WALClusterController(world.kube, clusters, FakeLooks(), FixedClock(), NoMeter()), may_write)
+    return Reconciler(
+        WALClusterController(world.kube, clusters, FakeLooks(), FakeLedgers(), FixedClock(), NoMeter()), may_write
+    )
 
 
 def read(world: World) -> WALCluster:

@@ -1,21 +1,45 @@
-"""The command line: `seawall run`."""
+"""The command line: `seawall run`, `seawall ledger`, `seawall hold renew`."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import logging
+import sys
 
-from seawall.handlers.operator import Operator
+from seawall.adapters.kube_api import KubeApi
+from seawall.cli import hold, ledger
+from seawall.domain.errors import SeawallError
 from seawall.settings import Settings
 
 
-def main() -> None:
-    """Parses the command line and runs the command."""
+def main() -> int:
+    """Parses the command line and runs the command; returns the exit status."""
     parser = argparse.ArgumentParser(prog="seawall", description="Keeps Kafka write-ahead logs safe and replayable.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run the operator (settings: environment variables SEAWALL_*)")
-    parser.parse_args()
+    ledger.add_arguments(commands.add_parser("ledger", help="who holds which records of a WALCluster's topics"))
+    hold.add_arguments(commands.add_parser("hold", help="renew a WALHold"))
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        _run_operator()
+        return 0
+    try:
+        sys.stdout.write(f"{_answer(arguments)}\n")
+    except SeawallError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+def _answer(arguments: argparse.Namespace) -> str:
+    api = KubeApi(connections=1)
+    if arguments.command == "ledger":
+        return ledger.show_ledger(arguments, api.get)
+    return hold.renew_hold(arguments, api)
+
+
+def _run_operator() -> None:
     settings = Settings()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("kopf.objects").setLevel(logging.WARNING)  # one line per event says nothing of our work
@@ -23,8 +47,10 @@ def main() -> None:
 
 
 async def _run(settings: Settings) -> None:
+    from seawall.handlers.operator import Operator  # noqa: PLC0415 - kopf takes a second that other commands need not pay
+
     await Operator(settings).run()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -30,6 +30,8 @@ from seawall.domain.kafka_log import (
     LogSizes,
     TopicFailure,
 )
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
@@ -324,6 +326,14 @@ class DataPlaneLooks(Protocol):
 
     def forget(self, key: Key) -> None:
         """Ends the looks of an object that is gone, or has no data plane any more."""
+        ...
+
+
+class Ledgers(Protocol):
+    """The newest looks at ledgers, made by somebody else: a tick never waits for one."""
+
+    def latest(self, key: Key) -> LedgerPage | CannotLook | None:
+        """What the newest look at the ledger of the object `key` found; None: there was none yet."""
         ...
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import secrets
 import uuid
 from typing import Any
 
@@ -14,9 +13,10 @@ from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import DATA_KEY, PREFIX_ANNOTATION, ConfigMapIntentStore
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.intent_shards import SHARDS, IntentShard, PoolId, UnreadableShard, shard_of, shards_of
+from seawall.domain.ledger.intents import FenceRecord, encode_shard, name_hash
 from seawall.ports import IntentStore
 from seawall_e2e.loopback import ApiServer
-from tests.fakes.intents import FakeIntentStore
+from tests.fakes.intents import LARGEST, FakeIntentStore
 from tests.support.kube import KubeClient
 
 POOL = PoolId("ns", "_5L6g3nShT-eMCtK--X86_", "Greptime_WAL.topic-")
@@ -103,16 +103,19 @@ def test_pools_do_not_know_each_other(bed: Bed) -> None:
 
 
 def test_the_largest_pool_fits(bed: Bed) -> None:
-    """10,000 topics of 100 bytes, and as unevenly spread as they can be for names that count up."""
-    records = dict.fromkeys(range(SHARDS), 0)
+    """10,000 topics, each with the longest record that there is."""
+    shards: dict[int, dict[bytes, FenceRecord]] = {number: {} for number in range(SHARDS)}
+    largest = 2**63 - 1
     for number in range(10_000):
-        records[shard_of(f"greptimedb_wal_topic_{number}")] += 1
-    assert max(records.values()) < 2 * 10_000 / SHARDS
-    written = {shard: secrets.token_bytes(100 * count) for shard, count in records.items()}
-    for shard, data in written.items():
-        bed.store.write(bed.pool, shard, IntentShard(data, None))
+        topic = f"greptimedb_wal_topic_{number}"
+        record = FenceRecord(f"{number:022}", 2**31 - 1, 0, largest, largest, 0, largest, broken=True, readopted=number)
+        shards[shard_of(topic)][name_hash(topic)] = record
+    written = {number: encode_shard(records) for number, records in shards.items()}
+    for number, data in written.items():
+        bed.store.write(bed.pool, number, IntentShard(data, None))
     read = bed.store.read(bed.pool, range(SHARDS))
-    assert {shard: found.data for shard, found in read.items() if isinstance(found, IntentShard)} == written
+    assert {number: found.data for number, found in read.items() if isinstance(found, IntentShard)} == written
+    assert max(map(len, written.values())) < LARGEST / 10
 
 
 def test_a_shard_that_is_too_large_is_refused_and_the_old_one_stays(bed: Bed) -> None:

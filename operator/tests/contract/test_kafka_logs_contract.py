@@ -382,7 +382,11 @@ def test_another_leader_is_another_epoch_and_no_truncation(world: World) -> None
     before, leader = world.offsets(topic), leader_of(world, topic)
     world.bed.kill(leader)
     try:
-        wait_until(lambda: epoch(world, topic) > before.leader_epoch, "another leader leads")
+        wait_until(
+            lambda: epoch(world, topic) > before.leader_epoch,
+            "another leader leads",
+            explain=lambda: (before, world.logs.describe_offsets([topic]), world.logs.describe_topics([topic])),
+        )
         ends = world.logs.describe_epoch_ends({topic: before.leader_epoch})
         assert ends == {topic: EpochEnd(before.leader_epoch, before.high_watermark)}
     finally:
@@ -396,7 +400,11 @@ def test_an_unclean_election_is_seen_by_the_end_of_the_epoch_remembered(world: W
     wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
     before = world.offsets(topic)
     world.bed.lose_end(topic, 3)
-    wait_until(lambda: epoch(world, topic) > before.leader_epoch, "another leader leads")
+    wait_until(
+        lambda: epoch(world, topic) > before.leader_epoch,
+        "another leader leads",
+        explain=lambda: (before, world.logs.describe_offsets([topic]), world.logs.describe_topics([topic])),
+    )
     world.bed.produce(topic, 10)
     assert world.ends(topic) == (0, 15)
     seen_before_the_loss = 8

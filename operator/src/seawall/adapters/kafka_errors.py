@@ -21,15 +21,20 @@ RETRIABLE = frozenset(
         KafkaError.BROKER_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,  # the client remembers a leader that is none any more
+        KafkaError.INCONSISTENT_TOPIC_ID,
         KafkaError.KAFKA_STORAGE_ERROR,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.NETWORK_EXCEPTION,
         KafkaError.NOT_CONTROLLER,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,  # a new leader that does not know the high watermark yet
         KafkaError.REBOOTSTRAP_REQUIRED,
         KafkaError.REPLICA_NOT_AVAILABLE,
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.THROTTLING_QUOTA_EXCEEDED,
+        KafkaError.UNKNOWN_LEADER_EPOCH,  # the broker does not know yet that it leads
+        KafkaError.UNKNOWN_TOPIC_ID,
         KafkaError.UNKNOWN_TOPIC_OR_PART,  # right after creation, and right after deletion by somebody else
     }
 )

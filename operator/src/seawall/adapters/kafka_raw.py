@@ -1,4 +1,4 @@
-"""Requests by kafka-python, for what confluent-kafka lacks (docs/adr/0014-a-second-kafka-client.md).
+"""Requests by kafka-python, for what confluent-kafka lacks (docs/adr/0018-a-second-kafka-client.md).
 
 Import it late: it costs 13 MB. Connections live for one question: nothing goes stale between questions, and no thread
 waits for them. It says a lot while it connects, with requests and passwords in its debug messages: none of it is
@@ -8,7 +8,6 @@ logged, callers get sentences.
 from __future__ import annotations
 
 import logging
-import os
 import ssl
 import time
 from collections.abc import Collection, Mapping
@@ -21,6 +20,7 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import MetadataRequest
 
 from seawall.adapters.kafka_connection import client_config
+from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 
@@ -128,27 +128,10 @@ def _ssl_context(connection: KafkaConnection) -> ssl.SSLContext:
     Raises:
         OutsideUnavailable: a PEM text makes no sense.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        if connection.ca_pem is None:
-            context.load_default_certs()
-        else:
-            context.load_verify_locations(cadata=connection.ca_pem)
-        if connection.client_cert_pem is not None and connection.client_key_pem is not None:
-            _load_client_cert(context, f"{connection.client_key_pem}\n{connection.client_cert_pem}")
-    except (ssl.SSLError, ValueError) as error:
-        raise OutsideUnavailable(f"The certificates for Kafka cannot be read ({error}): correct the Secret.") from None
-    return context
-
-
-def _load_client_cert(context: ssl.SSLContext, pem: str) -> None:
-    """Python takes them from files only; this one is in memory, because a private key belongs on no disk."""
-    file = os.memfd_create("client")
-    try:
-        os.write(file, pem.encode())
-        context.load_cert_chain(f"/proc/self/fd/{file}")
-    finally:
-        os.close(file)
+        return tls_context(connection.ca_pem, connection.client_cert_pem, connection.client_key_pem)
+    except UnreadablePem as pem:
+        raise OutsideUnavailable(f"The {pem.what} for Kafka cannot be read ({pem.why}): correct the Secret.") from pem
 
 
 def _text(error: BaseException) -> str:

@@ -183,6 +183,7 @@ class ConditionType(StrEnum):
     KAFKA_REACHABLE = "KafkaReachable"
     TOPICS_READY = "TopicsReady"
     DATA_PLANE_REACHABLE = "DataPlaneReachable"
+    WAL_INTACT = "WALIntact"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

@@ -28,7 +28,7 @@ from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_rival
 from seawall.domain.walconfig.config_map import ConfigMap
-from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, Kube, TopicMeter
+from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, Kube, Ledgers, TopicMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class WALClusterController:
     kube: Kube
     kafka_clusters: KafkaClusters
     data_planes: DataPlaneLooks
+    ledgers: Ledgers
     clock: Clock
     meter: TopicMeter
     kind: str = "WALCluster"
@@ -65,11 +66,12 @@ class WALClusterController:
             # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
             return Observed(now, namespace_terminating=True)
         data_plane = self._observe_data_plane(obj.metadata.key, obj.spec)
+        ledger = self.ledgers.latest(obj.metadata.key)
         try:
-            return replace(self._look(obj, obj.spec, now), data_plane=data_plane)
+            return replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger)
         except Refused as error:
             self.meter.measure(obj.metadata.key, None)
-            return Observed(now, obstacle=str(error), data_plane=data_plane)
+            return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
         """Decides (pure)."""

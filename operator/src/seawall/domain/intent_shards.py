@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from seawall.api.meta import Key
+from seawall.domain.ledger.intents import SHARDS, shard_of
 
-SHARDS = 16
-"""A ConfigMap takes 1 MiB; the records of 10,000 topics are about as much."""
+__all__ = ["SHARDS", "IntentShard", "PoolId", "UnreadableShard", "shard_of", "shards_of"]
+
 NAME_PREFIX = "seawall-intents"
 
 
@@ -53,11 +54,6 @@ class UnreadableShard:
     """There is something, and it cannot be trusted; why, in one sentence. Nothing of its topics may be deleted."""
 
     message: str
-
-
-def shard_of(topic: str) -> int:
-    """The shard of a topic: the first byte of blake2b-64 of its name, modulo 16."""
-    return blake2b(topic.encode(), digest_size=8).digest()[0] % SHARDS
 
 
 def shards_of(topics: Iterable[str]) -> frozenset[int]:

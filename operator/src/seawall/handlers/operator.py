@@ -24,12 +24,14 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.errors import SeawallError
+from seawall.handlers.ledger_page import add_ledger_page
 from seawall.handlers.news import Subject
 from seawall.handlers.probes import build_app
 from seawall.handlers.queues import Queues
@@ -69,8 +71,10 @@ class Operator:
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
+        self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
-            WALClusterController(self._kube, kafka_clusters, looks, clock, self._telemetry),
+            WALClusterController(self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry),
+            self._watch_of_ledgers,
             WALPurgePolicyController(self._kube, clock),
             WALPurgeController(self._kube, ledgers, clock, stopwatch),
             WALHoldController(self._kube, ledgers, clock),
@@ -133,16 +137,21 @@ class Operator:
         await self._loop.run_in_executor(self._elector, self._lease.release)
 
     async def _serve_http(self) -> web.AppRunner:
-        runner = web.AppRunner(build_app(self._unhealthy, self._unready, self._telemetry.exposition), access_log=None)
+        app = build_app(self._unhealthy, self._unready, self._telemetry.exposition)
+        add_ledger_page(app, self._watch_of_ledgers.latest)
+        runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, port=self._settings.http_port).start()
         return runner
 
     def _wake_wal_cluster(self, key: Key) -> None:
-        self._wake_from_watcher(Subject(WAL_CLUSTER.kind, key))
+        """Called from threads that found something which people should read in the status."""
+        self._loop.call_soon_threadsafe(self._queues.wake, Subject(WAL_CLUSTER.kind, key))
 
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
+        if subject.kind == WAL_CLUSTER.kind:
+            self._loop.call_soon_threadsafe(self._queues.wake, Subject(self._watch_of_ledgers.kind, subject.key))
 
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():

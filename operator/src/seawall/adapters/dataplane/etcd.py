@@ -1,6 +1,6 @@
 """etcd's keys: ranges at one revision, read whole or not at all, and writes that compare first.
 
-A thin client of our own over its JSON gateway: docs/adr/0015-metadata-store.md says why.
+A thin client of our own over its JSON gateway: docs/adr/0014-data-plane-adapters.md says why.
 """
 
 from __future__ import annotations

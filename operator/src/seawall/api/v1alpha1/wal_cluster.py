@@ -113,19 +113,36 @@ class DataPlaneStatus(StatusModel):
     """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer)."""
 
 
+class WALStatus(StatusModel):
+    """What the ledger says of the WAL, when it was last looked at."""
+
+    topics: Annotated[int, Field(ge=0)]
+    """Topics of the pool."""
+    purgeable: Annotated[int, Field(ge=0)]
+    """Topics from which a run that begins now would delete."""
+    held_back: Annotated[int, Field(ge=0)]
+    """Topics that are left alone for a reason; `seawall ledger` shows each."""
+    bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes of the topics on disk, one replica of each; absent while Kafka does not say."""
+    purgeable_bytes: Annotated[int, Field(ge=0)] | None = None
+    """About how many of them a run that begins now would delete. Disk is freed later, by whole segments."""
+
+
 class WALClusterStatus(StatusModel):
     """The observed state of a WALCluster."""
 
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady and DataPlaneReachable."""
+    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable and WALIntact."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None
     """State of the topic pool; absent until first contact."""
     data_plane: DataPlaneStatus | None = None
     """What the database said when it last answered; absent until then, and without dataPlane.greptimedb."""
+    wal: WALStatus | None = None
+    """What the ledger says of the WAL; absent until it was looked at, and without dataPlane.greptimedb."""
 
 
 WAL_CLUSTER = Kind(

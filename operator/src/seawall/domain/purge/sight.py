@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.wal_purge import Target, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.fence import Verdict
-from seawall.domain.ledger.ledger import Holder, Ledger, permit, plan, seen_column
+from seawall.domain.ledger.held_by import held_by
+from seawall.domain.ledger.ledger import Ledger, permit, plan, seen_column
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
 
@@ -98,14 +99,4 @@ class Sight:
 
     def held_by(self, topic: str) -> str | None:
         """Who keeps the oldest record that stays, for people."""
-        row, ledger = self.rows[topic], self.planned
-        match ledger.holder_of(row):
-            case Holder.REGION:
-                at = ledger.holding_region.at(row)
-                return None if at is None else f"region {int(ledger.case.regions.region[at])}"
-            case Holder.HOLD:
-                return f"WALHold {ledger.case.bounds.hold_names[row]}"
-            case Holder.NOBODY:
-                return None
-            case holder:
-                return str(holder.value)
+        return held_by(self.planned, self.rows[topic])

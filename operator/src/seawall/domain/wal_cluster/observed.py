@@ -10,6 +10,8 @@ from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.topics.pool import Pool
 from seawall.domain.walconfig.config_map import ConfigMap
 
@@ -21,7 +23,7 @@ class Observed:
     `claims_known` is False when not all WALClusters could be read: then nobody knows that there is no rival.
 
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
-    `data_plane` is None when there is none to look at, or no look at it has ended yet.
+    `data_plane` and `ledger` are None when there is none to look at, or no look at it has ended yet.
     `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
 
@@ -35,3 +37,4 @@ class Observed:
     obstacle: str | None = None
     failure: Failure | None = None
     data_plane: DataPlaneView | NoDataPlane | None = None
+    ledger: LedgerPage | CannotLook | None = None

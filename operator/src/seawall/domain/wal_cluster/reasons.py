@@ -12,6 +12,8 @@ class Reason(StrEnum):
     """Everything is as declared."""
     CONNECTED = "Connected"
     """KafkaReachable, DataPlaneReachable: it answers."""
+    INTACT = "Intact"
+    """WALIntact: every log begins at or before what a restart would read."""
     NOT_ASKED = "NotAsked"
     """It was not asked yet, or something else must be mended first."""
     INVALID_SPEC = "InvalidSpec"

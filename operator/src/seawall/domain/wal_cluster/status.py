@@ -15,6 +15,7 @@ from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.verdict import Case
+from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
 
 DIFFERING = (TopicState.DRIFTED, TopicState.PARTITIONS_DIFFER, TopicState.REPLICATION_FACTOR_DIFFERS)
 
@@ -35,6 +36,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
                 f"{ready} of {total} topics are ready",
             ),
             *data_plane_conditions(case.cluster, case.observed, build),
+            *wal_conditions(case.cluster, case.observed, build),
         ),
         kafka=_kafka(case.cluster, case.kafka),
         topics=TopicsStatus(
@@ -46,6 +48,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             min_in_sync_replicas=case.spec.topics.effective_min_in_sync_replicas(),
         ),
         data_plane=data_plane_status(case.cluster, case.observed),
+        wal=wal_status(case.cluster, case.observed),
     )
 
 
@@ -68,17 +71,19 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             reachable,
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
             *data_plane_conditions(cluster, observed, build),
+            *wal_conditions(cluster, observed, build),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
         topics=cluster.status.topics,
         data_plane=data_plane_status(cluster, observed),
+        wal=wal_status(cluster, observed),
     )
 
 
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
-    """What a person should hear of: Ready and the data plane."""
+    """What a person should hear of: Ready, the data plane and the WAL."""
     ready = transition_events(cluster.status.conditions, status.conditions)
-    return (*ready, *filter(None, (data_plane_event(cluster, status),)))
+    return (*ready, *filter(None, (data_plane_event(cluster, status), wal_event(cluster, status))))
 
 
 def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:

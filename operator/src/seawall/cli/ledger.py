@@ -1,0 +1,94 @@
+"""`seawall ledger <walcluster>`: why is this topic not shrinking?
+
+The leading operator answers, over the API server's pod proxy: so a person needs `kubectl`'s rights (`get` on the
+operator's Lease, and on `pods/proxy` in its namespace), and no way to Kafka or to the database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from seawall.domain.errors import OutsideUnavailable, Refused
+
+HTTP_PORT = 8080
+
+Get = Callable[[str], Mapping[str, Any] | None]
+"""Reads a path of the API server; None when there is nothing."""
+
+COLUMNS = {
+    "TOPIC": "topic",
+    "START": "log_start",
+    "END": "log_end",
+    "FLOOR": "floor",
+    "MARKER": "marker",
+    "PURGE-TO": "purge_to",
+    "BYTES": "bytes",
+    "REPLAY": "replay_entries",
+    "HELD BY": "held_by",
+    "REASON": "reason",
+}
+"""Heading → field of the operator's answer."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `seawall ledger`."""
+    parser.add_argument("walcluster", help="name of the WALCluster")
+    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    parser.add_argument("-t", "--topic", help="only this topic, with the reason in full")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+
+
+def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
+    """What is printed.
+
+    Raises:
+        Refused: there is no such WALCluster, topic or operator, or the person may not look.
+        OutsideUnavailable: the API server or the operator did not answer.
+    """
+    page = _ask(get, arguments)
+    lines: list[dict[str, Any]] = [
+        line for line in page["topics"] if arguments.topic is None or line["topic"] == arguments.topic
+    ]
+    if arguments.topic is not None and not lines:
+        raise Refused(f"WALCluster {arguments.walcluster} has no topic {arguments.topic}")
+    if arguments.output == "json":
+        return json.dumps({**page, "topics": lines}, indent=2)
+    return _explained(lines[0]) if arguments.topic is not None else _table(lines)
+
+
+def _ask(get: Get, arguments: argparse.Namespace) -> Mapping[str, Any]:
+    namespace, _, name = arguments.operator.rpartition("/")
+    lease = get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
+    leader = lease["spec"].get("holderIdentity") if lease is not None else None
+    if not leader:
+        raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
+    path = f"/api/v1/namespaces/{namespace}/pods/{leader}:{HTTP_PORT}/proxy"
+    page = get(f"{path}/ledger/{arguments.namespace}/{arguments.walcluster}")
+    if page is None:
+        raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
+    if "cannotLook" in page:
+        raise OutsideUnavailable(f"{page['cannotLook']}: {page['message']}")
+    return page
+
+
+def _explained(line: Mapping[str, Any]) -> str:
+    """One topic, one field a line; the answer to "why is this topic not shrinking?" comes last."""
+    rows = [f"{name.replace('_', ' '):<17}{_cell(line[name])}" for name in line if name not in {"why", "remedy"}]
+    if line["why"] is None:
+        return "\n".join([*rows, "", f"A run would delete {line['entries_to_purge']} entries of it."])
+    return "\n".join([*rows, "", line["why"], line["remedy"]])
+
+
+def _table(lines: Sequence[Mapping[str, Any]]) -> str:
+    """All topics; columns as wide as what is in them, as kubectl prints."""
+    rows = [tuple(COLUMNS), *(tuple(_cell(line[field]) for field in COLUMNS.values()) for line in lines)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,88 @@
+"""Watches the ledgers of all WALClusters, so that there always is a new look to tell of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.domain.errors import SeawallError
+from seawall.domain.failure import Failure
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage, build_page
+from seawall.domain.ledger.watch import Watched, WriteRecords, next_step
+from seawall.domain.step import Act, Event, Wait
+from seawall.ports import Kube
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerWatch:
+    """A controller of WALClusters beside the one that tends topics: it never writes their status.
+
+    Args:
+        wake: told the key of a WALCluster of which there is news for people.
+    """
+
+    kube: Kube
+    looks: LedgerLooks
+    wake: Callable[[Key], None]
+    kind: str = "Ledger"
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
+
+    def latest(self, key: Key) -> LedgerPage | CannotLook | None:
+        """What the newest look found; None: there was none yet."""
+        with self._lock:
+            return self._pages.get(key)
+
+    def read(self, key: Key) -> WALCluster | None:
+        """Reads the WALCluster."""
+        return self.kube.get(WALCluster, key)
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        with self._lock:
+            self._pages.pop(key, None)
+        self.looks.forget(key)
+
+    def observe(self, obj: WALCluster) -> Watched:
+        """Looks, and keeps what was found."""
+        looked = self.looks.look(obj)
+        page = looked if isinstance(looked, CannotLook) else build_page(looked)
+        with self._lock:
+            before = self._pages.get(obj.metadata.key)
+            self._pages[obj.metadata.key] = page
+        if _news(before) != _news(page):
+            self.wake(obj.metadata.key)
+        return Watched(looked, may_write=not obj.metadata.is_paused)
+
+    def next_step(self, obj: WALCluster, observed: Watched) -> Act[WriteRecords] | Wait:  # noqa: ARG002 - the reconciler's
+        """Decides (pure)."""
+        return next_step(observed)
+
+    def with_failure(self, observed: Watched, error: SeawallError) -> Watched:
+        """Adds what the API server answered."""
+        return replace(observed, failure=Failure.of(error))
+
+    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
+        """Never called: no step of this controller records."""
+        raise TypeError(f"the ledger's watch must not write the status of {obj.metadata.key}: {status}")
+
+    def perform(self, obj: WALCluster, action: WriteRecords) -> Event:  # noqa: ARG002 - the reconciler's
+        """Writes the records."""
+        self.looks.write_shards(action.pool, action.shards)
+        return action.event()
+
+    def post(self, obj: WALCluster, event: Event) -> None:
+        """Posts an event about the WALCluster."""
+        self.kube.post_event(obj, event)
+
+
+def _news(page: LedgerPage | CannotLook | None) -> object:
+    """What is worth a word at once: reasons, and why nobody can look; not numbers."""
+    if isinstance(page, LedgerPage):
+        return tuple((line.topic, line.reason) for line in page.lines)
+    return page

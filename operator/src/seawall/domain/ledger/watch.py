@@ -1,0 +1,63 @@
+"""The next step of watching a WALCluster's ledger: first records are written at once, else it is looked at again soon.
+
+Whoever purges, grants or asks needs reports that were seen to advance, so somebody has to look all the time. What is
+seen is kept in memory: `WALCluster.status.wal`, the condition WALIntact and `seawall ledger` tell of the newest look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.domain.failure import Failure
+from seawall.domain.intent_shards import IntentShard, PoolId
+from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.ledger.policy import Safety
+from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
+from seawall.domain.step import Act, Event, EventType, Wait
+
+IDLE_SECONDS = 60.0
+"""Until the next look at a WALCluster that has nothing to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRecords:
+    """Write records of logs: first contacts, verdicts, new leader epochs; at the versions that the look read."""
+
+    pool: PoolId
+    shards: Mapping[int, IntentShard]
+    topics: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        more = f" and {len(self.topics) - 1} more" if len(self.topics) > 1 else ""
+        return Event(EventType.NORMAL, "LogsRecorded", f"Recorded the identity of {self.topics[0]}{more}")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What one tick sees; `may_write` is False while the WALCluster is paused."""
+
+    looked: Looked | CannotLook
+    may_write: bool
+    failure: Failure | None = None
+
+
+def next_step(watched: Watched) -> Act[WriteRecords] | Wait:
+    """Decides what one tick does."""
+    looked = watched.looked
+    if isinstance(looked, CannotLook):
+        is_idle = looked.why in {Obstacle.NO_DATA_PLANE, Obstacle.INVALID_SPEC}
+        return Wait(looked.message, IDLE_SECONDS if is_idle else _poll_seconds(None))
+    records = looked.urgent_records()
+    shards = looked.shards.changed(records)
+    if shards and watched.may_write and watched.failure is None:
+        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records))),))
+    return Wait("it is looked at again soon", _poll_seconds(looked))
+
+
+def _poll_seconds(looked: Looked | None) -> float:
+    """A sixth of the strictest staleAfter."""
+    policies = looked.look.policies.values() if looked is not None else ()
+    stale_after = min((policy.safety.stale_after for policy in policies), default=Safety().stale_after)
+    return stale_after.total_seconds() / POLLS_PER_STALE_AFTER

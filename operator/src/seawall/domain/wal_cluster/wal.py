@@ -1,0 +1,84 @@
+"""What a WALCluster's status says of its WAL, from the newest look at the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus, WALStatus
+from seawall.domain.conditions import find_condition
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.ledger.reasons import Reason as Against
+from seawall.domain.step import Event, EventType
+from seawall.domain.topics.actions import listed
+from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.reasons import Reason
+
+KIND = ConditionType.WAL_INTACT
+NOTICEABLE = 0.05
+"""Bytes that changed by less than this share are not written: the status would change at every look."""
+
+
+def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[..., Condition]) -> tuple[Condition, ...]:
+    """The condition WALIntact, or none where there is no database to ask. False is a disaster, said first."""
+    if isinstance(cluster.spec, InvalidSpec) or cluster.spec.greptimedb is None:
+        return ()
+    match observed.ledger:
+        case LedgerPage() as page if damaged := page.damaged():
+            first = damaged[0]
+            names = listed([line.topic for line in damaged])
+            return (build(KIND, "False", str(first.reason), f"{names}: {first.why} {first.remedy}"),)
+        case LedgerPage() as page:
+            message = f"no region of {len(page.lines)} topics needs records that are gone"
+            return (build(KIND, "True", Reason.INTACT, message),)
+        case CannotLook(why, message):
+            return (build(KIND, "Unknown", why.value, message),)
+        case None:
+            before = find_condition(cluster.status.conditions, KIND)
+            if before is not None and before.observed_generation == cluster.metadata.generation:
+                return (before,)
+            return (build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the ledger has not ended yet"),)
+
+
+def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
+    """The numbers of the newest look that succeeded; those before, while they are about the same."""
+    if isinstance(cluster.spec, InvalidSpec):
+        return cluster.status.wal
+    if cluster.spec.greptimedb is None:
+        return None
+    page, before = observed.ledger, cluster.status.wal
+    if not isinstance(page, LedgerPage):
+        return before
+    sizes = [line.bytes for line in page.lines]
+    known = [size for size in sizes if size is not None]
+    now = WALStatus(
+        topics=len(page.lines),
+        purgeable=sum(1 for line in page.lines if line.purge_to is not None),
+        held_back=sum(1 for line in page.lines if line.reason not in {None, Against.NOTHING_TO_PURGE}),
+        bytes=sum(known) if len(known) == len(sizes) else None,
+        purgeable_bytes=page.purgeable_bytes,
+    )
+    return before if before is not None and _is_about_the_same(before, now) else now
+
+
+def wal_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
+    """One event when the WAL is damaged, or is whole again."""
+    before, after = find_condition(cluster.status.conditions, KIND), find_condition(status.conditions, KIND)
+    if after is None or (before is not None and (before.status, before.reason) == (after.status, after.reason)):
+        return None
+    if after.status == "False":
+        return Event(EventType.WARNING, after.reason, after.message)
+    if after.status == "True" and before is not None and before.status == "False":
+        return Event(EventType.NORMAL, after.reason, f"the WAL is whole again: {after.message}")
+    return None
+
+
+def _is_about_the_same(before: WALStatus, now: WALStatus) -> bool:
+    if (before.topics, before.purgeable, before.held_back) != (now.topics, now.purgeable, now.held_back):
+        return False
+    pairs = ((before.bytes, now.bytes), (before.purgeable_bytes, now.purgeable_bytes))
+    return all(
+        old == new or (old is not None and new is not None and abs(new - old) < NOTICEABLE * max(old, new))
+        for old, new in pairs
+    )

@@ -1,0 +1,190 @@
+"""The watch of ledgers on the in-memory ports: first records, what people read, and a WAL that is damaged."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Condition, ConditionType, Key
+from seawall.cli import ledger as cli
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.domain.conditions import ConditionBuilder, find_condition
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
+from seawall.ports import DataPlaneParts
+from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.dataplane import FakeDataPlanes
+from tests.fakes.kafka import FakeKafkaClusters
+from tests.purge_world import TOPICS, WAL, World
+
+
+def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
+    """A new process that watches."""
+    clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
+    opener = ClusterOpener(world.kube, clusters, FakeDataPlanes(DataPlaneParts(world.data_plane, world.store)))
+    looks = LedgerLooks(opener, world.intents, world.time, world.time)
+    return LedgerWatch(world.kube, looks, (woken if woken is not None else []).append)
+
+
+def look(world: World, watching: LedgerWatch, times: int = 6) -> LedgerPage:
+    """The page after some looks, ten seconds apart, and their writes."""
+    process: Reconciler[Any, Any, Any, Any] = Reconciler(watching, may_write=lambda: True)
+    for _ in range(times):
+        while process.tick(WAL).outcome is Outcome.ACTED:
+            pass
+        world.time.time += timedelta(seconds=10)
+    page = watching.latest(WAL)
+    assert isinstance(page, LedgerPage)
+    return page
+
+
+def intact(world: World, watching: LedgerWatch) -> Condition:
+    """The condition WALIntact."""
+    cluster = world.cluster()
+    build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, world.time.now())
+    found = wal_conditions(cluster, Observed(world.time.now(), ledger=watching.latest(WAL)), build)
+    (condition,) = found
+    return condition
+
+
+def test_the_first_look_records_the_identity_of_every_log_and_the_next_ones_write_nothing() -> None:
+    world = World()
+    watching = watch(world)
+    look(world, watching, times=1)
+    assert world.records().keys() == set(TOPICS)
+    before = world.records()
+    look(world, watching, times=3)
+    assert world.records() == before
+
+
+def test_a_page_says_of_every_topic_who_holds_it_and_why_it_is_not_shrinking() -> None:
+    world = World()
+    world.declare_policy(safety={"staleAfter": "60s", "openGrace": "70s"})
+    page = look(world, watch(world), times=10)
+    assert [line.topic for line in page.lines] == list(TOPICS)
+    for line in page.lines:
+        assert line.reason == "NothingToPurge"
+        assert line.held_by is not None
+        assert line.held_by.startswith("region ")
+        assert line.replay_entries is not None
+        assert line.replay_entries > 0
+    world.data_plane.stopped.add(0)
+    page = look(world, watch(world), times=10)
+    assert {line.reason for line in page.lines} == {"RegionStale"}
+
+
+def test_a_flushed_database_is_purgeable_and_the_status_counts_it() -> None:
+    world = World()
+    world.declare_policy(safety={"staleAfter": "60s", "openGrace": "70s"})
+    for region in world.data_plane.regions:
+        world.flush(region)
+    watching = watch(world)
+    page = look(world, watching, times=10)
+    assert all(line.purge_to is not None and line.entries_to_purge > 0 for line in page.lines)
+    status = wal_status(world.cluster(), Observed(world.time.now(), ledger=page))
+    assert status is not None
+    assert (status.topics, status.purgeable, status.held_back) == (len(TOPICS), len(TOPICS), 0)
+    assert intact(world, watching).status == "True"
+
+
+def test_a_log_that_starts_beyond_what_a_restart_reads_is_a_disaster_that_is_said_first() -> None:
+    world = World()
+    woken: list[Key] = []
+    watching = watch(world, woken)
+    look(world, watching)
+    before = len(woken)
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.log_start = world.kafka.topics["wal_1"].log.end - 1
+    look(world, watching)
+    assert len(woken) == before + 1
+    condition = intact(world, watching)
+    assert (condition.status, condition.reason) == ("False", "LogStartBeyondReplay")
+    assert "wal_1" in condition.message
+    cluster = world.cluster()
+    event = wal_event(cluster, cluster.status.model_copy(update={"conditions": (condition,)}))
+    assert event is not None
+    assert event.type.value == "Warning"
+
+
+def test_nothing_is_known_of_a_wal_that_nobody_can_look_at() -> None:
+    world = World()
+    watching = watch(world)
+    look(world, watching)
+    world.data_plane.is_silent = True
+    Reconciler(watching, may_write=lambda: True).tick(WAL)
+    assert isinstance(watching.latest(WAL), CannotLook)
+    assert intact(world, watching).status == "Unknown"
+
+
+def test_a_paused_cluster_is_watched_and_nothing_is_written() -> None:
+    world = World()
+    world.annotate(paused="true")
+    look(world, watch(world))
+    assert world.records() == {}
+
+
+class Api:
+    """Answers as the API server and, behind its proxy, the operator do."""
+
+    def __init__(self, page: dict[str, Any] | None, leader: str | None = "seawall-0") -> None:
+        self._page, self._leader = page, leader
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        if path == "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall":
+            return {"spec": {"holderIdentity": self._leader}}
+        assert path == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/ledger/db/wal"
+        return self._page
+
+
+def ask(api: Api, *words: str) -> str:
+    """What `seawall ledger` prints."""
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+    return cli.show_ledger(parser.parse_args(["wal", "-n", "db", *words]), api.get)
+
+
+def test_one_command_says_why_a_topic_is_not_shrinking() -> None:
+    world = World()
+    page = json.loads(json.dumps(look(world, watch(world)).to_json()))
+    table = ask(Api(page)).splitlines()
+    assert table[0].split() == " ".join(cli.COLUMNS).split()
+    assert [line.split()[0] for line in table[1:]] == list(TOPICS)
+    told = ask(Api(page), "--topic", "wal_1")
+    assert "No WALPurgePolicy matches this topic." in told
+    assert "Create one" in told
+    assert json.loads(ask(Api(page), "-o", "json"))["topics"] == page["topics"]
+
+
+@pytest.mark.parametrize(
+    ("api", "words", "error", "sentence"),
+    [
+        (Api(None), [], Refused, "knows no WALCluster db/wal"),
+        (Api(None, leader=None), [], Refused, "no Seawall operator leads"),
+        (Api({"topics": []}), ["--topic", "wal_9"], Refused, "has no topic wal_9"),
+        (Api({"cannotLook": "KafkaUnreachable", "message": "no broker"}), [], OutsideUnavailable, "no broker"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_one_sentence(
+    api: Api, words: list[str], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        ask(api, *words)
+
+
+def test_conditions_other_than_false_raise_no_alarm() -> None:
+    world = World()
+    watching = watch(world)
+    look(world, watching)
+    cluster = world.cluster()
+    status = cluster.status.model_copy(update={"conditions": (intact(world, watching),)})
+    assert wal_event(cluster, status) is None
+    assert find_condition(status.conditions, ConditionType.WAL_INTACT) is not None

@@ -1,0 +1,214 @@
+"""WALHolds on the in-memory ports, beside runs that delete: granted, refused, renewed, lost, released."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
+from seawall.api.v1alpha1.wal_purge import Stage
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.wal_hold import WALHoldController
+from seawall.domain.conditions import find_condition
+from seawall.ports import DataPlaneParts
+from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.dataplane import FakeDataPlanes
+from tests.fakes.kafka import FakeKafkaClusters
+from tests.purge_world import NAMESPACE, Calls, World
+
+HOLD = Key(NAMESPACE, "spark")
+
+
+class _Died(BaseException):
+    pass
+
+
+def granter(world: World, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
+    """A new operator process that looks after holds."""
+    calls = calls or Calls(world.check)
+    kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
+    parts = DataPlaneParts(calls.guard(world.data_plane), calls.guard(world.store))
+    opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts))
+    looks = LedgerLooks(opener, calls.guard(world.intents), world.time, world.time)
+    return Reconciler(WALHoldController(kube, looks, world.time), may_write=lambda: True)
+
+
+def settle(world: World, process: Reconciler[Any, Any, Any, Any] | None = None) -> WALHold:
+    """The hold when there is nothing more to write of it."""
+    process = process or granter(world)
+    for _ in range(20):
+        if process.tick(HOLD).outcome is Outcome.WAITING:
+            return read(world)
+        world.time.time += timedelta(milliseconds=50)
+    raise AssertionError(f"it never settles: {read(world).status}")
+
+
+def read(world: World) -> WALHold:
+    """The hold."""
+    found = world.kube.get(WALHold, HOLD)
+    assert found is not None
+    return found
+
+
+def place(world: World, **spec: Any) -> None:
+    """Somebody places the hold, or edits it."""
+    world.kube.apply(HOLD, {"clusterRef": {"name": "wal"}, **spec}, kind=WALHold)
+
+
+def is_true(hold: WALHold, kind: ConditionType) -> bool:
+    """Whether a condition holds."""
+    found = find_condition(hold.status.conditions, kind)
+    return found is not None and found.status == "True"
+
+
+def message(hold: WALHold) -> str:
+    """The sentence that people read."""
+    found = find_condition(hold.status.conditions, ConditionType.READY)
+    assert found is not None
+    return found.message
+
+
+def test_a_hold_on_a_topic_that_nobody_purged_is_granted_and_its_first_intent_is_written() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3})
+    hold = settle(world)
+    assert hold.status.granted == {"wal_0": 3}
+    assert is_true(hold, ConditionType.GRANTED)
+    assert world.records()["wal_0"].intent == world.log_starts()["wal_0"]
+    assert (hold.status.topics, hold.status.lag_entries) == (1, world.kafka.topics["wal_0"].log.end - 3)
+    assert hold.status.expire_time == hold.status.renewal.seen_time + timedelta(hours=24)  # type: ignore[union-attr]
+
+
+def test_a_run_does_not_delete_what_a_granted_hold_keeps() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place(world, topics={"wal_0": 5})
+    settle(world)
+    world.start_run()
+    run = world.settle()
+    assert run.status.stage is Stage.COMPLETED
+    assert world.log_starts()["wal_0"] == 5
+    assert world.log_starts()["wal_1"] > 5
+
+
+def test_a_hold_below_what_was_deleted_is_lost_at_once_and_says_so() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    world.start_run()
+    world.settle()
+    place(world, topics={"wal_0": 1})
+    hold = settle(world)
+    assert hold.status.state is HoldState.LOST
+    assert is_true(hold, ConditionType.LOST)
+    assert "offset 1 is claimed" in message(hold)
+    assert ("Warning", "HoldLost") in [(event.type.value, event.reason) for event in world.kube.events]
+
+
+def test_a_hold_beyond_the_end_or_on_an_unknown_topic_waits_with_a_sentence() -> None:
+    world = World()
+    place(world, topics={"wal_0": 10_000})
+    assert "beyond the end of wal_0" in message(settle(world))
+    place(world, topics={"elsewhere": 1})
+    hold = settle(world)
+    assert "there is no topic elsewhere" in message(hold)
+    assert hold.status.state is HoldState.REQUESTED
+    assert not is_true(hold, ConditionType.GRANTED)
+
+
+def test_a_hold_that_is_not_renewed_is_at_risk_then_lost_and_a_renewal_begins_anew() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    process = granter(world)
+    settle(world, process)
+    world.time.time += timedelta(minutes=9)
+    assert settle(world, process).status.state is HoldState.AT_RISK
+    place(world, topics={"wal_0": 3}, ttl="10m", renewTime=world.time.time.isoformat())
+    assert settle(world, process).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+    world.time.time += timedelta(minutes=11)
+    lost = settle(world, process)
+    assert lost.status.state is HoldState.LOST
+    assert "its ttl is 600 s" in message(lost)
+
+
+def test_nobody_loses_a_hold_because_the_database_or_the_cluster_is_away() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    process = granter(world)
+    settle(world, process)
+    world.time.time += timedelta(hours=2)
+    world.data_plane.is_silent = True
+    hold = settle(world, process)
+    assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+    assert is_true(hold, ConditionType.RECONCILING)
+    place(world, clusterRef={"name": "nowhere"}, topics={"wal_0": 3}, ttl="10m")
+    assert "does not exist" in message(settle(world, process))
+
+
+def test_an_edited_hold_is_a_new_request_and_what_was_granted_stands() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place(world, topics={"wal_0": 5})
+    process = granter(world)
+    settle(world, process)
+    world.start_run()
+    world.settle()
+    place(world, topics={"wal_0": 2})
+    hold = settle(world, process)
+    assert hold.status.granted == {"wal_0": 5}
+    assert "what was granted before still stands" in message(hold)
+    assert not is_true(hold, ConditionType.GRANTED)
+
+
+def test_a_hold_on_everything_stops_all_deletes_until_it_is_released() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place(world, topics={"*": "earliest"})
+    process = granter(world)
+    assert settle(world, process).status.granted == {"*": "earliest"}
+    before = world.log_starts()
+    world.start_run()
+    world.settle()
+    assert world.log_starts() == before
+    place(world, topics={"*": "earliest"}, release=True)
+    assert settle(world, process).status.state is HoldState.RELEASED
+
+
+@pytest.mark.parametrize("answer_is_lost", [False, True])
+def test_a_grant_ends_the_same_wherever_the_process_dies(*, answer_is_lost: bool) -> None:
+    recorded = Calls(lambda _: None)
+    world = World()
+    place(world, topics={"wal_0": 3})
+    settle(world, granter(world, recorded))
+    for at in range(len(recorded.names)):
+        world = World()
+        place(world, topics={"wal_0": 3})
+        calls = _dying_at(world, at, answer_is_lost=answer_is_lost)
+        with pytest.raises(_Died):
+            settle(world, granter(world, calls))
+        hold = settle(world)
+        assert hold.status.granted == {"wal_0": 3}
+        assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+    assert len(recorded.names) > 20
+
+
+def _dying_at(world: World, at: int, *, answer_is_lost: bool) -> Calls:
+    """Calls of which the one with this number is the last of its process."""
+
+    class Dying(Calls):
+        def call(self, function: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+            if len(self.names) != at:
+                return super().call(function, name, *args, **kwargs)
+            if answer_is_lost:
+                super().call(function, name, *args, **kwargs)
+            self.names.append(name)
+            raise _Died
+
+    return Dying(world.check)
