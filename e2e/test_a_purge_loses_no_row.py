@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from seawall_e2e.acked_rows import AckedRows
-from seawall_e2e.faults import AllDatanodesKilled, BrokerKilled, DatanodeKilled, FaultLog, OperatorKilled
+from seawall_e2e.faults import AllDatanodesKilled, BrokerKilled, DatanodeKilled, FaultLog
+from seawall_e2e.operator_faults import OperatorKilled
 from seawall_e2e.purges import POLICY, Purges
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.site import Site
@@ -28,12 +29,12 @@ def test_topics_shrink_to_a_hold_and_no_acknowledged_row_is_lost_whatever_is_kil
         held, (_, offset) = min(site.toolbox.offsets(f"{site.prefix}_").items())
         purges.hold(BACKUP, {held: offset}, reason="nightly backup")
         purges.wait_for_stage("Purge")
-        faults.run(OperatorKilled(site))
+        faults.run(OperatorKilled(site.operator))
         with faults.apply(DatanodeKilled(database, 0)):
             rows.wait_for_more(10)
         rows.wait_until_written_everywhere()
         purges.wait_for_stage("Purge")
-        faults.run(OperatorKilled(site))
+        faults.run(OperatorKilled(site.operator))
         with faults.apply(BrokerKilled(site, 0)):
             rows.wait_until_written_everywhere()
         wait_until(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from seawall_e2e.cluster import kill_in_pod
+from seawall_e2e.cluster import signal_in_pod
 from seawall_e2e.commands import get
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
@@ -27,7 +27,9 @@ class FaultKind(StrEnum):
     BROKER_KILLED = "broker killed"
     """SIGKILL of one broker of Kafka; its replicas come back in sync."""
     OPERATOR_KILLED = "operator killed"
-    """SIGKILL of the operator; it starts again and leads."""
+    """SIGKILL of the operator that leads; it starts again, or another leads."""
+    OPERATOR_STOPPED = "operator stopped"
+    """SIGSTOP of the operator that leads until another does; then it goes on, not knowing that."""
     LEADER_STOPPED = "leader stopped"
     """SIGSTOP of a datanode until others lead all of its regions; then it goes on, not knowing that."""
     REGION_MOVED = "region moved"
@@ -120,7 +122,7 @@ class BrokerKilled:
         """Kills it; at the end every replica of the site's topics is in sync again."""
         pod = f"kafka-{self.broker}"
         restarts = _restarts(pod)
-        kill_in_pod("kafka", pod, "java")
+        signal_in_pod("kafka", pod, "java")
         wait_until(lambda: _restarts(pod) > restarts, f"{pod} died", every=0.5)
         yield
         wait_until(lambda: _is_ready(pod), f"{pod} is ready again", every=0.5)
@@ -130,28 +132,6 @@ class BrokerKilled:
 
     def __str__(self) -> str:
         return f"kafka-{self.broker}"
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorKilled:
-    """SIGKILL of the operator's only pod."""
-
-    site: Site
-    kind = FaultKind.OPERATOR_KILLED
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Kills it; at the end it is ready again."""
-        operator = self.site.operator
-        (pod,) = operator.pods()
-        restarts = operator.restarts()
-        operator.crash(pod)
-        wait_until(lambda: operator.restarts() > restarts, f"{self} is started again", every=0.5, explain=operator.log)
-        yield
-        wait_until(operator.is_ready, f"{self} is ready again", every=0.5, explain=operator.log)
-
-    def __str__(self) -> str:
-        return "seawall"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from seawall_e2e.commands import Object, apply, find, get, kubectl, run
 from seawall_e2e.waiting import wait_until
 
 POLICY = "always"
-FAST = {"staleAfter": "3s", "openGrace": "13s"}
+OPEN_GRACE_SECONDS = 13
+FAST = {"staleAfter": "3s", "openGrace": f"{OPEN_GRACE_SECONDS}s"}
 """The shortest grace that the API allows: 10 s longer than staleAfter."""
 SEAWALL = Path(sys.executable).with_name("seawall")
 """The command line of this environment."""
@@ -111,11 +113,32 @@ class Purges:
 
         return wait_until(found, "a new run completed", within=150, every=0.5, explain=self.explain)
 
-    def hold(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> None:
-        """Places a hold and waits until it is granted."""
+    def wait_for_deletes_to_be_near(self) -> None:
+        """Waits until openGrace is nearly over since a run saw what it may delete."""
+
+        def is_near() -> bool:
+            seen = [each.get("status", {}).get("seenTime") for each in get("-n", self.wal.namespace, "walp")["items"]]
+            newest = max(filter(None, seen), default=None)
+            age = (datetime.now(UTC) - datetime.fromisoformat(newest)).total_seconds() if newest else 0.0
+            return OPEN_GRACE_SECONDS - 1 <= age <= OPEN_GRACE_SECONDS
+
+        wait_until(is_near, "a run is about to delete", every=0.2, explain=self.explain)
+
+    def request(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> str:
+        """Places a hold and waits for the answer: its state."""
         apply(self._object("WALHold", name, {"clusterRef": {"name": self.wal.name}, "topics": topics, **spec}))
-        what = f"hold {name} is granted"
-        wait_until(lambda: self.state(name) in {"Active", "Extended"}, what, explain=self.explain)
+
+        def answer() -> str | None:
+            state = self.state(name)
+            return None if state == "Requested" else state
+
+        return wait_until(answer, f"hold {name} is answered", explain=self.explain)
+
+    def hold(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> None:
+        """Places a hold, which must be granted."""
+        state = self.request(name, topics, **spec)
+        if state not in {"Active", "Extended", "AtRisk"}:
+            raise AssertionError(f"hold {name} is {state}\n{self.explain()}")
 
     def state(self, hold: str) -> str | None:
         """The state of a hold; None: it has none yet, or is gone."""
