@@ -91,7 +91,7 @@ class AckedRows:
             now = self.progress()
             return now.acked - before.acked >= rows and now.readings - before.readings >= readings
 
-        what = f"{rows} more rows were acknowledged, and {readings} readings done"
+        what = f"{rows} more rows were acknowledged, and {readings} readings done, since {before}"
         wait_until(is_enough, what, every=0.5, explain=self.explain)
 
     def wait_until_written_everywhere(self, entries: int = 2) -> None:
@@ -120,9 +120,9 @@ class AckedRows:
         return verdict
 
     def explain(self) -> str:
-        """The ends of their logs, how far they are, and the database's state, for people."""
+        """The ends of their logs and the database's state, for people."""
         logs = self._kubectl("logs", "-l", "app.kubernetes.io/name=checker", "--prefix", "--tail=8", "--ignore-errors")
-        return f"{self.progress()}\n{logs}\n{self._database.explain()}"
+        return f"{logs}\n{self._database.explain()}"
 
     def _end_of(self, pod: str) -> str | None:
         found = get("-n", self._namespace, f"pod/{pod}")
