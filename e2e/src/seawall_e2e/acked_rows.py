@@ -25,7 +25,7 @@ TABLE = "acked_rows"
 WRITERS = 2
 LABELS = {"app.kubernetes.io/name": "checker"}
 _JOURNALS = "checker-journals"
-_TIMEOUTS = {"writer": "8", "reader": "15", "judge": "60"}
+_TIMEOUTS = {"writer": "5", "reader": "15", "judge": "60"}
 """Seconds to wait for an answer: to read all rows takes longer; but a reader does not wait long for who is stopped."""
 _SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
@@ -54,7 +54,7 @@ class Progress:
 class AckedRows:
     """Writers and a reader in the database's namespace, as long as the `with` lasts; what they recorded stays."""
 
-    def __init__(self, database: RefDb, image: str, *, partitions: int = 6, period: float = 0.2) -> None:
+    def __init__(self, database: RefDb, image: str, *, partitions: int = 6, period: float = 0.4) -> None:
         self.partitions = partitions
         self._database, self._image, self._namespace = database, image, database.namespace
         self._settings = {
