@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
-
-import pyarrow as pa
 
 from refdb.errors import invalid
 
@@ -37,15 +34,6 @@ _PYTHON: dict[ColumnType, type] = {
     ColumnType.FLOAT64: float,
     ColumnType.BOOLEAN: bool,
     ColumnType.TIMESTAMP: int,
-}
-_ARROW = {
-    ColumnType.STRING: pa.string(),
-    ColumnType.INT32: pa.int32(),
-    ColumnType.INT64: pa.int64(),
-    ColumnType.UINT64: pa.uint64(),
-    ColumnType.FLOAT64: pa.float64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.int64(),
 }
 _SIGNED = range(-(2**63), 2**63)
 _RANGES = {
@@ -147,13 +135,6 @@ class Table:
         """Reads what `asdict` made."""
         partitions = RangePartitions(data["partitions"]["column"], tuple(data["partitions"]["bounds"]))
         return cls(data["table_id"], data["name"], Schema.from_json(data["schema"]), partitions)
-
-
-def arrow_table(columns: Sequence[Column], rows: Iterable[Row]) -> Any:
-    """Rows as a table of Arrow."""
-    values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    arrays = [pa.array(of_column, _ARROW[column.type]) for column, of_column in zip(columns, values, strict=True)]
-    return pa.table(arrays, names=[column.name for column in columns])
 
 
 def checked_table(table: Table) -> Table:

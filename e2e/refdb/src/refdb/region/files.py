@@ -14,9 +14,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from refdb.arrow import arrow_table
 from refdb.errors import RegionFatalError
 from refdb.region.manifest import Manifest
-from refdb.schema import Row, Schema, arrow_table
+from refdb.schema import Row, Schema
 
 KEPT_MANIFESTS = 5
 

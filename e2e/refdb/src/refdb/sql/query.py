@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from refdb.arrow import arrow_table
 from refdb.errors import invalid
-from refdb.schema import Column, ColumnType, Row, Value, arrow_table
+from refdb.schema import Column, ColumnType, Row, Value
 from refdb.sql.dialect import Greptime
 from refdb.sql.statements import constant
 
