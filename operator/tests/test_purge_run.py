@@ -260,6 +260,23 @@ def test_a_silent_datanode_leaves_its_topics_alone() -> None:
     assert skipped(run) == dict.fromkeys(TOPICS, "RegionStale")
 
 
+def test_a_dead_datanode_does_not_hold_up_the_topics_of_others_for_long() -> None:
+    world = World()
+    lonely = (1024 << 32) | 2
+    for region in [region for region, state in world.data_plane.regions.items() if state.datanode == 2]:
+        if region != lonely:
+            world.data_plane.regions[region].datanode = 0
+            world.store.put_region(f"wal_{(region >> 32) - 1024}", region, leader=0, checkpoint=None)
+    world.data_plane.reports()
+    world.data_plane.stopped = {2}
+    world.start_run()
+    run = world.settle()
+    assert world.log_starts() == {**FULL, "wal_0": 0}
+    assert skipped(run) == {"wal_0": "RegionStale"}
+    assert run.status.seen_time is not None
+    assert run.status.seen_time - START < timedelta(minutes=3)
+
+
 def test_regions_that_do_not_flush_are_waited_for_until_the_timeout_and_asked_again_meanwhile() -> None:
     world = World()
     stuck = (1024 << 32) | 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -12,6 +12,7 @@ from confluent_kafka.admin import (
     ConfigResource,
     ConfigSource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
     TopicMetadata,
 )
@@ -95,3 +96,9 @@ class KafkaEyes:
     def _is_led(self, name: str) -> bool:
         topic = self.topics(name).get(name)
         return topic is not None and all(part.leader >= 0 for part in topic.partitions.values())
+
+    def log_starts(self, prefix: str) -> dict[str, int]:
+        """Where the logs of the topics with the prefix start."""
+        asked = {TopicPartition(name, 0): OffsetSpec.earliest() for name in self.topics(prefix)}  # type: ignore[no-untyped-call]
+        answers = self._client.list_offsets(asked, request_timeout=TIMEOUT)
+        return {partition.topic: future.result(TIMEOUT).offset for partition, future in answers.items()}

@@ -69,8 +69,8 @@ class SkippedTopic(StatusModel):
 class AskedRegion(StatusModel):
     """A region that is asked to flush."""
 
-    region_id: Annotated[int, Field(ge=0)]
-    """Id of the region."""
+    region_id: Annotated[str, Field(max_length=20, pattern=r"^[0-9]+$")]
+    """Id of the region, in digits: it may be greater than JSON's numbers are exact."""
     flushed_to: Annotated[int, Field(ge=0)] | None = None
     """Up to where it was flushed when the run began; it is waited for until this moves."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from seawall.api.v1alpha1.wal_purge import AskedRegion, WALPurgeSpec
 from seawall.domain.ledger import rules
-from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.ledger import Holder, as_bytes
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge.sight import Sight
@@ -28,11 +27,11 @@ def candidates(sight: Sight, spec: WALPurgeSpec) -> tuple[AskedRegion, ...]:
     found: list[tuple[int, AskedRegion]] = []
     for at, topic in enumerate(case.regions.topic.tolist()):
         region, entries = int(case.regions.region[at]), behind.at(at)
-        if topic not in rows or region not in flushable or entries is None or region > MAX_OFFSET:
+        if topic not in rows or region not in flushable or entries is None:
             continue
         if entries >= spec.flush.when_behind_entries or (size.at(at) or 0) >= spec.flush.when_behind_bytes:
-            found.append((entries, AskedRegion(region_id=region, flushed_to=flushed.at(at))))
-    found.sort(key=lambda pair: (-pair[0], pair[1].region_id))
+            found.append((entries, AskedRegion(region_id=str(region), flushed_to=flushed.at(at))))
+    found.sort(key=lambda pair: (-pair[0], int(pair[1].region_id)))
     return tuple(asked for _, asked in found[:MAX_REGIONS])
 
 
@@ -43,9 +42,8 @@ def still_waited_for(sight: Sight) -> tuple[int, ...]:
     now = {int(region): flushed.at(at) for at, region in enumerate(regions.region)}
     in_memory = _with_rows_in_memory(sight)
     asked = sight.status.flush.regions if sight.status.flush else ()
-    return tuple(
-        one.region_id for one in asked if one.region_id in in_memory and now.get(one.region_id) == one.flushed_to
-    )
+    before = {int(one.region_id): one.flushed_to for one in asked}
+    return tuple(region for region, to in before.items() if region in in_memory and now.get(region) == to)
 
 
 def _is_worth_it(sight: Sight, topic: str, row: int) -> bool:

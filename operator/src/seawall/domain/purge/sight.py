@@ -12,6 +12,9 @@ from seawall.domain.ledger.ledger import Ledger, permit, plan, seen_column
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
 
+MAX_TARGETS = 10_000
+"""A status takes no more, and a pool has no more topics unless some are foreign."""
+
 PASSING = frozenset(
     {
         Reason.NOT_SEEN_TWICE,
@@ -75,9 +78,11 @@ class Sight:
         return reason in PASSING
 
     def targets(self) -> dict[str, Target]:
-        """What is seen of the topics that nothing is against."""
+        """What is seen of the topics that nothing is against; as many as a status takes, the others in the next run."""
         found: dict[str, Target] = {}
         for topic, row in self.rows.items():
+            if len(found) == MAX_TARGETS:
+                break
             values = (self.planned.floor.at(row), self.log_start(topic), self.planned.purge_to.at(row))
             seen, log_start, purge_to = values
             if seen is not None and log_start is not None and purge_to is not None:

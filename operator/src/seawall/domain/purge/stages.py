@@ -16,6 +16,7 @@ from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
 from seawall.domain.ledger.mode import Mode
+from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, MarkerMove, PurgeAction, WriteIntents
 from seawall.domain.purge.flushes import candidates, still_waited_for
 from seawall.domain.purge.observed import Observed
@@ -60,10 +61,17 @@ class Case:
         """It waits for something, and looks again at the next poll."""
         return Verdict(Outlook.PROGRESSING, reason, message, self.times.poll.total_seconds())
 
-    def waits_for(self, topics: list[str], until: datetime) -> bool:
-        """Whether what is against any of these topics may still pass."""
-        return self.now < until and any(
-            self.sight.may_pass(topic, self.sight.against_plan(topic)) for topic in topics if topic in self.sight.rows
+    def waits_for_topics(self, until: datetime) -> bool:
+        """Whether what is against any topic may still pass before the run goes on.
+
+        An operator that started a moment ago waits for itself; for a topic that is in trouble it does not wait long.
+        """
+        soon = min(until, self.times.soon(self.status, self.now))
+        against = ((topic, self.sight.against_plan(topic)) for topic in self.sight.rows)
+        return any(
+            self.now < (until if reason is Against.WATCHED_TOO_SHORTLY else soon)
+            for topic, reason in against
+            if self.sight.may_pass(topic, reason)
         )
 
 
@@ -76,7 +84,7 @@ def begin(case: Case) -> Decision:
 
 def prepare(case: Case) -> Decision:
     """Waits until all reports were seen to advance, then plans."""
-    if case.waits_for(list(case.sight.rows), case.times.prepared_by(case.status, case.now)):
+    if case.waits_for_topics(case.times.prepared_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
         return Decision(case.status, case.goes_on(Reason.PREPARING, message), _urgent(case))
     asked = candidates(case.sight, case.spec)
@@ -102,7 +110,7 @@ def communicate(case: Case) -> Decision:
 
 def see(case: Case) -> Decision:
     """Writes down what is seen, once; in mode B it is announced afterwards, and counts from then on."""
-    if case.waits_for(list(case.sight.rows), case.times.seen_by(case.status, case.now)):
+    if case.waits_for_topics(case.times.seen_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
         status = case.status.model_copy(update={"stage": Stage.PURGE})
         return Decision(status, case.goes_on(Reason.PREPARING, message), _urgent(case))

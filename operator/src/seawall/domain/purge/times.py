@@ -21,12 +21,14 @@ class Times:
 
     Attributes:
         poll: how often reports are looked at.
+        grace: the longest openGrace.
         patience: how long what may pass by itself is waited for. An operator that starts anew watches for one openGrace
             before it believes, and the evidence takes another; reports may come late.
         flush: how long flushes are waited for.
     """
 
     poll: timedelta
+    grace: timedelta
     patience: timedelta
     flush: timedelta
 
@@ -37,7 +39,11 @@ class Times:
         stale_after = min(safety.stale_after for safety in safeties)
         open_grace = max(safety.open_grace for safety in safeties)
         patience = 2 * open_grace + POLLS_PER_STALE_AFTER * max(safety.stale_after for safety in safeties)
-        return cls(stale_after / POLLS_PER_STALE_AFTER, patience, spec.flush.timeout)
+        return cls(stale_after / POLLS_PER_STALE_AFTER, open_grace, patience, spec.flush.timeout)
+
+    def soon(self, status: WALPurgeStatus, now: datetime) -> datetime:
+        """Until when a topic that is in trouble is waited for before anything is done: it holds up all others."""
+        return (status.start_time or now) + self.grace
 
     def prepared_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when topics are waited for before the flushes are asked for."""

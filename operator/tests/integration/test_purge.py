@@ -1,0 +1,186 @@
+"""A purge with everything real: rows stay readable after their records are gone, and whatever must stop it does.
+
+One database, one WALCluster and one operator for all of them: an operator that starts watches for one openGrace first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.refdb import RefDbProcesses
+from seawall_e2e.waiting import wait_until
+from tests.support.kube import OBJECTS, KubeClient, Object
+from tests.support.site import Site, condition, new_site
+
+pytestmark = pytest.mark.integration
+
+RUN_SECONDS = 180.0
+"""A run waits two graces of 13 s, on a machine that may be busy."""
+ROWS = 20
+
+
+@dataclass
+class Purged:
+    """A database whose WAL a WALCluster keeps small, and the rows that it acknowledged."""
+
+    site: Site
+    database: RefDbProcesses
+    rows: int = 0
+    runs: int = 0
+
+    def write(self) -> None:
+        """Writes rows, one a record."""
+        for number in range(self.rows, self.rows + ROWS):
+            answer = self.database.sql(f"INSERT INTO t(ts, k) VALUES ({number}, 'k{number}')")  # noqa: S608 - numbers
+            assert "code" not in answer
+        self.rows += ROWS
+
+    def log_starts(self) -> dict[str, int]:
+        """Where the logs start."""
+        return self.site.eyes.log_starts(f"wal_{self.database.prefix}")
+
+    def missing(self) -> set[str]:
+        """Acknowledged rows that the database does not have."""
+        found = {row[0] for row in self.database.rows("SELECT k FROM t")}
+        return {f"k{number}" for number in range(self.rows)} - found
+
+    def run(self, **spec: object) -> Object:
+        """Makes a run by hand and waits for its end."""
+        self.runs += 1
+        name = f"by-hand-{self.runs}"
+        body = {
+            "apiVersion": "seawall.dev/v1alpha1",
+            "kind": "WALPurge",
+            "metadata": {"name": name},
+            "spec": {
+                "clusterRef": {"name": "wal"},
+                "flush": {"whenBehindEntries": 1, "timeout": "20s"},
+                "safety": {"staleAfter": "3s", "openGrace": "13s"},
+                **spec,
+            },
+        }
+        path = OBJECTS.format(self.site.namespace, "walpurges")
+        self.site.kube.create(path, body)
+
+        def over() -> Object | None:
+            found = self.site.kube.request("GET", f"{path}/{name}")
+            return found if found.get("status", {}).get("stage") in {"Completed", "Failed"} else None
+
+        def explain() -> str:
+            status = json.dumps(self.site.kube.request("GET", f"{path}/{name}").get("status"), indent=1)
+            return f"{status}\n{self.site.operators[0].log()[-4000:]}"
+
+        return wait_until(over, f"run {name} is over", within=RUN_SECONDS, explain=explain)
+
+
+@pytest.fixture(scope="module")
+def purged(kube: KubeClient, kafka: KafkaProcesses, etcd: EtcdProcess, operator: OperatorProcess) -> Iterator[Purged]:
+    """A database on two datanodes with a table of two regions, and its WALCluster: Seawall moves the markers."""
+    with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
+        site = new_site(kube, kafka, operator)
+        greptimedb = {
+            "version": "1.1",
+            "autoPrune": "Disabled",
+            "metasrv": f"http://{database.metasrv_address}",
+            "frontend": f"http://{database.frontend_address}",
+            "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
+        }
+        site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
+        site.wait_ready()
+        answer = database.sql(
+            "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k)"
+            ' (PARTITION a VALUES LESS THAN ("k2"), PARTITION b VALUES LESS THAN (MAXVALUE))'
+        )
+        assert "code" not in answer, answer
+        yield Purged(site, database)
+        site.clear()
+
+
+def skipped(run: Object) -> dict[str, str]:
+    return {one["topic"]: one["reason"] for one in run["status"].get("skipped", [])}
+
+
+def annotate(purged: Purged, stop_deletes: str | None) -> None:
+    annotations = {"seawall.dev/stop-deletes": stop_deletes}
+    purged.site.kube.merge(purged.site.path(), {"metadata": {"annotations": annotations}})
+
+
+def hold(purged: Purged, topics: Object) -> None:
+    path = OBJECTS.format(purged.site.namespace, "walholds")
+    body = {
+        "apiVersion": "seawall.dev/v1alpha1",
+        "kind": "WALHold",
+        "metadata": {"name": "spark"},
+        "spec": {"clusterRef": {"name": "wal"}, "topics": topics},
+    }
+    purged.site.kube.create(path, body)
+
+
+def shrink_and_restart(purged: Purged) -> None:
+    """Every row is still there after both datanodes were killed, and those written since replay."""
+    purged.write()
+    before = purged.log_starts()
+    run = purged.run()
+    assert run["status"]["stage"] == "Completed", run["status"]
+    assert run["status"]["topics"]["purged"] == 2, run["status"]
+    after = purged.log_starts()
+    assert all(after[topic] > before[topic] for topic in before), run["status"]
+    assert run["status"]["entriesDeleted"] == sum(after.values()) - sum(before.values())
+    assert condition(run, "Complete")["status"] == "True"
+    for index, datanode in enumerate(purged.database.datanodes):
+        datanode.kill()
+        purged.database.start_datanode(index)
+    assert purged.missing() == set()
+    purged.write()
+    for index, datanode in enumerate(purged.database.datanodes):
+        datanode.kill()
+        purged.database.start_datanode(index)
+    assert purged.missing() == set(), "rows written after the purge replay from the log that is left"
+
+
+def stop_by_annotation(purged: Purged) -> None:
+    purged.write()
+    before = purged.log_starts()
+    annotate(purged, "incident 7")
+    run = purged.run()
+    assert set(skipped(run).values()) == {"StoppedByAnnotation"}, run["status"]
+    assert purged.log_starts() == before
+    annotate(purged, None)
+
+
+def stop_by_hold(purged: Purged) -> None:
+    purged.write()
+    before = purged.log_starts()
+    hold(purged, dict(before))
+    run = purged.run()
+    assert run["status"]["stage"] == "Completed", run["status"]
+    assert run["status"]["entriesDeleted"] == 0
+    assert run["status"]["topics"]["purged"] == 0, run["status"]
+    assert purged.log_starts() == before
+    purged.site.kube.delete(f"{OBJECTS.format(purged.site.namespace, 'walholds')}/spark")
+    run = purged.run()
+    assert run["status"]["entriesDeleted"] > 0, run["status"]
+    assert purged.missing() == set()
+
+
+def lose_a_topic(purged: Purged) -> None:
+    """A topic that is deleted and made again is left alone, and it is said."""
+    first = f"wal_{purged.database.prefix}_0"
+    purged.site.eyes.delete(first)
+    wait_until(lambda: purged.site.eyes.topics(first), "the operator makes the topic again")
+    run = purged.run()
+    assert skipped(run).get(first) in {"IdentityFenceBroken", "LogStartBeyondReplay"}, run["status"]
+    assert purged.log_starts()[first] == 0
+
+
+def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(purged: Purged) -> None:
+    shrink_and_restart(purged)
+    stop_by_annotation(purged)
+    stop_by_hold(purged)
+    lose_a_topic(purged)
