@@ -70,27 +70,36 @@ LAST = f"pool-{CREATIONS}"
 
 def creation(kafka: RawKafka, clusters: WALClusters, topics: int) -> list[Result]:
     """Raw and declared in turns, after one of each that warms up the brokers; never two pools at a time."""
+    clusters.apply("pool-0", topics, REPLICATION_FACTOR)
+    configs = kafka.configs("pool-0_0")
+    remove(kafka, clusters, "pool-0")
     led, answered, declared = [], [], []
-    for i in range(-1, CREATIONS):
-        shown, done = kafka.create(f"raw{i}", topics, REPLICATION_FACTOR)
-        kafka.delete(f"raw{i}")
+    for i in range(CREATIONS + 1):
+        shown, done = kafka.create(f"raw-{i}", topics, REPLICATION_FACTOR, configs)
+        kafka.delete(f"raw-{i}")
         time.sleep(SETTLE_SECONDS)
-        name = f"pool-{i + 1}"
+        if i == 0:
+            continue
+        name = f"pool-{i}"
         by_operator = clusters.apply(name, topics, REPLICATION_FACTOR)
         if name != LAST:
-            clusters.delete(name)
-            kafka.delete(name)
-            time.sleep(SETTLE_SECONDS)
+            remove(kafka, clusters, name)
         print(f"{topics} topics: raw {shown:.2f} s shown, {done:.2f} s done; declared {by_operator:.2f} s", flush=True)
-        if i >= 0:
-            led.append(shown)
-            answered.append(done)
-            declared.append(by_operator)
+        led.append(shown)
+        answered.append(done)
+        declared.append(by_operator)
     metric = f"kubectl apply to Ready, {topics} topics"
     return [
         Result(metric, "s", declared, "create_topics until every leader answers", answered, max_ratio=1.5),
         Result(metric, "s", declared, "create_topics until metadata shows every leader", led),
     ]
+
+
+def remove(kafka: RawKafka, clusters: WALClusters, name: str) -> None:
+    """Removes a pool with its topics."""
+    clusters.delete(name)
+    kafka.delete(name)
+    time.sleep(SETTLE_SECONDS)
 
 
 def idle_passes(operator: OperatorProcess, clusters: WALClusters, peer: RawPasses) -> list[Result]:

@@ -32,8 +32,8 @@ def test_no_acknowledged_row_is_lost_whatever_is_killed_or_stopped(
             rows.wait_until_written_everywhere()
         faults.run(*homecoming(database))
         with faults.apply(LeaderStopped(database, 1)):
-            rows.wait_until_written_everywhere()
-            faults.run(DatanodeKilled(database, 2))  # which took regions over
+            rows.wait_until_written_everywhere()  # soon: the writes that wait at the stopped leader must see it wake up
+        faults.run(DatanodeKilled(database, 2))  # which took regions over
         faults.run(*homecoming(database))
         rows.wait_until_written_everywhere()
         rows.wait_for_more(50, readings=1)

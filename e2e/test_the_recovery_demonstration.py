@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from seawall_e2e import guide
-from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages
+from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, greptimedb
 from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
 
 
 def test_twelve_rows_survive_the_kill_of_a_datanode_because_it_replays_them_from_kafka(
@@ -12,10 +13,13 @@ def test_twelve_rows_survive_the_kill_of_a_datanode_because_it_replays_them_from
 ) -> None:
     site.install()
     wal = site.wal_cluster()
-    wal.apply(site.pool(3), dataPlane={"walConfig": {"configMapName": WAL_CONFIG_MAP}})
+    plane = {"walConfig": {"configMapName": WAL_CONFIG_MAP}, "greptimedb": greptimedb(site.namespace)}
+    wal.apply(site.pool(3), dataPlane=plane)
     wal.wait("Ready")
     database = RefDb(site.namespace, refdb_images)
     database.start()
+    wal.wait("Connected", kind="DataPlaneReachable")
+    wait_until(lambda: wal.status()["dataPlane"]["datanodes"] == 3, "three datanodes are seen", explain=wal.explain)
     created, *inserted, selected = database.execute(guide.CREATE_TABLE, *guide.INSERTS, guide.SELECT)
     assert "code" not in created, created
     assert [each["output"] for each in inserted] == [[{"affectedrows": 1}]] * len(guide.ROWS)

@@ -47,7 +47,7 @@ def test_a_loop_of_faults_loses_no_acknowledged_row(site: Site, database: RefDb,
 
 
 def apply_one_of_each(number: int, site: Site, database: RefDb, rows: AckedRows, faults: FaultLog) -> None:
-    """One round; each has other victims. Some faults come while the one before is not over."""
+    """One round; each has other victims."""
     victim, other = number % DATANODES, (number + 1) % DATANODES
     faults.run(*homecoming(database), TableFlushed(database, TABLE))
     with faults.apply(DatanodeKilled(database, victim)):
@@ -59,8 +59,8 @@ def apply_one_of_each(number: int, site: Site, database: RefDb, rows: AckedRows,
         rows.wait_until_written_everywhere()
     faults.run(*homecoming(database), TableFlushed(database, TABLE))
     with faults.apply(LeaderStopped(database, victim)):
-        rows.wait_until_written_everywhere()
-        faults.run(DatanodeKilled(database, other))
+        rows.wait_until_written_everywhere()  # soon: the writes that wait at the stopped leader must see it wake up
+    faults.run(DatanodeKilled(database, other))
     rows.wait_until_written_everywhere()
     faults.run(AllDatanodesKilled(database))
     rows.wait_until_written_everywhere()

@@ -221,6 +221,7 @@ OBJECTS = {
     "walclusters/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
     "walpurges/status.seawall.dev": (["get", "update"], None),
+    "walholds/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
 }
 """Rights on our own kinds."""

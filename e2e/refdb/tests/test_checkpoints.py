@@ -131,5 +131,8 @@ def test_answers_about_an_earlier_term_neither_lease_nor_close_a_region(bed: Bed
     bed.node.open(Assignment(REGION, bed.topic, 2))
     bed.node.granted({"granted": [(REGION, 1)], "revoked": [(REGION, 2)], "lease_seconds": 60}, time.monotonic())
     assert bed.region.report()["role"] == "Follower"
+    bed.node.tick()
+    assert bed.node.report()["terms"] == [(REGION, 2)]
     bed.node.granted({"granted": [], "revoked": [(REGION, 3)], "lease_seconds": 60}, time.monotonic())
+    bed.node.tick()
     assert bed.node.report()["terms"] == []

@@ -135,12 +135,12 @@ def test_two_datanodes_with_one_id_are_not_possible(make_db: Callable[..., RefDb
     db = make_db(datanodes=1)
     stranger = db.new_datanode(0, db.addresses[0], "stranger")
     stranger.start()
-    stranger.wait_ended(20)
+    stranger.wait_ended(90)
     assert stranger.exit_code == 1
     assert "datanode id 0 belongs to another home" in stranger.tail()
     twin = db.new_datanode(0, db.addresses[0])
     twin.start()
-    twin.wait_ended(20)
+    twin.wait_ended(90)
     assert twin.exit_code == 1
     assert "another datanode runs in" in twin.tail()
     assert db.datanodes[0].is_running()

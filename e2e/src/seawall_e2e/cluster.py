@@ -153,9 +153,15 @@ class WALCluster:
         """The object, or None."""
         return find("-n", self.namespace, f"walc/{self.name}")
 
-    def wait(self, reason: str, *, within: float = 60) -> Object:
-        """Waits until the condition Ready has this reason for the current generation."""
-        return wait_until(lambda: self._with_reason(reason), f"{self} is {reason}", within=within, explain=self.explain)
+    def status(self) -> Object:
+        """The status of an object that is there."""
+        found: Object = (self.find() or {})["status"]
+        return found
+
+    def wait(self, reason: str, *, kind: str = "Ready", within: float = 60) -> Object:
+        """Waits until a condition has this reason for the current generation."""
+        what = f"{kind} of {self} is {reason}"
+        return wait_until(lambda: self._with_reason(kind, reason), what, within=within, explain=self.explain)
 
     def delete(self, *, within: float = 60) -> None:
         """Deletes it and waits until it is gone."""
@@ -174,8 +180,7 @@ class WALCluster:
 
     def is_fully_replicated(self) -> bool:
         """Whether its status counts no topic with a replica out of sync."""
-        status = (self.find() or {})["status"]
-        return bool(status["topics"]["underReplicated"] == 0)
+        return bool(self.status()["topics"]["underReplicated"] == 0)
 
     def explain(self) -> str:
         """The object and its events, for people."""
@@ -184,12 +189,12 @@ class WALCluster:
         whole = kubectl("-n", self.namespace, "get", "walc", self.name, "-o", "yaml", "--ignore-not-found")
         return f"{whole}\n{kubectl('-n', self.namespace, *events)}"
 
-    def _with_reason(self, reason: str) -> Object | None:
+    def _with_reason(self, kind: str, reason: str) -> Object | None:
         found = self.find() or {}
         status: Object = found.get("status", {})
         reasons = {each["type"]: each["reason"] for each in status.get("conditions", ())}
         seen = status.get("observedGeneration") == found.get("metadata", {}).get("generation")
-        return found if seen and reasons.get("Ready") == reason else None
+        return found if seen and reasons.get(kind) == reason else None
 
 
 def signal_in_pod(namespace: str, pod: str, program: str = ".*", *, signal: str = "KILL") -> None:

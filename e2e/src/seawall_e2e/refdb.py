@@ -46,6 +46,16 @@ for url, form in json.load(sys.stdin):
 """
 
 
+def greptimedb(namespace: str) -> dict[str, Any]:
+    """How the operator reaches the reference database in a namespace, as in `spec.dataPlane.greptimedb`."""
+    return {
+        "version": "1.1",
+        "metasrv": f"http://metasrv.{namespace}:4000",
+        "frontend": f"http://frontend.{namespace}:4000",
+        "metadataStore": {"etcd": {"endpoints": [f"http://etcd.{namespace}:2379"]}},
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class RefDbImages:
     """References of the images of the database and of its etcd."""

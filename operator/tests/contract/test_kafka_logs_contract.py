@@ -152,6 +152,11 @@ class World:
             self.bed.produce(topic, records)
         return topic
 
+    def online(self) -> frozenset[int]:
+        view = self.admin.view()
+        assert isinstance(view, KafkaView), view
+        return view.online
+
     def is_known(self, topic: str) -> bool:
         return not isinstance(self.logs.describe_topics([topic])[topic], TopicFailure)
 
@@ -368,6 +373,8 @@ def test_a_broker_that_is_down_leaves_only_its_own_topics_unanswered(world: Worl
         for answer in answers:
             assert why(answer[dead]) is TopicTrouble.UNANSWERED
             assert not isinstance(answer[alive], TopicFailure)
+        wait_until(lambda: broker not in world.online(), "Kafka knows that it is down")
+        assert why(logs.describe_sizes([dead])[dead]) is TopicTrouble.UNANSWERED
         outcomes = logs.delete_records({dead: 2, alive: 2})
         assert isinstance(outcomes[dead], DeleteRefused | DeleteUnknown)
         assert outcomes[alive] == Deleted(2)

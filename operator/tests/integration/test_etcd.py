@@ -18,6 +18,8 @@ from seawall.adapters.dataplane.etcd import Etcd, KeyValue, Unchanged
 from seawall.adapters.dataplane.greptimedb_metadata import GreptimeMetadata
 from seawall.adapters.dataplane.http import ANSWER_SECONDS
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.metadata import TopicMarker
+from seawall.domain.errors import Conflict
 from seawall_e2e.loopback.etcd import TOKEN_SECONDS, EtcdProcess
 from seawall_e2e.loopback.pki import CertificateAuthority
 from tests.contract.test_metadata_store_contract import connection_to
@@ -248,6 +250,51 @@ def test_a_value_that_makes_no_sense_fails_the_snapshot_and_names_its_key(mine: 
     with pytest.raises(PartRefused, match="the metadata key __topic_region/t/2 makes no sense") as refused:
         GreptimeMetadata(etcd).snapshot()
     assert refused.value.why is UNEXPECTED
+
+
+def marked(connection: EtcdConnection, region: str) -> tuple[Etcd, TopicMarker]:
+    """A topic `t` with a marker of 0 and, written last, one region."""
+    etcd = Etcd(connection)
+    etcd.write("__topic_name/kafka/t", '{"pruned_entry_id":0}', [])
+    etcd.write(f"__topic_region/t/{region}", "", [])
+    return etcd, GreptimeMetadata(etcd).snapshot().topics["t"]
+
+
+def test_a_region_that_is_the_newest_of_the_snapshot_does_not_stop_the_marker(mine: EtcdConnection) -> None:
+    etcd, seen = marked(mine, "1")
+    newest = etcd.get("__topic_region/t/1")
+    assert newest is not None
+    GreptimeMetadata(etcd).advance_marker("t", 7, seen=seen, revision=newest.mod_revision)
+
+
+def test_a_region_that_is_one_revision_newer_than_the_snapshot_stops_the_marker(mine: EtcdConnection) -> None:
+    etcd, seen = marked(mine, "1")
+    newest = etcd.get("__topic_region/t/1")
+    assert newest is not None
+    with pytest.raises(Conflict, match="region of t changed"):
+        GreptimeMetadata(etcd).advance_marker("t", 7, seen=seen, revision=newest.mod_revision - 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("__tombstone/__topic_region/t/4398046511105", ""),
+        (
+            "__tombstone/__dn_table/0/1024",
+            '{"regions":[1],"region_wal_options":{"1":"{\\"wal.provider\\":\\"kafka\\",\\"wal.kafka.topic\\":\\"t\\"}"}}',
+        ),
+    ],
+    ids=["its region key", "its table on a datanode"],
+)
+def test_a_dropped_region_is_found_though_only_one_of_its_tombstones_is_there(
+    mine: EtcdConnection, key: str, value: str
+) -> None:
+    """Tables are dropped and restored in several transactions."""
+    etcd = Etcd(mine)
+    etcd.write(key, value, [])
+    found = GreptimeMetadata(etcd).snapshot()
+    assert found.tombstoned_topics == {4398046511105: frozenset({"t"})}
+    assert not found.wal_topics
 
 
 @contextmanager

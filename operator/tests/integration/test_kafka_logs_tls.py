@@ -129,3 +129,14 @@ def test_a_listener_that_never_answers_is_waited_for_no_longer_than_allowed(tls:
         answers = [logs.describe_sizes([TOPIC])[TOPIC], logs.describe_topics([TOPIC])[TOPIC]]
         assert time.monotonic() - started < 2 * TIMEOUT + SLACK
         assert [answer.why for answer in answers if isinstance(answer, TopicFailure)] == [TopicTrouble.UNANSWERED] * 2
+
+
+@pytest.mark.parametrize("way", ["password", "mutual tls"])
+def test_a_server_that_never_answers_does_not_keep_from_asking_the_next(
+    ways: dict[str, KafkaConnection], way: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        servers = (f"127.0.0.1:{listener.getsockname()[1]}", *ways[way].bootstrap_servers)
+        logs = ConfluentKafkaAdmin(replace(ways[way], bootstrap_servers=servers), request_timeout=6 * TIMEOUT).logs
+        answers = ask_everything(logs)
+        assert not [answer for answer in answers if isinstance(answer, TopicFailure | DeleteRefused)], answers

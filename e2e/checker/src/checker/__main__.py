@@ -22,9 +22,8 @@ def main() -> None:
     folder, database = Path(args.journals), Database(args.database, args.timeout)
     match args.role:
         case "writer":
-            write_for_ever(
-                database, folder, args.name, Pace(args.partitions, args.period, args.large_every, args.large)
-            )
+            pace = Pace(args.partitions, args.period, args.large_every, args.large)
+            write_for_ever(database, Database(args.database, args.patience), folder, args.name, pace)
         case "reader":
             read_for_ever(database, folder, args.name, args.pause)
         case "judge":
@@ -42,8 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--journals", "journals", "the folder that writers, readers and the judge share")
     _flag(parser, "--name", "checker", "writer, reader: its name, kept over restarts; no two have the same")
     _flag(parser, "--timeout", "8", "seconds to wait for an answer", float)
+    _flag(parser, "--patience", "60", "writer: the same for its patient threads", float)
     _flag(parser, "--partitions", "6", "writer: regions of the table", int)
-    _flag(parser, "--period", "0.2", "writer: seconds between the batches of a partition", float)
+    _flag(parser, "--period", "0.4", "writer: seconds between the batches of a thread", float)
     _flag(parser, "--large-every", "201", "writer: one in so many batches has large values", int)
     _flag(parser, "--large", "20000", "writer: the length of a large value", int)
     _flag(parser, "--pause", "1", "reader: seconds between readings, at least", float)

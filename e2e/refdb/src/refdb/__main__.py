@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 import os
 import sys
@@ -11,23 +12,25 @@ from pathlib import Path
 from refdb.datanode.identity import Home, claim_node_id
 from refdb.datanode.node import Datanode, NodeOptions
 from refdb.datanode.server import datanode_application, start_heartbeats
-from refdb.errors import DatabaseError, invalid, until_available
+from refdb.errors import DatabaseError, invalid
 from refdb.frontend.catalog import Catalog
 from refdb.frontend.database import Database
 from refdb.frontend.server import frontend_application
 from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
-from refdb.metasrv.pruner import start_pruner
-from refdb.metasrv.server import Metasrv, register_topics, start_detector
-from refdb.metasrv.state import ClusterState
+from refdb.metasrv.pruner import move_markers
+from refdb.metasrv.server import Metasrv, register_topics
+from refdb.metasrv.state import DETECT_PERIOD, ClusterState
 from refdb.metasrv.tables import Tables
+from refdb.repeats import every, until_available
 from refdb.wal.log import WalLog
 from refdb.wal.options import WalOptions, wal_options
 from refdb.wal.topics import require_topics
 from refdb.web import NOTE, Client, serve
 
 LOG = logging.getLogger("refdb")
+MOVE_PERIOD = 1.0
 
 
 def main() -> None:
@@ -52,9 +55,12 @@ def run_metasrv(args: argparse.Namespace) -> None:
     state, client = ClusterState(args.lease, args.dead_after), Client()
     tables, migrations = Tables(etcd, state, client, options.topics), Migrations(etcd, state, client)
     until_available(migrations.refresh)
+    failover = args.enable_region_failover == "true"
+    every(DETECT_PERIOD, "Detector", state.detect)
+    every(MOVE_PERIOD, "Routes", migrations.fail_over if failover else migrations.refresh)
     if options.auto_prune_interval:
-        start_pruner(etcd, state, options.topics, options.auto_prune_interval, args.dead_after)
-    start_detector(state, migrations, failover=args.enable_region_failover == "true")
+        move = functools.partial(move_markers, etcd, state, options.topics)
+        every(options.auto_prune_interval, "Pruned markers", move)
     serve(Metasrv(args.advertise or args.http, etcd, state, tables, migrations).application(), args.http)
 
 

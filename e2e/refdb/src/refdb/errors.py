@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable
 from enum import IntEnum
-from typing import TypeVar
-
-T = TypeVar("T")
-LOG = logging.getLogger("refdb")
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 
 
 class StatusCode(IntEnum):
@@ -45,18 +37,6 @@ class Unavailable(DatabaseError):  # noqa: N818 - it says what the other side is
 
     def __init__(self, message: str) -> None:
         super().__init__(StatusCode.INTERNAL, message)
-
-
-def until_available(attempt: Callable[[], T]) -> T:
-    """Tries as long as the outside does not answer; what it says when it answers counts."""
-    pause = FIRST_PAUSE
-    while True:
-        try:
-            return attempt()
-        except Unavailable as error:
-            LOG.warning("Waiting, and trying again in %.1f s: %s", pause, error)
-        time.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def invalid(message: str) -> DatabaseError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
@@ -91,13 +91,9 @@ class Schema:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Reads what `to_json` wrote."""
+        """Reads what `asdict` made."""
         columns = tuple(Column(c["name"], ColumnType(c["type"]), c["default_now"]) for c in data["columns"])
         return cls(columns, tuple(data["primary_key"]), data["time_index"])
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +132,9 @@ class Table:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Reads what `to_json` wrote."""
+        """Reads what `asdict` made."""
         partitions = RangePartitions(data["partitions"]["column"], tuple(data["partitions"]["bounds"]))
         return cls(data["table_id"], data["name"], Schema.from_json(data["schema"]), partitions)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {
-            "table_id": self.table_id,
-            "name": self.name,
-            "schema": self.schema.to_json(),
-            "partitions": {"column": self.partitions.column, "bounds": list(self.partitions.bounds)},
-        }
 
 
 def checked_table(table: Table) -> Table:

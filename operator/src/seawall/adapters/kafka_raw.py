@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import ssl
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from kafka.errors import KafkaError as RawError
 from kafka.net.manager import KafkaConnectionManager
@@ -26,6 +26,8 @@ from seawall.domain.kafka import KafkaConnection
 
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
+_ItemT = TypeVar("_ItemT")
+
 LARGEST_ANSWER = 100_000_000
 """Bytes. The default of 1 MB is less than the metadata of 10,000 topics."""
 CONNECT_SECONDS = 5.0
@@ -38,41 +40,81 @@ class Silence:
     why: str
 
 
+def connect(connection: KafkaConnection, seconds: float) -> RawKafka | Silence:
+    """Finds a server that tells which brokers there are; all that is asked of them then must come within the seconds.
+
+    Servers are asked one after another, each with its share of the time: kafka-python by itself would wait for one that
+    hangs until the deadline.
+
+    Raises:
+        OutsideUnavailable: a PEM text makes no sense.
+    """
+    deadline = time.monotonic() + seconds
+    config = _config(connection, seconds)
+    silence = Silence("there is no bootstrap server")
+    for left, server in _shares(connection.bootstrap_servers):
+        kafka = RawKafka(server, config, deadline)
+        found = kafka.bootstrap((deadline - time.monotonic()) * 1000 / left)
+        if found is None:
+            return kafka
+        kafka.close()
+        silence = found
+    return silence
+
+
 class RawKafka:
     """Connections to the brokers of one cluster, for one question and its deadline. Not for several threads."""
 
-    def __init__(self, connection: KafkaConnection, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
-        config = _config(connection, seconds)
+    def __init__(self, server: str, config: Mapping[str, Any], deadline: float) -> None:
+        self._deadline = deadline
         self._net = NetworkSelector(client_id=config["client_id"])
-        self._manager = KafkaConnectionManager(self._net, **config)
+        self._manager = KafkaConnectionManager(self._net, bootstrap_servers=[server], **config)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
         self._manager.close()
         self._net.close()
 
-    def connect(self) -> frozenset[int] | Silence:
-        """Finds the brokers that are alive: their ids."""
-        silence = self._run(lambda: self._manager.bootstrap_async(self._remaining_ms()))
-        if isinstance(silence, Silence):
-            return silence
-        return frozenset(broker.node_id for broker in self._manager.cluster.brokers())
+    def bootstrap(self, milliseconds: float) -> Silence | None:
+        """Asks the server for the brokers; what hinders it."""
+
+        async def bootstrap() -> Any:
+            return await self._answer(self._manager.bootstrap_async(milliseconds), milliseconds)
+
+        answer = self._manager.run(bootstrap)
+        return answer if isinstance(answer, Silence) else None
+
+    def brokers(self) -> list[int]:
+        """The ids of those that are alive."""
+        return [broker.node_id for broker in self._manager.cluster.brokers()]
 
     def describe_topics(self, topics: Collection[str]) -> Any:
-        """Any broker's MetadataResponse about the topics, or Silence."""
-        asked = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
-        request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
-        return self._run(lambda: self._manager.send(request))
+        """Some broker's MetadataResponse about the topics, or Silence.
 
-    def ask(self, requests: Mapping[int, Any]) -> dict[int, Any]:
-        """Sends each broker its request, all at once: their responses, or Silence."""
+        Brokers are asked one after another, each with its share of the time: the list of those that are alive has one
+        that just died for some seconds.
+        """
+        asked = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
+        answer: Any = Silence("there is no broker")
+        for left, broker in _shares(self.brokers()):
+            request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
+            answer = self.ask({broker: request}, self._remaining_ms() / left)[broker]
+            if not isinstance(answer, Silence):
+                break
+        return answer
+
+    def ask(self, requests: Mapping[int, Any], milliseconds: float | None = None) -> dict[int, Any]:
+        """Sends each broker its request, all at once: their responses, or Silence, within the time."""
 
         async def ask_all() -> dict[int, Any]:
             sent = {broker: self._send(broker, request) for broker, request in requests.items()}
-            return {broker: await self._answer(future) for broker, future in sent.items()}
+            return {broker: await self._answer(future, milliseconds) for broker, future in sent.items()}
 
         answers: dict[int, Any] = self._manager.run(ask_all)
         return answers
@@ -83,33 +125,28 @@ class RawKafka:
         except RawError as error:  # it knows no such broker, or was refused by it before
             return Silence(_text(error))
 
-    async def _answer(self, future: Any) -> Any:
+    async def _answer(self, future: Any, milliseconds: float | None = None) -> Any:
         if isinstance(future, Silence):
             return future
+        remaining = self._remaining_ms()
         try:
-            return await self._manager.wait_for(future, self._remaining_ms())
+            return await self._manager.wait_for(future, remaining if milliseconds is None else milliseconds)
         except (RawError, OSError) as error:
             return Silence(_text(error))
 
-    def _run(self, start: Any) -> Any:
-        async def run() -> Any:
-            try:
-                future = start()
-            except (RawError, OSError) as error:
-                return Silence(_text(error))
-            return await self._answer(future)
-
-        return self._manager.run(run)
-
     def _remaining_ms(self) -> float:
         return max(0.0, self._deadline - time.monotonic()) * 1000
+
+
+def _shares(items: Sequence[_ItemT]) -> Iterator[tuple[int, _ItemT]]:
+    """Each item, after the number of those that are left with it."""
+    return zip(range(len(items), 0, -1), items, strict=True)
 
 
 def _config(connection: KafkaConnection, seconds: float) -> dict[str, Any]:
     """The connection in kafka-python's words."""
     config = client_config(connection)
     return {
-        "bootstrap_servers": list(connection.bootstrap_servers),
         "client_id": config["client.id"],
         "security_protocol": config["security.protocol"],
         "ssl_context": _ssl_context(connection) if connection.tls else None,

@@ -10,10 +10,10 @@ from confluent_kafka import KafkaError
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
-from seawall.adapters.kafka_raw import RawKafka, Silence
+from seawall.adapters.kafka_raw import Silence, connect
 from seawall.adapters.kafka_topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.kafka import KafkaConnection
-from seawall.domain.kafka_log import EpochEnd, EpochUnknown, LogSizes, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import EpochEnd, EpochUnknown, LogSizes, TopicFailure
 
 CONSUMER = -1
 """The replica id of those that are none: Kafka then asks for the right to describe the topic, not the cluster."""
@@ -29,9 +29,11 @@ def describe_epoch_ends(
     asked = [topic for topic in epochs if topic not in answers]
     if not asked:
         return answers
-    with RawKafka(connection, seconds) as kafka:
-        found = kafka.connect()
-        metadata = found if isinstance(found, Silence) else kafka.describe_topics(asked)
+    kafka = connect(connection, seconds)
+    if isinstance(kafka, Silence):
+        return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
+    with kafka:
+        metadata = kafka.describe_topics(asked)
         if isinstance(metadata, Silence):
             return answers | {topic: unanswered(topic, metadata.why) for topic in asked}
         by_leader: dict[int, list[str]] = defaultdict(list)
@@ -50,23 +52,26 @@ def describe_epoch_ends(
 def describe_sizes(
     connection: KafkaConnection, topics: Collection[str], seconds: float
 ) -> dict[str, LogSizes | TopicFailure]:
-    """One request to every broker."""
+    """One request to every broker, and one more when none of them has a topic."""
     answers: dict[str, LogSizes | TopicFailure] = {**refused_names(topics)}
     asked = [topic for topic in topics if topic not in answers]
     if not asked:
         return answers
-    with RawKafka(connection, seconds) as kafka:
-        brokers = kafka.connect()
-        if isinstance(brokers, Silence):
-            return answers | {topic: unanswered(topic, brokers.why) for topic in asked}
-        told = kafka.ask({broker: _sizes_request(asked) for broker in brokers})
-    by_topic: dict[str, dict[int, int]] = defaultdict(dict)
-    for broker, answer in told.items():
-        for topic, size in _sizes(answer):
-            by_topic[topic][broker] = by_topic[topic].get(broker, 0) + size
-    for topic in asked:
-        answers[topic] = LogSizes(by_topic[topic]) if topic in by_topic else _no_size(topic, told)
-    return answers
+    kafka = connect(connection, seconds)
+    if isinstance(kafka, Silence):
+        return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
+    with kafka:
+        told = kafka.ask({broker: _sizes_request(asked) for broker in kafka.brokers()})
+        by_topic: dict[str, dict[int, int]] = defaultdict(dict)
+        for broker, answer in told.items():
+            for topic, size in _sizes(answer):
+                by_topic[topic][broker] = by_topic[topic].get(broker, 0) + size
+        missing = [topic for topic in asked if topic not in by_topic]
+        metadata = kafka.describe_topics(missing) if missing else None
+    answers |= {topic: LogSizes(sizes) for topic, sizes in by_topic.items()}
+    for topic in missing:
+        answers[topic] = _why_no_size(told, topic) or unanswered(topic, "no broker that is alive has a replica")
+    return answers | _not_there(metadata)
 
 
 def _leader_of(described: Any) -> int | TopicFailure:
@@ -123,12 +128,23 @@ def _sizes(told: Any) -> Iterator[tuple[str, int]]:
                 yield topic.name, partition.partition_size
 
 
-def _no_size(topic: str, told: Mapping[int, Any]) -> TopicFailure:
-    """Why no broker told of the topic; the one that knows nothing of it is the last to be believed."""
+def _why_no_size(told: Mapping[int, Any], topic: str) -> TopicFailure | None:
+    """What a broker said instead of sizes; None when all of them told what they have."""
     for answer in told.values():
         if isinstance(answer, Silence):
             return unanswered(topic, answer.why)
         codes = [answer.error_code, *(folder.error_code for folder in answer.results)]
         if refused := next((code for code in codes if code), None):
             return failure_of(topic, KafkaError(refused))
-    return TopicFailure(TopicTrouble.UNKNOWN_TOPIC, f"No broker has a replica of topic {topic}")
+    return None
+
+
+def _not_there(metadata: Any) -> dict[str, TopicFailure]:
+    """The topics that do not exist, of those that a broker was asked about, if it answered."""
+    if metadata is None or isinstance(metadata, Silence):
+        return {}
+    return {
+        described.name: failure_of(described.name, KafkaError(described.error_code))
+        for described in metadata.topics
+        if described.error_code
+    }

@@ -19,18 +19,19 @@ Get = Callable[[str], Mapping[str, Any] | None]
 """Reads a path of the API server; None when there is nothing."""
 
 COLUMNS = {
-    "TOPIC": "topic",
+    "TOPIC": "name",
     "START": "log_start",
-    "END": "log_end",
+    "END": "high_watermark",
     "FLOOR": "floor",
     "MARKER": "marker",
     "PURGE-TO": "purge_to",
-    "BYTES": "bytes",
+    "BYTES": "size_bytes",
     "REPLAY": "replay_entries",
     "HELD BY": "held_by",
     "REASON": "reason",
 }
 """Heading → field of the operator's answer."""
+_SENTENCES = ("message", "remedy")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,7 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
     """
     page = _ask(get, arguments)
     lines: list[dict[str, Any]] = [
-        line for line in page["topics"] if arguments.topic is None or line["topic"] == arguments.topic
+        line for line in page["topics"] if arguments.topic is None or line["name"] == arguments.topic
     ]
     if arguments.topic is not None and not lines:
         raise Refused(f"WALCluster {arguments.walcluster} has no topic {arguments.topic}")
@@ -77,10 +78,8 @@ def _ask(get: Get, arguments: argparse.Namespace) -> Mapping[str, Any]:
 
 def _explained(line: Mapping[str, Any]) -> str:
     """One topic, one field a line; the answer to "why is this topic not shrinking?" comes last."""
-    rows = [f"{name.replace('_', ' '):<17}{_cell(line[name])}" for name in line if name not in {"why", "remedy"}]
-    if line["why"] is None:
-        return "\n".join([*rows, "", f"A run would delete {line['entries_to_purge']} entries of it."])
-    return "\n".join([*rows, "", line["why"], line["remedy"]])
+    rows = [f"{field.replace('_', ' '):<17}{_cell(line[field])}" for field in line if field not in _SENTENCES]
+    return "\n".join([*rows, "", *(line[field] for field in _SENTENCES if line[field])])
 
 
 def _table(lines: Sequence[Mapping[str, Any]]) -> str:

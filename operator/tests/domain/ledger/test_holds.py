@@ -159,13 +159,6 @@ def test_max_lag_bytes_is_at_risk_before_lost_and_unknown_sizes_cost_nothing() -
     assert settle(replace(granted(), max_lag_bytes=400), looking_at(size_bytes=None)).state is HoldState.ACTIVE
 
 
-def test_max_lag_age_is_a_limit_too() -> None:
-    hold = replace(granted(), max_lag_age=HOUR)
-    assert settle(hold, replace(VIEW, oldest_age=timedelta(minutes=50))).state is HoldState.AT_RISK
-    assert settle(hold, replace(VIEW, oldest_age=HOUR)).state is HoldState.LOST
-    assert settle(hold, VIEW).state is HoldState.ACTIVE
-
-
 def test_a_hold_that_somebody_overtook_is_lost() -> None:
     lost = settle(granted(), looking_at(log_start=151, intent=100))
     assert lost.state is HoldState.LOST

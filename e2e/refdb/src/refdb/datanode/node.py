@@ -48,10 +48,10 @@ class Datanode:
         self._regions: dict[int, Region] = {}
         self._fatal: dict[int, str] = {}
         self._opening: set[int] = set()
+        self._superseded: dict[int, int] = {}
+        """Regions that others lead, with the term: closed by the next tick, because heartbeats must not wait."""
         self._lock = threading.Lock()
         self._ticks = 0
-        self.changed = threading.Event()
-        """Set when there is a region that has no lease yet."""
 
     def open_all(self) -> None:
         """Opens what the metadata store says is here.
@@ -81,14 +81,15 @@ class Datanode:
             self.close(
                 region_id, assignment.term, flush=False
             )  # what it has in memory is of a time before others led it
-            self._add(open_region(assignment, self._floors(assignment), self._files(region_id), self._log))
+            files, floors = self._files(region_id), self._floors(assignment)
+            self._regions[region_id] = open_region(assignment, floors, files, self._log)
             self._fatal.pop(region_id, None)
         finally:
             self._opening.discard(region_id)
 
     def create(self, region_id: int, topic: str, schema: Schema) -> None:
         """Makes a new region."""
-        self._add(create_region(region_id, topic, schema, self._files(region_id), self._log))
+        self._regions[region_id] = create_region(region_id, topic, schema, self._files(region_id), self._log)
 
     def close(self, region_id: int, before: int, *, flush: bool) -> None:
         """Lets a region go that was opened for an earlier term than this, if it is here."""
@@ -124,8 +125,6 @@ class Datanode:
             "timestamp_millis": int(time.time() * 1000),
             "id": self.options.peer.id,
             "addr": self.options.peer.addr,
-            "rcus": 0,
-            "wcus": 0,
             "region_num": len(regions),
             "region_stats": [region.report() for region in regions],
             "topic_stats": self._log.topic_stats(),
@@ -139,12 +138,15 @@ class Datanode:
             if region is not None and region.term == term:
                 region.extend_lease(sent + float(answer["lease_seconds"]))
         for region_id, term in answer["revoked"]:
-            LOG.warning("Region %s is led by another datanode now (term %d)", named(region_id), term)
-            self.close(region_id, term, flush=False)
+            self._superseded[region_id] = term
 
     def tick(self) -> None:
-        """Once a heartbeat: flushes what is too large, and says of idle regions how far they need no replay."""
+        """Once a heartbeat: closes what others lead, flushes what is too large, samples what is idle."""
         self._ticks += 1
+        while self._superseded:
+            region_id, term = self._superseded.popitem()
+            LOG.warning("Region %s is led by another datanode now (term %d)", named(region_id), term)
+            self.close(region_id, term, flush=False)
         for region in list(self._regions.values()):
             try:
                 if region.memtable_bytes > self.options.memtable_limit:
@@ -209,7 +211,3 @@ class Datanode:
 
     def _files(self, region_id: int) -> RegionFiles:
         return RegionFiles(self.options.storage / str(table_id_of(region_id)) / str(region_id))
-
-    def _add(self, region: Region) -> None:
-        self._regions[region.region_id] = region
-        self.changed.set()

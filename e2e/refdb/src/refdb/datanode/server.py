@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from typing import Any
 
@@ -12,6 +11,7 @@ from aiohttp import web
 from refdb.datanode.node import Datanode
 from refdb.errors import DatabaseError, invalid
 from refdb.region.opener import Assignment
+from refdb.repeats import every
 from refdb.schema import Row, Schema
 from refdb.web import Call, Client, application
 
@@ -35,30 +35,16 @@ def datanode_application(node: Datanode) -> web.Application:
 def start_heartbeats(node: Datanode, metasrv: str, period: float) -> None:
     """Two threads: a report must not wait for Kafka or for a flush."""
     client = Client(timeout=max(1.0, period * 2))
-    threading.Thread(target=_report_for_ever, args=(node, client, metasrv, period), daemon=True).start()
-    threading.Thread(target=_tick_for_ever, args=(node, period), daemon=True).start()
 
-
-def _report_for_ever(node: Datanode, client: Client, metasrv: str, period: float) -> None:
-    while True:
-        node.changed.clear()
+    def report() -> None:
         sent = time.monotonic()
         try:
             node.granted(client.post(metasrv, "/internal/heartbeat", node.report()), sent)
         except DatabaseError as error:
             LOG.warning("Heartbeat: %s", error)
-        except Exception:
-            LOG.exception("Heartbeat")
-        node.changed.wait(max(0.0, period - (time.monotonic() - sent)))
 
-
-def _tick_for_ever(node: Datanode, period: float) -> None:
-    while True:
-        time.sleep(period)
-        try:
-            node.tick()
-        except Exception:
-            LOG.exception("Tick")
+    every(period, "Heartbeat", report)
+    every(period, "Tick", node.tick)
 
 
 def _create(node: Datanode, call: Call) -> Any:

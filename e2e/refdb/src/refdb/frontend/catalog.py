@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable
@@ -13,7 +12,7 @@ from refdb.meta.etcd import Etcd
 from refdb.meta.values import TableRoute
 from refdb.schema import Table
 
-FRESH = 1.0
+REMEMBERED = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +26,14 @@ class RoutedTable:
 class Catalog:
     """Looks tables up."""
 
-    def __init__(self, etcd: Etcd, clock: Callable[[], float] = time.monotonic) -> None:
-        self._etcd, self._clock = etcd, clock
+    def __init__(self, etcd: Etcd) -> None:
+        self._etcd = etcd
         self._known: dict[str, tuple[float, RoutedTable]] = {}
 
-    def table(self, name: str) -> RoutedTable:
-        """A table by name."""
-        at, known = self._known.get(name, (float("-inf"), None))
-        if known is not None and self._clock() - at < FRESH:
+    def table(self, name: str, *, fresh: bool = False) -> RoutedTable:
+        """A table by name; `fresh`: what was remembered led to the wrong place."""
+        at, known = self._known.get(name, (0.0, None))
+        if known is not None and not fresh and time.monotonic() - at < REMEMBERED:
             return known
         try:
             found = self._read(name)
@@ -42,13 +41,8 @@ class Catalog:
             if known is None:
                 raise
             return known
-        self._known[name] = (self._clock(), found)
+        self._known[name] = (time.monotonic(), found)
         return found
-
-    def forget(self, name: str) -> None:
-        """Look again next time: what was known led to the wrong place. Kept for when etcd is down."""
-        if name in self._known:
-            self._known[name] = (float("-inf"), self._known[name][1])
 
     def tables(self) -> list[RoutedTable]:
         """All tables."""

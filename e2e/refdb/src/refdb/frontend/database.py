@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable, invalid
@@ -64,7 +64,7 @@ class Database:
 
     def _create(self, statement: CreateTable) -> Answer:
         try:
-            self._client.post(self._metasrv, "/internal/tables", statement.table.to_json())
+            self._client.post(self._metasrv, "/internal/tables", asdict(statement.table))
         except DatabaseError as error:
             if error.code is not StatusCode.TABLE_ALREADY_EXISTS or not statement.if_not_exists:
                 raise
@@ -109,7 +109,6 @@ class Database:
                 body = {"region_id": region_id, "source": source, "target": target}
                 seconds = float(timeout[0] or 0) if timeout else MIGRATION_TIMEOUT
                 self._client.post(self._metasrv, "/internal/migrate", body, seconds)
-                self._catalog.forget(self._of_region(region_id).table.name)
             case name, arguments:
                 raise invalid(f"refdb has no ADMIN {name} with {len(arguments)} arguments of these types")
         column = Column(f"ADMIN {call.function}", ColumnType.INT64)
@@ -132,10 +131,8 @@ class Database:
             return region, self._ask(region, verb, body)
         except DatabaseError as error:
             if error.code not in _MOVED:
-                self._catalog.forget(table)
                 raise
-            self._catalog.forget(table)
-            moved = self._catalog.table(table).route.regions[place]
+            moved = self._catalog.table(table, fresh=True).route.regions[place]
             if moved.leader == region.leader:
                 raise
             return moved, self._ask(moved, verb, body)

@@ -79,10 +79,9 @@ class Etcd:
         pairs = self._range({"key": self._encode(key)}).pairs
         return pairs[0] if pairs else None
 
-    def range(self, prefix: str, revision: int = 0) -> Snapshot:
-        """All keys with a prefix; at an older revision when one is given."""
-        start = self._encode(prefix)
-        return self._range({"key": start, "range_end": self._end(prefix), "revision": str(revision)})
+    def range(self, prefix: str) -> Snapshot:
+        """All keys with a prefix."""
+        return self._range({"key": self._encode(prefix), "range_end": self._end(prefix)})
 
     def txn(self, compare: Sequence[Unchanged | NothingNewer], then: Sequence[Put | Delete]) -> bool:
         """Writes all, if everything is as compared; False means that nothing was written."""

@@ -55,11 +55,6 @@ def node_address(datanode: int) -> str:
     return f"__node_address/{DATANODE_ROLE}/{datanode}"
 
 
-def node_addresses() -> str:
-    """The prefix of all datanodes' addresses."""
-    return f"__node_address/{DATANODE_ROLE}/"
-
-
 def datanode_claim(datanode: int) -> str:
     """Whose id it is: the home folder that first took it, and how often it has started."""
     return f"__refdb_datanode/{datanode}"

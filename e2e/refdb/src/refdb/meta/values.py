@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from walrecord.region import region_number
@@ -15,15 +15,6 @@ class Peer:
 
     id: int
     addr: str
-
-    @classmethod
-    def from_json(cls, data: Any) -> Self:
-        """Reads `{"id":…,"addr":…}`."""
-        return cls(int(data["id"]), str(data["addr"]))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"id": self.id, "addr": self.addr}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +33,14 @@ class RegionRoute:
     def from_json(cls, data: Any) -> Self:
         """Reads a member of `region_routes`."""
         region, downgrading = data["region"], data.get("leader_state") == "Downgrading"
-        return cls(region["id"], Peer.from_json(data["leader_peer"]), downgrading, int(region["attrs"].get("term", 0)))
+        return cls(region["id"], Peer(**data["leader_peer"]), downgrading, int(region["attrs"].get("term", 0)))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         attributes = {"term": str(self.term)} if self.term else {}
         region = {"id": self.region_id, "name": "", "attrs": attributes, "partition_expr": ""}
         state = {"leader_state": "Downgrading"} if self.downgrading else {}
-        return {"region": region, "leader_peer": self.leader.to_json(), "follower_peers": [], **state}
+        return {"region": region, "leader_peer": asdict(self.leader), "follower_peers": [], **state}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +136,7 @@ def checkpoint_value(entry_id: int | None) -> str:
 
 def node_address_value(peer: Peer) -> str:
     """The value of a `__node_address` key."""
-    return dumps({"peer": peer.to_json()})
+    return dumps({"peer": asdict(peer)})
 
 
 def dumps(data: Any) -> str:

@@ -56,19 +56,19 @@ class Migrations:
                 self._state.load(route)
             return [region for route in routes for region in route.regions]
 
-    def fail_over(self) -> bool:
+    def fail_over(self) -> None:
         """Moves the regions of dead datanodes to living ones, and ends migrations that ended half way.
 
-        False when one could not be moved. Not in maintenance mode. All of them are begun before the first is moved:
-        leases are waited for together.
+        Not in maintenance mode. All of them are begun before the first is moved: leases are waited for together.
         """
         with self._lock:
             routes = [route for route in self.refresh() if route.downgrading or self._state.is_dead(route.leader.id)]
             if not routes or not self._state.living() or self._etcd.get(keys.MAINTENANCE) is not None:
-                return True
+                return
             begun = [self._begin(route.region_id) for route in routes]
             moved = [self._moved(route) for route in begun]
-            return all(moved)
+        if not all(moved):
+            raise Unavailable(f"{moved.count(False)} regions could not be moved")
 
     def _begin(self, region_id: int) -> RegionRoute:
         """From here on nobody leads the region."""
@@ -82,7 +82,7 @@ class Migrations:
         try:
             self._finish(route, self._state.least_loaded())
         except DatabaseError as error:
-            LOG.warning("Region %d could not be moved, it is tried again: %s", route.region_id, error)
+            LOG.warning("Region %d could not be moved: %s", route.region_id, error)
             return False
         return True
 

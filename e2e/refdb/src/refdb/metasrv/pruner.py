@@ -1,19 +1,15 @@
 """Mode A: moves the pruned markers. It deletes nothing; Seawall deletes up to the marker.
 
 A region that opens reads the marker, so it may rise to the greatest entry id up to which no region of the topic needs a
-replay: per region the greater of what it flushed and what it reported while idle. One region without a fresh report of
-its leader stops its topic. The transaction compares that the marker is as it was read, and that no region was born or
-changed since.
+replay: per region the greater of what it flushed and what it reported while idle. One region whose leader is silent
+stops its topic. The transaction compares that the marker is as it was read and that no region was born or changed.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from refdb.errors import DatabaseError
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd, NothingNewer, Put, Unchanged
 from refdb.meta.values import checkpoint, pruned_entry_id, topic_name_value
@@ -22,11 +18,11 @@ from refdb.metasrv.state import ClusterState
 LOG = logging.getLogger("refdb.metasrv.pruner")
 
 
-def prunable(state: ClusterState, fresh: float) -> dict[int, int]:
+def prunable(state: ClusterState) -> dict[int, int]:
     """Per region, the last entry id that it does not need: from the newest report of its leader."""
     needed: dict[int, int] = {}
     for node in state.nodes():
-        if not node.reports or state.age(node) > fresh:
+        if node.dead or not node.reports:
             continue
         for region in node.reports[-1]["region_stats"]:
             if state.leader(region["id"]) == node.peer.id and region["role"] == "Leader":
@@ -52,18 +48,9 @@ def move_marker(etcd: Etcd, topic: str, known: Mapping[int, int]) -> int | None:
     return to if etcd.txn(compare, [Put(keys.topic_name(topic), topic_name_value(to))]) else None
 
 
-def start_pruner(etcd: Etcd, state: ClusterState, topics: tuple[str, ...], interval: float, fresh: float) -> None:
-    """Moves all markers once an interval, in a thread."""
-
-    def run() -> None:
-        while True:
-            time.sleep(interval)
-            try:
-                known = prunable(state, fresh)  # reports first, then metadata
-                moved = {topic: to for topic in topics if (to := move_marker(etcd, topic, known)) is not None}
-                if moved:
-                    LOG.info("Moved pruned markers: %s", moved)
-            except DatabaseError as error:
-                LOG.warning("Pruned markers stay: %s", error)
-
-    threading.Thread(target=run, name="pruner", daemon=True).start()
+def move_markers(etcd: Etcd, state: ClusterState, topics: Sequence[str]) -> None:
+    """Moves the markers of all topics."""
+    known = prunable(state)  # reports first, then metadata
+    moved = {topic: to for topic in topics if (to := move_marker(etcd, topic, known)) is not None}
+    if moved:
+        LOG.info("Moved pruned markers: %s", moved)

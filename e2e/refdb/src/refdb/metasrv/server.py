@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-import time
 from typing import Any
 
 from aiohttp import web
 
-from refdb.errors import DatabaseError
 from refdb.meta import keys
 from refdb.meta.etcd import Delete, Etcd, Put, Unchanged
 from refdb.meta.values import topic_name_value
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.state import ClusterState
-from refdb.metasrv.tables import Tables, table_from
+from refdb.metasrv.tables import Tables
+from refdb.schema import Table
 from refdb.web import Call, application
-
-LOG = logging.getLogger("refdb.metasrv")
-DETECT_PERIOD = 0.5
-MOVE_PERIOD, MOVE_RETRY = 1.0, 5.0
 
 
 def register_topics(etcd: Etcd, topics: tuple[str, ...]) -> None:
     """Writes the markers of topics that have none yet."""
     for topic in topics:
         etcd.txn([Unchanged(keys.topic_name(topic), 0)], [Put(keys.topic_name(topic), topic_name_value(0))])
-
-
-def start_detector(state: ClusterState, migrations: Migrations, *, failover: bool) -> None:
-    """Marks silent datanodes dead and, if it may, moves their regions: in two threads, because moving takes long."""
-
-    def detect() -> None:
-        while True:
-            time.sleep(DETECT_PERIOD)
-            state.detect(DETECT_PERIOD)
-
-    def move() -> None:
-        pause = MOVE_PERIOD
-        while True:
-            time.sleep(pause)
-            pause = MOVE_RETRY
-            try:
-                if not failover:
-                    migrations.refresh()
-                elif not migrations.fail_over():
-                    continue
-                pause = MOVE_PERIOD
-            except DatabaseError as error:
-                LOG.warning("Routes cannot be looked after: %s", error)
-            except Exception:
-                LOG.exception("Routes cannot be looked after")
-
-    for task in (detect, move):
-        threading.Thread(target=task, name=task.__name__, daemon=True).start()
 
 
 class Metasrv:
@@ -103,7 +69,7 @@ class Metasrv:
 
     def _create_table(self, call: Call) -> Any:
         with self._creating:
-            return {"table_id": self._tables.create(table_from(call.body))}
+            return {"table_id": self._tables.create(Table.from_json(call.body))}
 
     def _migrate(self, call: Call) -> Any:
         body = call.body

@@ -19,6 +19,7 @@ from refdb.meta.values import Peer, TableRoute
 LOG = logging.getLogger("refdb.metasrv")
 KEPT_REPORTS = 3
 LEASE_MARGIN = 0.5
+DETECT_PERIOD = 0.5
 
 
 @dataclass(slots=True)
@@ -27,7 +28,6 @@ class Node:
 
     peer: Peer
     epoch: int = 0
-    seen: float = 0.0
     silence: float = 0.0
     dead: bool = False
     reports: deque[Any] = field(default_factory=lambda: deque(maxlen=KEPT_REPORTS))
@@ -89,13 +89,7 @@ class ClusterState:
                 return {"granted": [], "revoked": [], "lease_seconds": self.lease}
             if node.dead:
                 LOG.info("Datanode %d is back", peer.id)
-            node.peer, node.epoch, node.seen, node.silence, node.dead = (
-                peer,
-                report["node_epoch"],
-                self._clock(),
-                0,
-                False,
-            )
+            node.peer, node.epoch, node.silence, node.dead = peer, report["node_epoch"], 0.0, False
             node.reports.append(report)
             known = [
                 (self._leaders[region_id], region_id, term)
@@ -108,15 +102,14 @@ class ClusterState:
         revoked = [(region_id, leader.term) for leader, region_id, term in known if leader.term > term]
         return {"granted": granted, "revoked": revoked, "lease_seconds": self.lease}
 
-    def detect(self, passed: float) -> None:
-        """Marks datanodes dead that have been silent.
+    def detect(self) -> None:
+        """Marks datanodes dead that have been silent; to be called every `DETECT_PERIOD`.
 
-        Silence is summed up from what passed between looks, not read from the clock: a metasrv that was stopped itself
-        has not listened meanwhile.
+        Silence is counted in calls, not read from the clock: a metasrv that was stopped itself has not listened.
         """
         with self._lock:
             for node in self._nodes.values():
-                node.silence += passed
+                node.silence += DETECT_PERIOD
                 if not node.dead and node.silence > self._dead_after:
                     node.dead = True
                     LOG.warning("Datanode %d is dead: no heartbeat for %.1f s", node.peer.id, self._dead_after)
@@ -143,10 +136,6 @@ class ClusterState:
         if not living:
             raise Unavailable("there is no live datanode")
         return min(living, key=lambda peer: load[peer.id])
-
-    def age(self, node: Node) -> float:
-        """Seconds since its last report."""
-        return self._clock() - node.seen
 
     def leader(self, region_id: int) -> int | None:
         """The datanode that may lead a region."""

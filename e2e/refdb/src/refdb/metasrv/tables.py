@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
@@ -45,7 +44,7 @@ def metadata_of(table: Table, placements: Sequence[Placement]) -> list[Put]:
     routes = tuple(RegionRoute(placement.region_id, placement.leader) for placement in placements)
     puts = [
         Put(keys.table_name(table.name), dumps({"table_id": table.table_id})),
-        Put(keys.table_info(table.table_id), dumps(table.to_json())),
+        Put(keys.table_info(table.table_id), dumps(asdict(table))),
         Put(keys.table_route(table.table_id), TableRoute(routes).to_text()),
     ]
     puts += [Put(keys.topic_region(p.topic, p.region_id), checkpoint_value(None)) for p in placements]
@@ -84,7 +83,7 @@ class Tables:
 
     def _create_region(self, placement: Placement, table: Table) -> None:
         self._state.lead(placement.region_id, 0, placement.leader.id)
-        body = {"topic": placement.topic, "schema": table.schema.to_json()}
+        body = {"topic": placement.topic, "schema": asdict(table.schema)}
         self._client.post(placement.leader.addr, f"/regions/{placement.region_id}/create", body)
 
     def _undo(self, table: Table, placements: Sequence[Placement]) -> None:
@@ -105,11 +104,6 @@ class Tables:
         if not self._etcd.txn(compare, [Put(keys.NEXT_TABLE_ID, str(table_id + 1))]):
             raise Unavailable("another table is being created")
         return table_id
-
-
-def table_from(body: Any) -> Table:
-    """The table in a request."""
-    return Table.from_json(body)
 
 
 def _exists(name: str) -> DatabaseError:

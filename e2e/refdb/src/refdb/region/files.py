@@ -14,20 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from refdb.arrow import arrow_table
 from refdb.errors import RegionFatalError
 from refdb.region.manifest import Manifest
-from refdb.schema import ColumnType, Row, Schema
+from refdb.schema import Row, Schema
 
 KEPT_MANIFESTS = 5
-_ARROW = {
-    ColumnType.STRING: pa.string(),
-    ColumnType.INT32: pa.int32(),
-    ColumnType.INT64: pa.int64(),
-    ColumnType.UINT64: pa.uint64(),
-    ColumnType.FLOAT64: pa.float64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.TIMESTAMP: pa.int64(),
-}
 
 
 class RegionFiles:
@@ -66,10 +58,8 @@ class RegionFiles:
     def write_rows(self, schema: Schema, rows: Iterable[Row]) -> str:
         """Writes a Parquet file and returns its name; it counts once a manifest has it."""
         name = f"{uuid.uuid4().hex}.parquet"
-        arrow = pa.schema([(column.name, _ARROW[column.type]) for column in schema.columns])
-        columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), arrow, strict=True)]
         sink = pa.BufferOutputStream()
-        pq.write_table(pa.table(columns, schema=arrow), sink)
+        pq.write_table(arrow_table(schema.columns, rows), sink)
         try:
             self._write(self._data / name, sink.getvalue().to_pybytes())
         except OSError:
@@ -82,10 +72,6 @@ class RegionFiles:
         """The rows of a Parquet file."""
         table = pq.read_table(self._data / name)
         return zip(*(column.to_pylist() for column in table.columns), strict=True)
-
-    def size(self, names: Iterable[str]) -> int:
-        """Bytes of Parquet files."""
-        return sum((self._data / name).stat().st_size for name in names)
 
     def _write(self, path: Path, data: bytes) -> None:
         with path.open("xb") as file:

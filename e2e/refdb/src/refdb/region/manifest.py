@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from refdb.errors import RegionFatalError
 from refdb.schema import Schema
@@ -38,30 +37,13 @@ class Manifest:
 
     def to_text(self) -> str:
         """What the file holds."""
-        data: dict[str, Any] = {
-            "version": self.version,
-            "topic": self.topic,
-            "schema": self.schema.to_json(),
-            "flushed_entry_id": self.flushed_entry_id,
-            "term": self.term,
-            "next_sequence": self.next_sequence,
-            "files": list(self.files),
-        }
-        return json.dumps(data, separators=(",", ":"))
+        return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str) -> Manifest:
         """Reads it; one that is not whole is fatal for the region."""
         try:
             data = json.loads(text)
-            return cls(
-                version=data["version"],
-                topic=data["topic"],
-                schema=Schema.from_json(data["schema"]),
-                flushed_entry_id=data["flushed_entry_id"],
-                term=data["term"],
-                next_sequence=data["next_sequence"],
-                files=tuple(data["files"]),
-            )
+            return cls(**(data | {"schema": Schema.from_json(data["schema"]), "files": tuple(data["files"])}))
         except (ValueError, KeyError, TypeError) as error:
             raise RegionFatalError(f"the manifest cannot be read: {error}") from None

@@ -62,15 +62,16 @@ class Region:
         self.idle_entry_id = manifest.flushed_entry_id
         self._manifest, self._files, self._log, self._clock = manifest, files, log, clock
         self._memtable: dict[_Key, Row] = {}
-        self._frozen: dict[_Key, Row] = {}
-        self._bytes = 0
+        self.memtable_bytes = 0
         self._idle_ticks = 0
         self._next_sequence = manifest.next_sequence
         self._keys = manifest.schema.key_indexes()
         self._lease_until = float("-inf")
         self._closed = False
-        self._write_lock = threading.RLock()
-        self._flush_lock = threading.Lock()
+        self._lock = threading.RLock()
+
+    def __str__(self) -> str:
+        return named(self.region_id)
 
     @property
     def schema(self) -> Schema:
@@ -82,18 +83,13 @@ class Region:
         """What is durable."""
         return self._manifest
 
-    @property
-    def memtable_bytes(self) -> int:
-        """About what the rows in memory take."""
-        return self._bytes
-
     def extend_lease(self, until: float) -> None:
         """The metasrv lets this datanode lead the region until then (CLOCK_MONOTONIC)."""
         self._lease_until = max(self._lease_until, until)
 
     def write(self, rows: Sequence[Row]) -> int:
         """Appends rows to the log, then applies them; returns the entry id."""
-        with self._write_lock:
+        with self._lock:
             self._wait_for_lease()
             put = Put(self._next_sequence, tuple(rows))
             payload = encode_put(self.schema, put)
@@ -103,14 +99,14 @@ class Region:
                 raise self._fail(f"topic {self.topic} went back to offset {entry_id}: was it deleted and made again?")
             self.apply(entry_id, put, len(payload))
             if self._clock() >= self._lease_until:
-                raise Unavailable(f"region {named(self.region_id)} lost its lease: the outcome is unknown")
+                raise Unavailable(f"region {self} lost its lease: the outcome is unknown")
             return entry_id
 
     def apply(self, entry_id: int, put: Put, size: int) -> None:
         """Puts an entry that is in the log into the memtable."""
         for row in put.rows:
             self._memtable[self._key(row)] = row
-        self._bytes += size
+        self.memtable_bytes += size
         self._idle_ticks = 0
         self._next_sequence = max(self._next_sequence, put.next_sequence)
         self.applied_entry_id = entry_id
@@ -121,45 +117,42 @@ class Region:
 
     def scan(self) -> Scan:
         """The rows as of one moment."""
-        with self._write_lock:
+        with self._lock:
             self._wait_for_lease()
-            manifest, memory = self._manifest, {**self._frozen, **self._memtable}
+            manifest, memory = self._manifest, self._memtable.copy()
             applied = self.applied_entry_id
         rows = {self._key(row): row for name in manifest.files for row in self._files.read_rows(name)}
         return Scan(manifest.schema, list((rows | memory).values()), applied)
 
     def flush(self) -> bool:
         """Moves the memtable to a file; False when there was nothing to move. If it fails, the rows stay in memory."""
-        with self._flush_lock:
-            with self._write_lock:
-                self._check_open()
-                if not self._memtable:
-                    return False
-                self._frozen, self._memtable = self._memtable, {}
-                size, self._bytes = self._bytes, 0
-                entry_id, sequence = self.applied_entry_id, self._next_sequence
+        with self._lock:
+            self._check_open()
+            if not self._memtable:
+                return False
             try:
-                file = self._files.write_rows(self.schema, self._frozen.values())
-                manifest = self._manifest.flushed(entry_id, sequence, file)
+                file = self._files.write_rows(self.schema, self._memtable.values())
+                manifest = self._manifest.flushed(self.applied_entry_id, self._next_sequence, file)
                 self._files.commit(manifest)
-            except Exception as error:
-                self._unfreeze(size)  # whatever it was: rows that are only frozen would be lost by the next flush
-                raise self._flush_failure(error) from error
-            with self._write_lock:
-                self._manifest, self._frozen = manifest, {}
-            LOG.info("Flushed region %s up to entry id %d", named(self.region_id), entry_id)
+            except RegionFatalError as error:
+                raise self._fail(str(error)) from None
+            except OSError as error:
+                LOG.warning("Flush of region %s failed, its rows stay in the log: %s", self, error)
+                raise Unavailable(f"flush of region {self} failed: {error}") from None
+            self._manifest, self._memtable, self.memtable_bytes = manifest, {}, 0
+            LOG.info("Flushed region %s up to entry id %d", self, manifest.flushed_entry_id)
             return True
 
     def is_idle(self, ticks: int) -> bool:
         """Counts a heartbeat; whether so many have passed with nothing in memory."""
-        with self._write_lock:
-            self._idle_ticks = 0 if self._memtable or self._frozen else self._idle_ticks + 1
+        with self._lock:
+            self._idle_ticks = 0 if self._memtable else self._idle_ticks + 1
             return self._idle_ticks >= ticks and not self._closed and self.fatal is None
 
     def sample_idle(self) -> int | None:
         """The log's last entry id, while no append is under way and nothing is in memory: all of ours is durable."""
-        with self._write_lock:
-            if self._memtable or self._frozen or self._closed or self.fatal is not None:
+        with self._lock:
+            if self._memtable or self._closed or self.fatal is not None:
                 return None
             high = self._log.watermarks(self.topic).high
             if self._clock() >= self._lease_until:
@@ -169,35 +162,26 @@ class Region:
 
     def close(self) -> None:
         """No write is acknowledged after this."""
-        with self._write_lock:
+        with self._lock:
             self._closed = True
 
     def report(self) -> dict[str, Any]:
-        """What a heartbeat says of it, in GreptimeDB's shape."""
+        """What a heartbeat says of it, in GreptimeDB's shape; members that would always be 0 are left out."""
         manifest = self._manifest
         mito = {
             "manifest_version": manifest.version,
             "flushed_entry_id": manifest.flushed_entry_id,
             "file_removed_cnt": 0,
         }
-        sst_size = self._files.size(manifest.files)
         return {
             "id": self.region_id,
-            "rcus": 0,
-            "wcus": 0,
-            "approximate_bytes": self._bytes + sst_size,
             "engine": "mito",
             "role": "Leader" if self._clock() < self._lease_until else "Follower",
-            "num_rows": len(self._memtable) + len(self._frozen),
-            "memtable_size": self._bytes,
-            "manifest_size": 0,
-            "sst_size": sst_size,
+            "memtable_size": self.memtable_bytes,
             "sst_num": len(manifest.files),
-            "index_size": 0,
             "region_manifest": {"Mito": mito},
             "data_topic_latest_entry_id": self.idle_entry_id,
             "metadata_topic_latest_entry_id": self.idle_entry_id,
-            "written_bytes": 0,
         }
 
     def _append(self, payload: bytes) -> int:
@@ -205,43 +189,25 @@ class Region:
             return self._log.append(self.topic, split(self.region_id, payload, self._log.max_batch_bytes))
         except RegionFatalError as error:
             raise self._fail(str(error)) from None
-        except Unavailable:
-            try:
-                self._log.watermarks(self.topic)
-            except RegionFatalError as error:
-                raise self._fail(str(error)) from None
-            raise
 
     def _wait_for_lease(self) -> None:
         deadline = self._clock() + LEASE_WAIT
         self._check_open()
         while self._clock() >= self._lease_until:
             if self._clock() > deadline:
-                raise DatabaseError(StatusCode.REGION_NOT_READY, f"region {named(self.region_id)} has no lease")
+                raise DatabaseError(StatusCode.REGION_NOT_READY, f"region {self} has no lease")
             time.sleep(0.02)
 
     def _check_open(self) -> None:
         if self.fatal is not None:
             raise RegionFatalError(self.fatal)
         if self._closed:
-            raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"region {named(self.region_id)} was closed here")
+            raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"region {self} was closed here")
 
     def _fail(self, message: str) -> RegionFatalError:
-        self.fatal = f"region {named(self.region_id)}: {message}"
+        self.fatal = f"region {self}: {message}"
         LOG.critical("%s", self.fatal)
         return RegionFatalError(self.fatal)
-
-    def _flush_failure(self, error: Exception) -> DatabaseError:
-        if isinstance(error, RegionFatalError):
-            return self._fail(str(error))
-        LOG.error("Flush of region %s failed, its rows stay in the log: %s", named(self.region_id), error)
-        return Unavailable(f"flush of region {named(self.region_id)} failed: {error}")
-
-    def _unfreeze(self, size: int) -> None:
-        with self._write_lock:
-            self._memtable = {**self._frozen, **self._memtable}
-            self._frozen = {}
-            self._bytes += size
 
     def _key(self, row: Row) -> _Key:
         return tuple(row[index] for index in self._keys)

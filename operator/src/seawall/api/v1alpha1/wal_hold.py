@@ -67,7 +67,6 @@ class WALHoldSpec(APIModel):
         ),
         duration_rule("ttl"),
         bytes_rule("maxLagBytes", MAX_LARGE),
-        duration_rule("maxLagAge"),
     )
 
     cluster_ref: ClusterRef
@@ -78,8 +77,6 @@ class WALHoldSpec(APIModel):
     """How long after renewTime the hold expires."""
     max_lag_bytes: LargeBytes | None = None
     """Beyond this many bytes from its offsets to the end of the topics the hold is given up; absent means never."""
-    max_lag_age: Duration | None = None
-    """When its oldest record is older than this the hold is given up; absent means never."""
     reason: Annotated[str, Field(max_length=1024)] = ""
     """Who needs it and why, for people."""
     renew_time: datetime | None = None

@@ -50,7 +50,6 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         ttl=obj.spec.ttl,
         renew_time=obj.spec.renew_time,
         max_lag_bytes=obj.spec.max_lag_bytes,
-        max_lag_age=obj.spec.max_lag_age,
         release=obj.spec.release,
         state=obj.status.state or HoldState.REQUESTED,
         granted=claim_of(obj.status.granted) if obj.status.granted else None,

@@ -3,7 +3,7 @@
     Requested ──granted──► Active ◄──────► Extended        Extended: it keeps records that the database needs no more
         │                    │ ▲              │ ▲
         │                    ▼ └── renewed ── ▼ │
-        │                   AtRisk ◄────────────┘          AtRisk: near or beyond ttl, maxLagBytes or maxLagAge
+        │                   AtRisk ◄────────────┘          AtRisk: near or beyond its ttl or maxLagBytes
         │ refused, expired     │ still beyond, one look later
         └────────────► Lost ◄──┘                           Lost and Released are final
     any but Lost ──release──► Released
@@ -59,7 +59,6 @@ class Hold:
     ttl: timedelta
     renew_time: datetime | None = None
     max_lag_bytes: int | None = None
-    max_lag_age: timedelta | None = None
     release: bool = False
     """Its owner wants to let it go."""
     state: HoldState = HoldState.REQUESTED
@@ -84,10 +83,9 @@ class HeldTopic:
 
 @dataclass(frozen=True, slots=True)
 class HoldView:
-    """What the granter sees: all topics of the pool, and how old the oldest record is that the hold keeps."""
+    """What the granter sees: all topics of the pool."""
 
     topics: Mapping[str, HeldTopic]
-    oldest_age: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +189,6 @@ def _limit(hold: Hold, view: HoldView, now: datetime, share: float) -> str | Non
     used = lag_bytes(hold.claim, view.topics) if hold.max_lag_bytes is not None else None
     if used is not None and hold.max_lag_bytes is not None and used >= hold.max_lag_bytes * share:
         return f"it keeps {used} bytes and maxLagBytes is {hold.max_lag_bytes}"
-    if view.oldest_age is not None and hold.max_lag_age is not None and view.oldest_age >= hold.max_lag_age * share:
-        return f"its oldest record is {_duration(view.oldest_age)} old and maxLagAge is {_duration(hold.max_lag_age)}"
     return None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from seawall.domain.ledger.columns import Ids, Numbers, first_by
 from seawall.domain.ledger.ledger import Holder, Ledger, as_bytes, entries_above, entries_below, entries_to_purge
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.ledger.replay import longest_replay
 from seawall.domain.ledger.rules import BY_REGION
 
 
@@ -32,6 +33,12 @@ class TopicLine:
     bytes_below: int | None
     bytes_above: int | None
     entries_to_purge: int
+    bytes_to_purge: int | None
+    size_bytes: int | None
+    """On disk, of one replica."""
+    replay_entries: int | None
+    """What a restart would read: of the region that would read the most."""
+    replay_bytes: int | None
 
 
 def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
@@ -39,7 +46,8 @@ def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
     topics, every = ledger.topics, np.arange(len(ledger.topics), dtype=np.int64)
     below, above = entries_below(ledger), entries_above(ledger)
     bytes_below, bytes_above = as_bytes(ledger, every, below), as_bytes(ledger, every, above)
-    purged = entries_to_purge(ledger)
+    purged, replay = entries_to_purge(ledger), longest_replay(ledger)
+    bytes_purged, bytes_replayed = as_bytes(ledger, every, purged), as_bytes(ledger, every, replay)
     culprits = _culprits(ledger)
     return tuple(
         TopicLine(
@@ -57,6 +65,10 @@ def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
             bytes_below.at(row),
             bytes_above.at(row),
             purged.at(row) or 0,
+            bytes_purged.at(row),
+            topics.size_bytes.at(row),
+            replay.at(row),
+            bytes_replayed.at(row),
         )
         for row, name in enumerate(topics.names)
     )

@@ -73,6 +73,12 @@ def replay_by_datanode(ledger: Ledger) -> tuple[DatanodeReplay, ...]:
     )
 
 
+def longest_replay(ledger: Ledger) -> Ids:
+    """By topic the entries from the lowest known start of its regions to the end of the log."""
+    every = np.arange(len(ledger.topics), dtype=np.int64)
+    return _entries(ledger, every, ledger.case.reads_from.least_by(ledger.case.regions.topic, len(ledger.topics)))
+
+
 def _entries(ledger: Ledger, topic: Numbers, starts: Ids) -> Ids:
     """From the start, or where the log begins, to its end."""
     log_start, end = ledger.topics.log_start.take(topic), ledger.topics.high_watermark.take(topic)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.wal_purge import Target, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.fence import Verdict
-from seawall.domain.ledger.held_by import held_by
 from seawall.domain.ledger.ledger import Ledger, permit, plan, seen_column
+from seawall.domain.ledger.lines import held_by
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
 
@@ -97,6 +97,6 @@ class Sight:
         """The intent, as it was read before the holds, of the log that Kafka has."""
         return self.permitted.case.bounds.intent.at(self.rows[topic])
 
-    def held_by(self, topic: str) -> str | None:
+    def held_by(self, topic: str) -> str:
         """Who keeps the oldest record that stays, for people."""
         return held_by(self.planned, self.rows[topic])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus, WALStatus
 from seawall.domain.conditions import find_condition
+from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
@@ -26,9 +27,7 @@ def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[...,
         return ()
     match observed.ledger:
         case LedgerPage() as page if damaged := page.damaged():
-            first = damaged[0]
-            names = listed([line.topic for line in damaged])
-            return (build(KIND, "False", str(first.reason), f"{names}: {first.why} {first.remedy}"),)
+            return (build(KIND, "False", str(damaged[0].reason), _disaster(damaged)),)
         case LedgerPage() as page:
             message = f"no region of {len(page.lines)} topics needs records that are gone"
             return (build(KIND, "True", Reason.INTACT, message),)
@@ -50,16 +49,20 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
     page, before = observed.ledger, cluster.status.wal
     if not isinstance(page, LedgerPage):
         return before
-    sizes = [line.bytes for line in page.lines]
-    known = [size for size in sizes if size is not None]
     now = WALStatus(
         topics=len(page.lines),
         purgeable=sum(1 for line in page.lines if line.purge_to is not None),
         held_back=sum(1 for line in page.lines if line.reason not in {None, Against.NOTHING_TO_PURGE}),
-        bytes=sum(known) if len(known) == len(sizes) else None,
-        purgeable_bytes=page.purgeable_bytes,
+        bytes=_sum(line.size_bytes for line in page.lines),
+        purgeable_bytes=_sum(line.bytes_to_purge for line in page.lines if line.purge_to is not None),
     )
     return before if before is not None and _is_about_the_same(before, now) else now
+
+
+def _disaster(damaged: Sequence[TopicLine]) -> str:
+    first = damaged[0]
+    names, remedy = listed([line.name for line in damaged]), first.reason.remedy if first.reason else ""
+    return f"{names}: {first.message} {remedy}"
 
 
 def wal_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
@@ -72,6 +75,13 @@ def wal_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
     if after.status == "True" and before is not None and before.status == "False":
         return Event(EventType.NORMAL, after.reason, f"the WAL is whole again: {after.message}")
     return None
+
+
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    """None if any is unknown."""
+    listed_sizes = list(sizes)
+    known = [size for size in listed_sizes if size is not None]
+    return sum(known) if len(known) == len(listed_sizes) else None
 
 
 def _is_about_the_same(before: WALStatus, now: WALStatus) -> bool:
