@@ -32,6 +32,8 @@ class Run:
     """When it began, as text that sorts by time."""
     entries_deleted: int
     topics: Mapping[str, int]
+    skipped: Mapping[str, str]
+    """Topic → why it was left alone."""
     finalizers: tuple[str, ...]
 
     @classmethod
@@ -44,6 +46,7 @@ class Run:
             status.get("startTime"),
             status.get("entriesDeleted") or 0,
             status.get("topics") or {},
+            {each["topic"]: each["reason"] for each in status.get("skipped", ())},
             tuple(found["metadata"].get("finalizers", ())),
         )
 
