@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -27,6 +28,12 @@ from confluent_kafka.admin import (
 )
 
 TIMEOUT = 20.0
+LEADER_CHANGES = {
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError._TRANSPORT,  # noqa: SLF001 - librdkafka's own codes have an underscore
+}
 
 
 def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
@@ -69,18 +76,26 @@ def alter(kafka: AdminClient, topic: str, key: str, value: str) -> None:
 
 
 def offsets(kafka: AdminClient, prefix: str) -> dict[str, list[int]]:
-    """Topic → log start and high watermark of its partition 0."""
+    """Topic → log start and high watermark of its partition 0. A leader that is new does not know at once."""
     names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
-    bounds = [
-        {
-            asked.topic: future.result(TIMEOUT).offset
-            for asked, future in kafka.list_offsets(
-                {TopicPartition(name, 0): spec for name in names}, request_timeout=TIMEOUT
-            ).items()
-        }
-        for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
-    ]
-    return {name: [bound[name] for bound in bounds] for name in names}
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            bounds = [
+                _bound(kafka, names, spec)
+                for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+            ]
+        except KafkaException as error:
+            if error.args[0].code() not in LEADER_CHANGES or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return {name: [bound[name] for bound in bounds] for name in names}
+
+
+def _bound(kafka: AdminClient, names: list[str], spec: OffsetSpec) -> dict[str, int]:
+    asked = kafka.list_offsets({TopicPartition(name, 0): spec for name in names}, request_timeout=TIMEOUT)
+    return {partition.topic: future.result(TIMEOUT).offset for partition, future in asked.items()}
 
 
 def delete(kafka: AdminClient, prefix: str) -> list[str]:
