@@ -18,7 +18,7 @@ def test_topics_shrink_to_a_hold_and_no_acknowledged_row_is_lost_whatever_is_kil
 ) -> None:
     database, faults = database_in_sight, FaultLog()
     with AckedRows(database, checker_image) as rows:
-        purges.purge_always()
+        purges.apply_policy()
         wait_until(
             lambda: all(site.log_starts().values()),
             "every topic shrinks",

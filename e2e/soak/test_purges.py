@@ -29,7 +29,7 @@ def test_purges_all_the_time_lose_no_acknowledged_row(
     site.install("replicas=2")
     database, faults, holds = database_in_sight, FaultLog(), Counter[str]()
     with AckedRows(database, checker_image) as rows, InvariantSampler(purges) as sampler:
-        purges.purge_always()
+        purges.apply_policy()
         purges.wait_for_a_whole_run()
         began = time.monotonic()
         for number in count():

@@ -14,7 +14,7 @@ from seawall_e2e.cluster import Operator, WALCluster
 from seawall_e2e.commands import Object, apply, find, get, kubectl, run
 from seawall_e2e.waiting import wait_until
 
-POLICY = "always"
+POLICY = "purge"
 OPEN_GRACE_SECONDS = 13
 FAST = {"staleAfter": "3s", "openGrace": f"{OPEN_GRACE_SECONDS}s"}
 """The shortest grace that the API allows: 10 s longer than staleAfter."""
@@ -58,11 +58,11 @@ class Purges:
     wal: WALCluster
     operator: Operator
 
-    def purge_always(self, *, entries: int = 20, **spec: Any) -> None:
-        """A policy whose runs follow one another; regions that hold back so many entries are flushed. All runs stay."""
+    def apply_policy(self, *, interval: str = "5s", entries: int = 20, **spec: Any) -> None:
+        """A policy; regions that hold back so many entries are flushed. Unless told otherwise its runs follow closely."""
         body = {
             "clusterRef": {"name": self.wal.name},
-            "interval": "5s",
+            "interval": interval,
             "flush": {"whenBehindEntries": entries, "timeout": "10s"},
             "safety": FAST,
             "successfulRunsHistoryLimit": 100,
