@@ -59,7 +59,7 @@ class Purges:
     operator: Operator
 
     def apply_policy(self, *, interval: str = "5s", entries: int = 20, **spec: Any) -> None:
-        """A policy; regions that hold back so many entries are flushed. Unless told otherwise its runs follow closely."""
+        """A policy by which regions that hold back so many entries are flushed. Its runs follow one another closely."""
         body = {
             "clusterRef": {"name": self.wal.name},
             "interval": interval,
