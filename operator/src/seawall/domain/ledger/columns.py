@@ -1,0 +1,163 @@
+"""Columns of offsets that may be unknown, one row for each region or each topic.
+
+A thin layer over numpy: a column is the numbers and, beside them, which of them are known. There is no number that means
+"none": what stands in a row that is not known is never read. Offsets are i64, as Kafka's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+RegionIds = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+
+MAX_OFFSET = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ids:
+    """A column of numbers, each known or not."""
+
+    numbers: Numbers
+    known: Mask
+
+    @classmethod
+    def of(cls, values: Iterable[int | None]) -> Ids:
+        """A column of these; what no offset can be (beyond i64, or negative) is unknown."""
+        listed = list(values)
+        known = np.fromiter((_is_offset(value) for value in listed), dtype=np.bool_, count=len(listed))
+        numbers = np.fromiter(
+            (value if _is_offset(value) and value is not None else 0 for value in listed), np.int64, count=len(listed)
+        )
+        return cls(numbers, known)
+
+    @classmethod
+    def of_known(cls, numbers: Numbers) -> Ids:
+        """A column in which every row is known."""
+        return cls(numbers, np.ones(len(numbers), np.bool_))
+
+    @classmethod
+    def unknown(cls, rows: int) -> Ids:
+        """A column in which no row is known."""
+        return cls(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __add__(self, other: int | Numbers) -> Ids:
+        return Ids(self.numbers + other, self.known)
+
+    def __sub__(self, other: int | Numbers) -> Ids:
+        return Ids(self.numbers - other, self.known)
+
+    def at(self, row: int | np.int64) -> int | None:
+        """One row."""
+        return int(self.numbers[row]) if self.known[row] else None
+
+    def listed(self) -> list[int | None]:
+        """All rows."""
+        return [int(number) if known else None for number, known in zip(self.numbers, self.known, strict=True)]
+
+    def take(self, rows: Numbers) -> Ids:
+        """These rows, in this order; a row may be taken many times."""
+        return Ids(self.numbers[rows], self.known[rows])
+
+    def only(self, mask: Mask) -> Ids:
+        """The column with every other row unknown."""
+        return Ids(self.numbers, self.known & mask)
+
+    def above(self, other: Ids) -> Mask:
+        """Where both are known and this one is greater."""
+        return (self.numbers > other.numbers) & self.known & other.known
+
+    def at_least(self, other: Ids) -> Mask:
+        """Where both are known and this one is greater or equal."""
+        return (self.numbers >= other.numbers) & self.known & other.known
+
+    def equals(self, other: Ids) -> Mask:
+        """Where both are known and equal."""
+        return (self.numbers == other.numbers) & self.known & other.known
+
+    def least_by(self, groups: Numbers, count: int) -> Ids:
+        """For each of `count` groups the least of its known rows; unknown where there is none."""
+        found = np.full(count, MAX_OFFSET, np.int64)
+        np.minimum.at(found, groups, np.where(self.known, self.numbers, MAX_OFFSET))
+        return Ids(found, any_by(self.known, groups, count))
+
+    def greatest_by(self, groups: Numbers, count: int) -> Ids:
+        """For each of `count` groups the greatest of its known rows; unknown where there is none."""
+        found = np.full(count, -MAX_OFFSET, np.int64)
+        np.maximum.at(found, groups, np.where(self.known, self.numbers, -MAX_OFFSET))
+        return Ids(found, any_by(self.known, groups, count))
+
+    def least_of_all_by(self, groups: Numbers, count: int) -> Ids:
+        """For each of `count` groups its least row; unknown where a row is unknown, or where there is no row."""
+        return self.least_by(groups, count).only(~any_by(~self.known, groups, count))
+
+
+def greatest(*columns: Ids) -> Ids:
+    """Row by row the greatest of those that are known."""
+    return _combined(columns, np.maximum)
+
+
+def least(*columns: Ids) -> Ids:
+    """Row by row the least of those that are known."""
+    return _combined(columns, np.minimum)
+
+
+def least_of_all(*columns: Ids) -> Ids:
+    """Row by row the least; unknown where any is unknown."""
+    found = least(*columns)
+    return found.only(np.logical_and.reduce([column.known for column in columns]))
+
+
+def choose(mask: Mask, yes: Ids, no: Ids) -> Ids:
+    """Row by row `yes` where the mask is set, else `no`."""
+    return Ids(np.where(mask, yes.numbers, no.numbers), np.where(mask, yes.known, no.known))
+
+
+def any_by(mask: Mask, groups: Numbers, count: int) -> Mask:
+    """For each of `count` groups whether any of its rows is set."""
+    found = np.zeros(count, np.bool_)
+    if mask.any():  # the findings of a healthy cluster are empty columns
+        found[groups[mask]] = True
+    return found
+
+
+def first_by(mask: Mask, groups: Numbers, count: int) -> Ids:
+    """For each of `count` groups the number of its first row that is set."""
+    rows = Ids(np.arange(len(groups), dtype=np.int64), mask)
+    return rows.least_by(groups, count)
+
+
+def mask_of(values: Iterable[bool], count: int) -> Mask:
+    """A mask of `count` rows."""
+    return np.fromiter(values, np.bool_, count=count)
+
+
+def rows_of(sorted_keys: RegionIds, wanted: RegionIds) -> Ids:
+    """For each of `wanted` its row in `sorted_keys`; unknown where it is not there."""
+    if not len(sorted_keys):
+        return Ids.unknown(len(wanted))
+    rows = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
+    return Ids(rows.astype(np.int64), sorted_keys[rows] == wanted)
+
+
+def _combined(columns: Sequence[Ids], pick: Any) -> Ids:
+    found = columns[0]
+    for column in columns[1:]:
+        picked = pick(found.numbers, column.numbers)
+        np.copyto(picked, found.numbers, where=~column.known)
+        np.copyto(picked, column.numbers, where=~found.known)
+        found = Ids(picked, found.known | column.known)
+    return found
+
+
+def _is_offset(value: int | None) -> bool:
+    return value is not None and 0 <= value <= MAX_OFFSET

@@ -1,0 +1,108 @@
+"""Who moves the pruned marker, and whether Seawall may delete at all.
+
+GreptimeDB by version (facts of its sources):
+
+| | 0.14 – 0.16 | 0.17 – 1.0 | 1.1 and newer |
+|---|---|---|---|
+| reads the marker when it opens a region | no | no | yes |
+| `auto_prune_interval` unless set | 0s | 30m | 30m |
+| `auto_prune_logical_delete` | – | – | yes |
+| what Seawall does | reports | reports | mode A or B |
+
+Before 1.1 a region that was created cold may start at 0 and would read what was deleted: no boundary is safe. A
+pre-release of 1.1.0 counts as older: it may lack the reading.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seawall.domain.ledger.reasons import Reason
+
+
+class Mode(StrEnum):
+    """How the pruned marker and the deletes are shared between the database and Seawall."""
+
+    A = "A"
+    """The database moves the marker and deletes nothing; Seawall deletes below it and never writes it."""
+    B = "B"
+    """Seawall announces the marker in one metadata transaction, and deletes below it."""
+    C = "C"
+    """No marker is read when a region opens; every region, a new one too, has a durable start."""
+
+    @property
+    def reads_marker(self) -> bool:
+        """Whether the database begins to read beyond the marker when it opens a region."""
+        return self is not Mode.C
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """The mode, and why Seawall only reports and plans (None: it may delete)."""
+
+    mode: Mode
+    report_only: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GreptimeDB:
+    """What decides the regime of a GreptimeDB: its version, and `[wal]` of its metasrv (None: not set)."""
+
+    version: str
+    auto_prune_seconds: float | None = None
+    logical_delete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a database behind the http contract declares of itself."""
+
+    reads_marker: bool
+    moves_marker: bool = False
+    durable_starts: bool = False
+    deletes: bool = False
+
+
+FIRST_THAT_READS_THE_MARKER = (1, 1, 0)
+_VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?P<suffix>.*)", re.ASCII)
+
+
+def regime_of(database: GreptimeDB | Declared) -> Regime:
+    """The regime; what is not understood only reports."""
+    match database:
+        case GreptimeDB():
+            return _of_greptimedb(database)
+        case Declared():
+            return _of_declared(database)
+
+
+def parse_version(text: str) -> tuple[int, int, int] | None:
+    """The version, a pre-release as the one before it would be; None if it is none."""
+    found = _VERSION.fullmatch(text.strip())
+    if found is None:
+        return None
+    major, minor, patch = (int(part or 0) for part in found.group(1, 2, 3))
+    if not found["suffix"].startswith("-"):
+        return major, minor, patch
+    return (major, minor, patch - 1) if patch else (major, minor - 1, 0) if minor else (major - 1, 0, 0)
+
+
+def _of_greptimedb(database: GreptimeDB) -> Regime:
+    version = parse_version(database.version)
+    if version is None or version < FIRST_THAT_READS_THE_MARKER:
+        return Regime(Mode.C, Reason.DATABASE_TOO_OLD)
+    prunes = database.auto_prune_seconds is None or database.auto_prune_seconds > 0
+    if not prunes:
+        return Regime(Mode.B)
+    return Regime(Mode.A) if database.logical_delete else Regime(Mode.A, Reason.SECOND_PRUNER)
+
+
+def _of_declared(database: Declared) -> Regime:
+    mode = Mode.C if not database.reads_marker else Mode.A if database.moves_marker else Mode.B
+    if database.deletes:
+        return Regime(mode, Reason.SECOND_PRUNER)
+    if mode is Mode.C and not database.durable_starts:
+        return Regime(mode, Reason.STARTS_NOT_DURABLE)
+    return Regime(mode)

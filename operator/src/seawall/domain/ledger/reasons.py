@@ -1,0 +1,141 @@
+"""Why a topic is left alone, in the order in which the ledger asks; each reason explains itself.
+
+The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. ARCHITECTURE.md has
+both as a table, and a test compares.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class Reason(StrEnum):
+    """Why nothing of a topic is deleted now."""
+
+    sentence: str
+    remedy: str
+
+    def __new__(cls, value: str, sentence: str, remedy: str) -> Self:
+        """A member that is its name, with its explanation."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        member.remedy = remedy
+        return member
+
+    LOG_START_BEYOND_REPLAY = (
+        "LogStartBeyondReplay",
+        "Disaster: the log starts after the first offset that a region would read, so its next restart fails or loses rows.",
+        "Do not restart the datanode: flush the region while it lives; else restore the log or the region from a backup.",
+    )
+    FENCE_BROKEN = (
+        "IdentityFenceBroken",
+        "The log is not the one that the database wrote: it was recreated or cut, or a region's flushed id went back.",
+        "Find out what happened to the topic; when the log is right again, set seawall.dev/readopt: <reason>@<expiry>.",
+    )
+    OFFSETS_UNKNOWN = (
+        "OffsetsUnknown",
+        "Kafka did not say where the log starts and ends.",
+        "Look whether the topic exists and has a leader, and whether Seawall's user may describe it.",
+    )
+    MARKER_MISSING = (
+        "MarkerMissing",
+        "The metadata store has no pruned marker for this topic, so nobody knows where a restart begins to read.",
+        "Wait until the database has used the topic for the first time; if it did, look at its metadata.",
+    )
+    REGION_START_UNKNOWN = (
+        "RegionStartUnknown",
+        "The report of a region has no flushed entry id, so where its replay starts is unknown.",
+        "Look at the region on its datanode: its manifest cannot be read, or its version does not report it.",
+    )
+    REGION_UNMAPPED = (
+        "RegionUnmapped",
+        "The database's metadata disagree about which region writes to which topic.",
+        "Reconcile the table's metadata in the database (ADMIN reconcile_table).",
+    )
+    REGION_MISSING = (
+        "RegionMissing",
+        "A region of this topic has no report from its leader, or it vanished a moment ago and may come back.",
+        "Start its datanode, migrate the region, or drop its table; a dead region can be written off by annotation.",
+    )
+    REGION_STALE = (
+        "RegionStale",
+        "The newest report of a region is older than staleAfter, or has not been seen to advance yet.",
+        "Look whether its datanode runs and reaches the metasrv.",
+    )
+    REGION_OPENING = (
+        "RegionOpening",
+        "A region of this topic is being opened, moved or staged.",
+        "Wait until it is done; a migration that hangs must be ended in the database.",
+    )
+    NO_REGIONS = (
+        "NoRegions",
+        "No region writes to this topic, so nothing says what of it is still needed.",
+        "If its records are not needed any more, write them off by annotation.",
+    )
+    UNDER_MIN_ISR = (
+        "UnderMinISR",
+        "The topic has fewer in-sync replicas than min.insync.replicas.",
+        "Bring its brokers back.",
+    )
+    COMPACTED = (
+        "TopicCompacted",
+        "The topic's cleanup.policy is not delete: Kafka refuses to delete records, and compaction destroys a WAL.",
+        "Look why the WALCluster could not repair the topic's config, and whether the log is still whole.",
+    )
+    HOLDS_UNREADABLE = (
+        "HoldsUnreadable",
+        "The holds could not be read, and a hold that cannot be read counts as one on everything.",
+        "Look whether the API server answers and whether Seawall may list WALHolds.",
+    )
+    FOREIGN_DELETE = (
+        "ForeignDelete",
+        "The log starts after everything that Seawall ever meant to delete: somebody else deletes from this topic.",
+        "Find who deletes (retention, the database's own pruner, another tool), then set seawall.dev/readopt.",
+    )
+    DATABASE_TOO_OLD = (
+        "DatabaseTooOld",
+        "This version of the database does not read the pruned marker when it opens a region: Seawall only reports.",
+        "Upgrade GreptimeDB to 1.1 or newer.",
+    )
+    SECOND_PRUNER = (
+        "SecondPruner",
+        "The database deletes records of its WAL topics by itself, and two pruners are refused.",
+        'Set auto_prune_logical_delete = true, or auto_prune_interval = "0s", in the metasrv\'s [wal].',
+    )
+    STARTS_NOT_DURABLE = (
+        "StartsNotDurable",
+        "The database neither reads a marker when it opens a region nor gives new regions a durable start.",
+        "It must declare one of them (the contract of http databases); until then Seawall only reports.",
+    )
+    STOPPED_BY_ANNOTATION = (
+        "StoppedByAnnotation",
+        "seawall.dev/stop-deletes is set on the WALCluster.",
+        "Remove the annotation.",
+    )
+    NO_POLICY = (
+        "NoPolicy",
+        "No WALPurgePolicy matches this topic.",
+        "Create one whose topics match.",
+    )
+    VERIFICATION_MISSING = (
+        "VerificationMissing",
+        "A policy requires a replay verification, and none of this topic is recent and good enough.",
+        "Run a WALVerification of the required level.",
+    )
+    WATCHED_TOO_SHORTLY = (
+        "WatchedTooShortly",
+        "Seawall has watched for less than openGrace: what vanished just before could still come back.",
+        "Wait; it begins anew whenever the operator starts.",
+    )
+    NOT_SEEN_TWICE = (
+        "NotSeenTwice",
+        "Not every region has reported twice since this run saw what it may delete, or openGrace is not over.",
+        "Wait; a datanode that restarts begins anew.",
+    )
+    NOTHING_TO_PURGE = (
+        "NothingToPurge",
+        "Nothing lies below what is kept.",
+        "None is needed; heldBy says what keeps it.",
+    )

@@ -1,0 +1,249 @@
+"""The rules of the ledger, one function each, named and ordered as in the design (section 3, "The ledger").
+
+Where the design leaves a choice, the safe reading was taken:
+
+* `idle_to` is per inner region, as `flushed_to` is: the metric engine's quiet metadata region must not hold back its busy
+  data region, and each of them needs nothing at and below its own prunable id.
+* `flushed_to` is unknown without a report, even if a checkpoint is stored: the checkpoint alone would be too low, and show a
+  disaster that is none.
+* `idle_to` counts only while its reporter is *settled*: two advances under one leader, one epoch and one revision of the
+  route. The sample of a leader that was replaced and came back may have been taken while its successor wrote: announcing
+  it would skip the successor's rows. (The design asks for two advances before a delete; the announcement needs them too.)
+* In mode A and B the value that is read again is the marker; in mode B a marker that was announced before by somebody else
+  is as good, because every opener reads it.
+* `reads_from` is unknown while the marker is: the reason is then `MarkerMissing`, no disaster.
+* A region that vanished leaves its topic alone for one grace, whatever it last reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from seawall.domain.ledger.columns import Ids, Mask, any_by, choose, greatest, least, least_of_all
+from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.reasons import Reason
+from seawall.domain.ledger.tables import Bounds, Freshness, Regions, Topics
+
+
+def flushed_to(regions: Regions) -> Ids:
+    """The min over inner regions of max(manifest flushed entry id, stored checkpoint)."""
+    data = greatest(regions.data_flushed, regions.data_checkpoint).only(regions.data_flushed.known)
+    metadata = greatest(regions.metadata_flushed, regions.metadata_checkpoint).only(regions.metadata_flushed.known)
+    return choose(regions.metric, least_of_all(data, metadata), data)
+
+
+def prunable(regions: Regions, freshness: Freshness, mode: Mode) -> Ids:
+    """The max(flushed to, idle to if the database reads the marker when it opens a region); never the marker itself."""
+    if not mode.reads_marker:
+        return flushed_to(regions)
+    data_idle, metadata_idle = regions.data_idle.only(freshness.settled), regions.metadata_idle.only(freshness.settled)
+    flushed = regions.data_flushed.known
+    data = greatest(regions.data_flushed, regions.data_checkpoint, data_idle).only(flushed)
+    flushed = regions.metadata_flushed.known
+    metadata = greatest(regions.metadata_flushed, regions.metadata_checkpoint, metadata_idle).only(flushed)
+    return choose(regions.metric, least_of_all(data, metadata), data)
+
+
+def reads_from(regions: Regions, topics: Topics, mode: Mode) -> Ids:
+    """The max(flushed to [, marker if read at open]) + 1: what a restart would read; never a licence to delete."""
+    flushed = flushed_to(regions)
+    if not mode.reads_marker:
+        return flushed + 1
+    marker = topics.marker.take(regions.topic)
+    return greatest(flushed, marker).only(flushed.known & marker.known) + 1
+
+
+def to_be_seen(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode) -> Ids:
+    """The value that a run would see now: A the marker, B what it would announce (or what stands), C min flushed to."""
+    if mode is Mode.A:
+        return topics.marker
+    lowest = prunable_.least_of_all_by(regions.topic, len(topics))
+    return greatest(lowest, topics.marker).only(lowest.known & topics.marker.known) if mode is Mode.B else lowest
+
+
+def read_again(regions: Regions, topics: Topics, mode: Mode) -> Ids:
+    """The seen value as it is now: A and B the marker, C min flushed to."""
+    if mode.reads_marker:
+        return topics.marker
+    return flushed_to(regions).least_of_all_by(regions.topic, len(topics))
+
+
+def floor(seen: Ids, again: Ids) -> Ids:
+    """The min(seen value, the same value read again now); unknown where either is."""
+    return least_of_all(seen, again)
+
+
+def purge_to(floor_: Ids, bounds: Bounds) -> Ids:
+    """The min(floor − keepEntries, holds, verifiedFrom): the exclusive offset for DeleteRecords; the record at it stays."""
+    kept = floor_ - bounds.keep_entries
+    verified = bounds.verified_from.only(bounds.verification_required)
+    return least(kept, bounds.hold, verified).only(floor_.known & (~bounds.verification_required | verified.known))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """Everything that the rules look at."""
+
+    regime: Regime
+    regions: Regions
+    freshness: Freshness
+    topics: Topics
+    bounds: Bounds
+    prunable: Ids
+    """By region."""
+    reads_from: Ids
+    """By region."""
+    purge_to: Ids
+    """By topic."""
+    needs_evidence: bool
+    """Whether this is about deleting now, and not about a plan."""
+
+    def any_region(self, mask: Mask) -> Mask:
+        """By topic, whether any region is set."""
+        return any_by(mask, self.regions.topic, len(self.topics))
+
+    def everywhere(self, value: bool) -> Mask:  # noqa: FBT001 - a column of it
+        """By topic, the same."""
+        return np.full(len(self.topics), value, np.bool_)
+
+
+def log_start_beyond_replay(case: Case) -> Mask:
+    """Log start > reads from, of a region."""
+    return case.any_region(case.topics.log_start.take(case.regions.topic).above(case.reads_from))
+
+
+def fence_broken(case: Case) -> Mask:
+    """The identity fence (`fence.py`) found something, confirmed or not."""
+    return case.bounds.fence_broken
+
+
+def offsets_unknown(case: Case) -> Mask:
+    """Kafka said nothing of the log."""
+    return ~(case.topics.log_start.known & case.topics.high_watermark.known)
+
+
+def marker_missing(case: Case) -> Mask:
+    """A null where the database would read the marker."""
+    return ~case.topics.marker.known if case.regime.mode.reads_marker else case.everywhere(value=False)
+
+
+def region_start_unknown(case: Case) -> Mask:
+    """A report without a flushed entry id."""
+    regions = case.regions
+    unknown = ~regions.data_flushed.known | (regions.metric & ~regions.metadata_flushed.known)
+    return case.any_region(unknown & regions.epoch.known)
+
+
+def region_unmapped(case: Case) -> Mask:
+    """Metadata that disagree, or a reported region without a mapping."""
+    return case.topics.unmapped
+
+
+def region_missing(case: Case) -> Mask:
+    """No report from the route's leader, or vanished for less than one grace."""
+    return case.any_region(~case.regions.epoch.known) | case.topics.vanished
+
+
+def region_stale(case: Case) -> Mask:
+    """A report that was not seen to advance within staleAfter."""
+    return case.any_region(case.freshness.stale)
+
+
+def region_opening(case: Case) -> Mask:
+    """Downgrading, staging, opening, migrating."""
+    return case.any_region(case.regions.opening)
+
+
+def no_regions(case: Case) -> Mask:
+    """Nobody writes here."""
+    return ~case.any_region(np.ones(len(case.regions), np.bool_))
+
+
+def under_min_isr(case: Case) -> Mask:
+    """Too few in-sync replicas."""
+    return case.topics.under_min_isr
+
+
+def compacted(case: Case) -> Mask:
+    """Kafka would refuse, and the WAL may be gone already."""
+    return case.topics.compacted
+
+
+def holds_unreadable(case: Case) -> Mask:
+    """Unreadable means no purge."""
+    return case.everywhere(not case.bounds.holds_readable)
+
+
+def foreign_delete(case: Case) -> Mask:
+    """Log start beyond the intent."""
+    return case.topics.log_start.above(case.bounds.intent)
+
+
+def only_reports(reason: Reason) -> Rule:
+    """The regime does not allow to delete, for this reason."""
+    return lambda case: case.everywhere(case.regime.report_only is reason)
+
+
+def stopped_by_annotation(case: Case) -> Mask:
+    """A person stopped all deletes."""
+    return case.everywhere(case.bounds.stopped)
+
+
+def no_policy(case: Case) -> Mask:
+    """Nobody asked for purges of it."""
+    return ~case.bounds.has_policy
+
+
+def verification_missing(case: Case) -> Mask:
+    """Required, and there is none."""
+    return case.bounds.verification_required & ~case.bounds.verified_from.known
+
+
+def watched_too_shortly(case: Case) -> Mask:
+    """What vanished before the operator's first look may come back."""
+    return case.bounds.watched_too_shortly
+
+
+def not_seen_twice(case: Case) -> Mask:
+    """See, then delete."""
+    if not case.needs_evidence:
+        return case.everywhere(value=False)
+    return case.any_region(~case.freshness.seen_twice)
+
+
+def nothing_to_purge(case: Case) -> Mask:
+    """Purge to ≤ log start, or unknown."""
+    return ~case.purge_to.above(case.topics.log_start)
+
+
+Rule = Callable[[Case], Mask]
+
+LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
+    (Reason.LOG_START_BEYOND_REPLAY, log_start_beyond_replay),
+    (Reason.FENCE_BROKEN, fence_broken),
+    (Reason.OFFSETS_UNKNOWN, offsets_unknown),
+    (Reason.MARKER_MISSING, marker_missing),
+    (Reason.REGION_START_UNKNOWN, region_start_unknown),
+    (Reason.REGION_UNMAPPED, region_unmapped),
+    (Reason.REGION_MISSING, region_missing),
+    (Reason.REGION_STALE, region_stale),
+    (Reason.REGION_OPENING, region_opening),
+    (Reason.NO_REGIONS, no_regions),
+    (Reason.UNDER_MIN_ISR, under_min_isr),
+    (Reason.COMPACTED, compacted),
+    (Reason.HOLDS_UNREADABLE, holds_unreadable),
+    (Reason.FOREIGN_DELETE, foreign_delete),
+    (Reason.DATABASE_TOO_OLD, only_reports(Reason.DATABASE_TOO_OLD)),
+    (Reason.SECOND_PRUNER, only_reports(Reason.SECOND_PRUNER)),
+    (Reason.STARTS_NOT_DURABLE, only_reports(Reason.STARTS_NOT_DURABLE)),
+    (Reason.STOPPED_BY_ANNOTATION, stopped_by_annotation),
+    (Reason.NO_POLICY, no_policy),
+    (Reason.VERIFICATION_MISSING, verification_missing),
+    (Reason.WATCHED_TOO_SHORTLY, watched_too_shortly),
+    (Reason.NOT_SEEN_TWICE, not_seen_twice),
+    (Reason.NOTHING_TO_PURGE, nothing_to_purge),
+)
+"""The reasons for leaving a topic alone, in the order in which they are asked: the first that holds is shown."""

@@ -1,0 +1,185 @@
+"""What was seen of the reports over time: See, then delete.
+
+An *advance* is a report that is newer than the one before, seen by the operator. Ages are counted from when it was seen, by
+the operator's own clock, so a datanode's clock may be wrong by hours. Advances count in a *streak*: one leader by the route,
+one epoch of its process, one revision of the route. Anything else begins a new streak.
+
+What is proved by it: of two advances the second was made after the first had arrived, because who reports sends in order.
+So if the first arrived after a time S, the second was made after S: by a leader that was alive, with a process that had
+opened the region. One advance may have been on its way since before S. When an advance arrived is not known, only that it
+had not when the reports were last read; so the time of the look *before* an advance is kept, taken before that look.
+
+All of it is memory: an operator that restarts begins with nothing, and waits again. The values that were seen are in the
+run's status; the time at which this process first had them is the caller's.
+
+Safe readings of the design: any unfinished migration leaves the topic alone (`RegionOpening`), not only one that began
+before; a report that this process has not seen to advance is stale, and so is one that is older than one seen before; a
+region that vanished leaves its topic alone for one grace after it was first missed, and after a start of the operator
+nothing is announced for one grace, because nobody remembers what vanished before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from seawall.domain.ledger.columns import Ids, Mask, Numbers, RegionIds, choose, rows_of
+from seawall.domain.ledger.tables import Freshness, Regions
+
+POLLS_PER_STALE_AFTER = 6
+"""Reports are polled at staleAfter / 6."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A region that is not in the metadata any more, and when that was first seen."""
+
+    region: int
+    topic: str
+    missed_at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sightings:
+    """One row for each region of the last look, by region id; times in ms of the operator's monotonic clock."""
+
+    since: int
+    """When this process began to watch."""
+    looked_at: int
+    """The last look: a time before its reports were read."""
+    names: tuple[str, ...]
+    topic: Numbers
+    region: RegionIds
+    leader: Ids
+    epoch: Ids
+    route_revision: Ids
+    reported_at: Ids
+    streak_since: Ids
+    """The look in which the streak began."""
+    advanced_at: Ids
+    """The look in which the newest advance of the streak was seen."""
+    arrived_after: Ids
+    """That advance arrived after this time."""
+    earlier_arrived_after: Ids
+    """The advance before it, in the same streak, arrived after this time."""
+    vanished: tuple[Vanished, ...]
+
+    @classmethod
+    def none(cls, now: int) -> Sightings:
+        """Nothing was seen yet."""
+        none = Ids.unknown(0)
+        return cls(
+            since=now,
+            looked_at=now,
+            names=(),
+            topic=np.zeros(0, np.int64),
+            region=np.zeros(0, np.uint64),
+            leader=none,
+            epoch=none,
+            route_revision=none,
+            reported_at=none,
+            streak_since=none,
+            advanced_at=none,
+            arrived_after=none,
+            earlier_arrived_after=none,
+            vanished=(),
+        )
+
+
+def look(before: Sightings, names: tuple[str, ...], regions: Regions, now: int, keep_vanished: int) -> Sightings:
+    """The sightings after one more look; `now` was taken before its reports were read.
+
+    `keep_vanished` is the longest openGrace, in milliseconds.
+    """
+    region, first = np.unique(regions.region, return_index=True)
+    rows = first.astype(np.int64)
+    leader, epoch, route = regions.leader.take(rows), regions.epoch.take(rows), regions.route_revision.take(rows)
+    reported = regions.reported_at.take(rows)
+    at = rows_of(before.region, region)
+    old_epoch, old_reported = _old(before.epoch, at), _old(before.reported_at, at)
+    late = old_epoch.above(epoch) | (old_epoch.equals(epoch) & old_reported.above(reported)) | ~epoch.known
+    same_route = _old(before.leader, at).equals(leader) & _old(before.route_revision, at).equals(route)
+    kept = same_route & (late | old_epoch.equals(epoch))
+    advanced = kept & ~late & reported.above(old_reported)
+    this_look = Ids.of_known(np.full(len(region), now, np.int64))
+    last_look = Ids.of_known(np.full(len(region), before.looked_at, np.int64))
+    arrived_after = _old(before.arrived_after, at).only(kept)
+    return Sightings(
+        since=before.since,
+        looked_at=now,
+        names=names,
+        topic=regions.topic[rows],
+        region=region,
+        leader=leader,
+        route_revision=route,
+        epoch=choose(kept, old_epoch, epoch),
+        reported_at=choose(kept & late, old_reported, reported),
+        streak_since=choose(kept, _old(before.streak_since, at), this_look),
+        advanced_at=choose(advanced, this_look, _old(before.advanced_at, at).only(kept)),
+        arrived_after=choose(advanced, last_look, arrived_after),
+        earlier_arrived_after=choose(advanced, arrived_after, _old(before.earlier_arrived_after, at).only(kept)),
+        vanished=_vanished(before, names, region, regions.topic[rows], now=now, keep=keep_vanished),
+    )
+
+
+def freshness(sightings: Sightings, regions: Regions, now: int, stale_after: Numbers, evidence: Evidence) -> Freshness:
+    """What the sightings say of each row of `regions`; the last look was of the same table."""
+    at = rows_of(sightings.region, regions.region)
+    advanced_at, earlier = _old(sightings.advanced_at, at), _old(sightings.earlier_arrived_after, at)
+    newest = _old(sightings.epoch, at).equals(regions.epoch) & _old(sightings.reported_at, at).equals(
+        regions.reported_at
+    )
+    return Freshness(
+        stale=~newest | ~advanced_at.known | (now - advanced_at.numbers > stale_after[regions.topic]),
+        settled=newest & earlier.above(_old(sightings.streak_since, at)),
+        seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Since when this process knows that the value was seen, and the minimum on top, by topic."""
+
+    seen_at: Ids
+    """Not before the value was recorded (in mode B: announced)."""
+    open_grace: Numbers
+
+    def is_complete(self, earlier_arrived_after: Ids, topic: Numbers, now: int) -> Mask:
+        """By region: two advances of one streak since then, and openGrace is over."""
+        over = now - self.seen_at.numbers >= self.open_grace
+        return earlier_arrived_after.at_least(self.seen_at.take(topic)) & over[topic]
+
+
+def vanished_topics(sightings: Sightings, now: int, open_grace: Callable[[str], int]) -> frozenset[str]:
+    """The topics of which a region vanished less than one grace ago."""
+    return frozenset(gone.topic for gone in sightings.vanished if now - gone.missed_at < open_grace(gone.topic))
+
+
+def watched_too_shortly(sightings: Sightings, now: int, open_grace: Numbers) -> Mask:
+    """By topic, whether the operator began to watch less than one grace ago."""
+    return now - sightings.since < open_grace
+
+
+def _old(column: Ids, at: Ids) -> Ids:
+    """The rows of the last look; unknown for a region that it did not have."""
+    return column.take(at.numbers).only(at.known) if len(column) else Ids.unknown(len(at))
+
+
+def _vanished(
+    before: Sightings, names: tuple[str, ...], region: RegionIds, topic: Numbers, *, now: int, keep: int
+) -> tuple[Vanished, ...]:
+    """Regions of the last look that their topic does not have any more, and those missed earlier and not back yet."""
+    number_of = {name: number for number, name in enumerate(names)}
+
+    def is_there(regions: RegionIds, topics: Ids) -> Mask:
+        return _old(Ids.of_known(topic), rows_of(region, regions)).equals(topics)
+
+    renumbered = Ids.of(number_of.get(name) for name in before.names)
+    gone = ~is_there(before.region, renumbered.take(before.topic)) if len(before.region) else np.zeros(0, np.bool_)
+    fresh = [Vanished(int(before.region[row]), before.names[before.topic[row]], now) for row in np.flatnonzero(gone)]
+    older = [old for old in before.vanished if now - old.missed_at < keep]
+    missed = np.fromiter((old.region for old in older), np.uint64, count=len(older))
+    back = is_there(missed, Ids.of(number_of.get(old.topic) for old in older))
+    return (*(old for old, is_back in zip(older, back, strict=True) if not is_back), *fresh)

@@ -1,0 +1,146 @@
+"""The columnar ledger answers as the oracle does, and as a person reads the design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seawall.domain.ledger.columns import Ids, Mask
+from seawall.domain.ledger.ledger import Inputs, Ledger, permit, plan
+from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.reasons import Reason
+from seawall.domain.ledger.tables import Bounds, Freshness, Regions, TopicLog, make_topics
+from tests.domain.ledger import oracle
+
+OFFSETS = st.integers(0, 12)
+MAYBE = st.none() | OFFSETS
+RARELY = st.integers(0, 9).map(lambda number: number == 0)
+USUALLY = RARELY.map(lambda rare: not rare)
+MOSTLY_KNOWN = st.integers(0, 9).flatmap(lambda number: st.none() if number == 0 else OFFSETS)
+
+INNER = st.builds(oracle.Inner, flushed=MOSTLY_KNOWN, checkpoint=MAYBE, idle=MAYBE)
+REGION = st.builds(
+    oracle.Region,
+    reported=USUALLY,
+    inner=st.lists(INNER, min_size=1, max_size=2).map(tuple),
+    stale=RARELY,
+    settled=st.booleans(),
+    seen_twice=USUALLY,
+    opening=RARELY,
+)
+TOPIC = st.builds(
+    oracle.Topic,
+    regions=st.lists(REGION, max_size=3).map(tuple),
+    marker=MOSTLY_KNOWN,
+    log_start=st.integers(0, 9).flatmap(lambda number: st.none() if number == 0 else st.integers(0, 4)),
+    high_watermark=st.just(13),
+    fence_broken=RARELY,
+    unmapped=RARELY,
+    vanished=RARELY,
+    under_min_isr=RARELY,
+    compacted=RARELY,
+    intent=st.none() | OFFSETS,
+    holds=st.lists(OFFSETS, max_size=2).map(tuple),
+    has_policy=USUALLY,
+    keep_entries=st.integers(0, 3),
+    verification_required=st.booleans(),
+    verified_from=MAYBE,
+    watched_too_shortly=RARELY,
+    seen=MOSTLY_KNOWN,
+)
+CLUSTER = st.builds(
+    oracle.Cluster,
+    mode=st.sampled_from("ABC"),
+    report_only=st.sampled_from([None, None, None, "DatabaseTooOld", "SecondPruner", "StartsNotDurable"]),
+    holds_readable=USUALLY,
+    stopped=RARELY,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(CLUSTER, st.lists(TOPIC, min_size=1, max_size=4))
+def test_the_columns_answer_as_the_oracle(cluster: oracle.Cluster, topics: list[oracle.Topic]) -> None:
+    inputs, seen = as_inputs(cluster, topics)
+    for ledger, deleting in ((plan(inputs), False), (permit(inputs, seen), True)):
+        expected = [oracle.answer(cluster, topic, deleting=deleting) for topic in topics]
+        assert answers(ledger) == expected
+
+
+def answers(ledger: Ledger) -> list[oracle.Answer]:
+    return [
+        oracle.Answer(ledger.reason(row), ledger.floor.at(row), ledger.purge_to.at(row))
+        for row in range(len(ledger.topics))
+    ]
+
+
+def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[Inputs, Ids]:
+    """The oracle's objects as columns, and the seen values."""
+    names = tuple(f"wal_{number}" for number in range(len(topics)))
+    pairs = [(number, region) for number, topic in enumerate(topics) for region in topic.regions]
+    regions = [region for _, region in pairs]
+    table = Regions(
+        topic=np.array([number for number, _ in pairs], np.int64),
+        region=np.arange(len(pairs)).astype(np.uint64),
+        leader=Ids.of(1 for _ in pairs),
+        route_revision=Ids.of(1 for _ in pairs),
+        epoch=Ids.of(1 if region.reported else None for region in regions),
+        reported_at=Ids.of(1 if region.reported else None for region in regions),
+        data_flushed=_inner(regions, 0, lambda inner: inner.flushed),
+        data_checkpoint=_inner(regions, 0, lambda inner: inner.checkpoint, always=True),
+        data_idle=_inner(regions, 0, lambda inner: inner.idle),
+        metric=_mask(region.reported and len(region.inner) == 2 for region in regions),
+        metadata_flushed=_inner(regions, 1, lambda inner: inner.flushed),
+        metadata_checkpoint=_inner(regions, 1, lambda inner: inner.checkpoint, always=True),
+        metadata_idle=_inner(regions, 1, lambda inner: inner.idle),
+        opening=_mask(region.opening for region in regions),
+    )
+    freshness = Freshness(
+        _mask(region.stale for region in regions),
+        _mask(region.settled for region in regions),
+        _mask(region.seen_twice for region in regions),
+    )
+    logs = {
+        name: TopicLog("id", 1, t.log_start, t.high_watermark, None, t.under_min_isr, t.compacted)
+        for name, t in zip(names, topics, strict=True)
+    }
+    by_name = dict(zip(names, topics, strict=True))
+    rows = make_topics(
+        names,
+        1,
+        logs=logs,
+        markers={name: topic.marker for name, topic in by_name.items()},
+        unmapped=frozenset(name for name, topic in by_name.items() if topic.unmapped),
+        vanished=frozenset(name for name, topic in by_name.items() if topic.vanished),
+    )
+    bounds = Bounds(
+        has_policy=_mask(topic.has_policy for topic in topics),
+        keep_entries=np.array([topic.keep_entries for topic in topics], np.int64),
+        hold=Ids.of(min(topic.holds, default=None) for topic in topics),
+        hold_names=tuple("hold" if topic.holds else None for topic in topics),
+        holds_readable=cluster.holds_readable,
+        verification_required=_mask(topic.verification_required for topic in topics),
+        verified_from=Ids.of(topic.verified_from for topic in topics),
+        intent=Ids.of(topic.intent for topic in topics),
+        fence_broken=_mask(topic.fence_broken for topic in topics),
+        stopped=cluster.stopped,
+        watched_too_shortly=_mask(topic.watched_too_shortly for topic in topics),
+    )
+    regime = Regime(Mode(cluster.mode), None if cluster.report_only is None else Reason(cluster.report_only))
+    return Inputs(regime, table, freshness, rows, bounds), Ids.of(topic.seen for topic in topics)
+
+
+def _inner(
+    regions: Sequence[oracle.Region], number: int, read: Callable[[oracle.Inner], int | None], *, always: bool = False
+) -> Ids:
+    """A column of one inner region; checkpoints are in the metadata, reports or not."""
+    return Ids.of(
+        read(region.inner[number]) if number < len(region.inner) and (region.reported or always) else None
+        for region in regions
+    )
+
+
+def _mask(values: object) -> Mask:
+    return np.array(list(values), np.bool_)  # type: ignore[call-overload]
