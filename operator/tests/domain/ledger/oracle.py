@@ -43,6 +43,7 @@ class Topic:
     under_min_isr: bool
     compacted: bool
     intent: int | None
+    intents_readable: bool
     holds: tuple[int, ...]
     has_policy: bool
     keep_entries: int
@@ -117,13 +118,13 @@ def reads_from(region: Region, topic: Topic, mode: str) -> int | None:
 
 def answer(cluster: Cluster, topic: Topic, *, deleting: bool) -> Answer:
     """What the design says of this topic."""
-    floor = _floor(cluster, topic, deleting)
+    floor = _floor(cluster, topic, deleting=deleting)
     purge_to = None if floor is None else _purge_to(topic, floor)
-    reason = _reason(cluster, topic, purge_to, deleting)
+    reason = _reason(cluster, topic, purge_to, deleting=deleting)
     return Answer(reason, floor, None if reason else purge_to)
 
 
-def _floor(cluster: Cluster, topic: Topic, deleting: bool) -> int | None:
+def _floor(cluster: Cluster, topic: Topic, *, deleting: bool) -> int | None:
     if cluster.mode == "A":
         now = topic.marker
     elif cluster.mode == "B":
@@ -145,7 +146,9 @@ def _purge_to(topic: Topic, floor: int) -> int | None:
     return min([floor - topic.keep_entries, *topic.holds])
 
 
-def _reason(cluster: Cluster, topic: Topic, purge_to: int | None, deleting: bool) -> str | None:  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
+def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
+    cluster: Cluster, topic: Topic, purge_to: int | None, *, deleting: bool
+) -> str | None:
     mode, regions = cluster.mode, topic.regions
     starts = [reads_from(region, topic, mode) for region in regions]
     if topic.log_start is not None and any(start is not None and topic.log_start > start for start in starts):
@@ -174,6 +177,8 @@ def _reason(cluster: Cluster, topic: Topic, purge_to: int | None, deleting: bool
         return "TopicCompacted"
     if not cluster.holds_readable:
         return "HoldsUnreadable"
+    if not topic.intents_readable:
+        return "IntentsUnreadable"
     if topic.intent is not None and topic.log_start > topic.intent:
         return "ForeignDelete"
     if cluster.report_only is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from hypothesis import given, settings
@@ -43,6 +43,7 @@ TOPIC = st.builds(
     under_min_isr=RARELY,
     compacted=RARELY,
     intent=st.none() | OFFSETS,
+    intents_readable=USUALLY,
     holds=st.lists(OFFSETS, max_size=2).map(tuple),
     has_policy=USUALLY,
     keep_entries=st.integers(0, 3),
@@ -124,6 +125,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         verification_required=_mask(topic.verification_required for topic in topics),
         verified_from=Ids.of(topic.verified_from for topic in topics),
         intent=Ids.of(topic.intent for topic in topics),
+        intents_readable=_mask(topic.intents_readable for topic in topics),
         fence_broken=_mask(topic.fence_broken for topic in topics),
         stopped=cluster.stopped,
         watched_too_shortly=_mask(topic.watched_too_shortly for topic in topics),
@@ -142,5 +144,5 @@ def _inner(
     )
 
 
-def _mask(values: object) -> Mask:
-    return np.array(list(values), np.bool_)  # type: ignore[call-overload]
+def _mask(values: Iterable[bool]) -> Mask:
+    return np.array(list(values), np.bool_)

@@ -1,7 +1,7 @@
 """Columns of offsets that may be unknown, one row for each region or each topic.
 
-A thin layer over numpy: a column is the numbers and, beside them, which of them are known. There is no number that means
-"none": what stands in a row that is not known is never read. Offsets are i64, as Kafka's are.
+A thin layer over numpy: a column is the numbers and, beside them, which of them are known. There is no number that
+means "none": what stands in a row that is not known is never read. Offsets are i64, as Kafka's are.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class Ids:
 
     def equals(self, other: Ids) -> Mask:
         """Where both are known and equal."""
-        return (self.numbers == other.numbers) & self.known & other.known
+        same: Mask = self.numbers == other.numbers
+        return same & self.known & other.known
 
     def least_by(self, groups: Numbers, count: int) -> Ids:
         """For each of `count` groups the least of its known rows; unknown where there is none."""

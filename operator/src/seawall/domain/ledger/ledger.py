@@ -1,7 +1,8 @@
 """The ledger: for each topic how far it may be purged, or why it is left alone, and who holds it.
 
-`plan` says what a run would get to, and is what people see. `permit` says what may be deleted now: it needs the value that
-the run has seen before, and evidence that every region has reported twice since. Both apply the same rules (`rules.py`).
+`plan` says what a run would get to, and is what people see. `permit` says what may be deleted now: it needs the value
+that the run has seen before, and evidence that every region has reported twice since. Both apply the same rules
+(`rules.py`).
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def plan(inputs: Inputs) -> Ledger:
 
 
 def permit(inputs: Inputs, seen: Ids) -> Ledger:
-    """What may be deleted now, of topics whose value was seen (and in mode B announced) before; others are left alone."""
+    """What may be deleted now, of topics whose value was seen (and in mode B announced) before."""
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
     prunable = rules.prunable(regions, inputs.freshness, mode)
     floor = rules.floor(seen, rules.read_again(regions, topics, mode))

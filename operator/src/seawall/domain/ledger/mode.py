@@ -2,11 +2,11 @@
 
 GreptimeDB by version (facts of its sources):
 
-| | 0.14 – 0.16 | 0.17 – 1.0 | 1.1 and newer |
+| | 0.14 to 0.16 | 0.17 to 1.0 | 1.1 and newer |
 |---|---|---|---|
 | reads the marker when it opens a region | no | no | yes |
 | `auto_prune_interval` unless set | 0s | 30m | 30m |
-| `auto_prune_logical_delete` | – | – | yes |
+| `auto_prune_logical_delete` | absent | absent | yes |
 | what Seawall does | reports | reports | mode A or B |
 
 Before 1.1 a region that was created cold may start at 0 and would read what was deleted: no boundary is safe. A

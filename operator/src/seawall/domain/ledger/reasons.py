@@ -1,7 +1,7 @@
 """Why a topic is left alone, in the order in which the ledger asks; each reason explains itself.
 
-The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. ARCHITECTURE.md has
-both as a table, and a test compares.
+The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. ARCHITECTURE.md
+has both as a table, and a test compares.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Reason(StrEnum):
 
     LOG_START_BEYOND_REPLAY = (
         "LogStartBeyondReplay",
-        "Disaster: the log starts after the first offset that a region would read, so its next restart fails or loses rows.",
-        "Do not restart the datanode: flush the region while it lives; else restore the log or the region from a backup.",
+        "Disaster: the log starts after the first offset that a region would read: a restart fails or loses rows.",
+        "Do not restart the datanode: flush the region while it lives; else restore it from a backup.",
     )
     FENCE_BROKEN = (
         "IdentityFenceBroken",
@@ -88,6 +88,11 @@ class Reason(StrEnum):
         "HoldsUnreadable",
         "The holds could not be read, and a hold that cannot be read counts as one on everything.",
         "Look whether the API server answers and whether Seawall may list WALHolds.",
+    )
+    INTENTS_UNREADABLE = (
+        "IntentsUnreadable",
+        "The ConfigMap with this topic's intent and identity cannot be read.",
+        "Look at the message: it may be damaged, or written by a newer version of Seawall.",
     )
     FOREIGN_DELETE = (
         "ForeignDelete",

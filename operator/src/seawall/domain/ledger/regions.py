@@ -1,7 +1,7 @@
 """From reports and metadata to the table of regions.
 
-Only the report of the route's leader counts; what followers and former leaders say is left out. Two reports by the leader's
-datanode count as the lower one.
+Only the report of the route's leader counts; what followers and former leaders say is left out. Two reports by the
+leader's datanode count as the lower one.
 """
 
 from __future__ import annotations

@@ -2,15 +2,16 @@
 
 Where the design leaves a choice, the safe reading was taken:
 
-* `idle_to` is per inner region, as `flushed_to` is: the metric engine's quiet metadata region must not hold back its busy
-  data region, and each of them needs nothing at and below its own prunable id.
-* `flushed_to` is unknown without a report, even if a checkpoint is stored: the checkpoint alone would be too low, and show a
-  disaster that is none.
-* `idle_to` counts only while its reporter is *settled*: two advances under one leader, one epoch and one revision of the
-  route. The sample of a leader that was replaced and came back may have been taken while its successor wrote: announcing
-  it would skip the successor's rows. (The design asks for two advances before a delete; the announcement needs them too.)
-* In mode A and B the value that is read again is the marker; in mode B a marker that was announced before by somebody else
-  is as good, because every opener reads it.
+* `idle_to` is per inner region, as `flushed_to` is: the metric engine's quiet metadata region must not hold back its
+  busy data region, and each of them needs nothing at and below its own prunable id.
+* `flushed_to` is unknown without a report, even if a checkpoint is stored: the checkpoint alone would be too low, and
+  show a disaster that is none.
+* `idle_to` counts only while its reporter is *settled*: two advances under one leader, one epoch and one revision of
+  the route. The sample of a leader that was replaced and came back may have been taken while its successor wrote:
+  announcing it would skip the successor's rows. (The design asks for two advances before a delete; the announcement
+  needs them too.)
+* In mode A and B the value that is read again is the marker; in mode B a marker that was announced before by somebody
+  else is as good, because every opener reads it.
 * `reads_from` is unknown while the marker is: the reason is then `MarkerMissing`, no disaster.
 * A region that vanished leaves its topic alone for one grace, whatever it last reported.
 """
@@ -77,7 +78,7 @@ def floor(seen: Ids, again: Ids) -> Ids:
 
 
 def purge_to(floor_: Ids, bounds: Bounds) -> Ids:
-    """The min(floor − keepEntries, holds, verifiedFrom): the exclusive offset for DeleteRecords; the record at it stays."""
+    """The min(floor less keepEntries, holds, verifiedFrom): exclusive, so the record at it stays."""
     kept = floor_ - bounds.keep_entries
     verified = bounds.verified_from.only(bounds.verification_required)
     return least(kept, bounds.hold, verified).only(floor_.known & (~bounds.verification_required | verified.known))
@@ -177,6 +178,11 @@ def holds_unreadable(case: Case) -> Mask:
     return case.everywhere(not case.bounds.holds_readable)
 
 
+def intents_unreadable(case: Case) -> Mask:
+    """Neither the intent nor the identity is known."""
+    return ~case.bounds.intents_readable
+
+
 def foreign_delete(case: Case) -> Mask:
     """Log start beyond the intent."""
     return case.topics.log_start.above(case.bounds.intent)
@@ -235,6 +241,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.UNDER_MIN_ISR, under_min_isr),
     (Reason.COMPACTED, compacted),
     (Reason.HOLDS_UNREADABLE, holds_unreadable),
+    (Reason.INTENTS_UNREADABLE, intents_unreadable),
     (Reason.FOREIGN_DELETE, foreign_delete),
     (Reason.DATABASE_TOO_OLD, only_reports(Reason.DATABASE_TOO_OLD)),
     (Reason.SECOND_PRUNER, only_reports(Reason.SECOND_PRUNER)),

@@ -1,21 +1,22 @@
 """What was seen of the reports over time: See, then delete.
 
-An *advance* is a report that is newer than the one before, seen by the operator. Ages are counted from when it was seen, by
-the operator's own clock, so a datanode's clock may be wrong by hours. Advances count in a *streak*: one leader by the route,
-one epoch of its process, one revision of the route. Anything else begins a new streak.
+An *advance* is a report that is newer than the one before, seen by the operator. Ages are counted from when it was
+seen, by the operator's own clock, so a datanode's clock may be wrong by hours. Advances count in a *streak*: one
+leader by the route, one epoch of its process, one revision of the route. Anything else begins a new streak.
 
-What is proved by it: of two advances the second was made after the first had arrived, because who reports sends in order.
-So if the first arrived after a time S, the second was made after S: by a leader that was alive, with a process that had
-opened the region. One advance may have been on its way since before S. When an advance arrived is not known, only that it
-had not when the reports were last read; so the time of the look *before* an advance is kept, taken before that look.
+What is proved by it: of two advances the second was made after the first had arrived, because who reports sends in
+order. So if the first arrived after a time S, the second was made after S: by a leader that was alive, with a process
+that had opened the region. One advance may have been on its way since before S. When an advance arrived is not known,
+only that it had not when the reports were last read; so the time of the look *before* an advance is kept, taken
+before that look.
 
-All of it is memory: an operator that restarts begins with nothing, and waits again. The values that were seen are in the
-run's status; the time at which this process first had them is the caller's.
+All of it is memory: an operator that restarts begins with nothing, and waits again. The values that were seen are in
+the run's status; the time at which this process first had them is the caller's.
 
-Safe readings of the design: any unfinished migration leaves the topic alone (`RegionOpening`), not only one that began
-before; a report that this process has not seen to advance is stale, and so is one that is older than one seen before; a
-region that vanished leaves its topic alone for one grace after it was first missed, and after a start of the operator
-nothing is announced for one grace, because nobody remembers what vanished before.
+Safe readings of the design: any unfinished migration leaves the topic alone (`RegionOpening`), not only one that
+began before; a report that this process has not seen to advance is stale, and so is one that is older than one seen
+before; a region that vanished leaves its topic alone for one grace after it was first missed, and after a start of
+the operator nothing is announced for one grace, because nobody remembers what vanished before.
 """
 
 from __future__ import annotations
@@ -128,14 +129,19 @@ def freshness(sightings: Sightings, regions: Regions, now: int, stale_after: Num
     """What the sightings say of each row of `regions`; the last look was of the same table."""
     at = rows_of(sightings.region, regions.region)
     advanced_at, earlier = _old(sightings.advanced_at, at), _old(sightings.earlier_arrived_after, at)
-    newest = _old(sightings.epoch, at).equals(regions.epoch) & _old(sightings.reported_at, at).equals(
-        regions.reported_at
-    )
+    newest = is_newest(sightings, regions)
     return Freshness(
         stale=~newest | ~advanced_at.known | (now - advanced_at.numbers > stale_after[regions.topic]),
         settled=newest & earlier.above(_old(sightings.streak_since, at)),
         seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),
     )
+
+
+def is_newest(sightings: Sightings, regions: Regions) -> Mask:
+    """By region, whether its report is the newest that was ever seen of its leader: an old one may be repeated."""
+    at = rows_of(sightings.region, regions.region)
+    same_epoch = _old(sightings.epoch, at).equals(regions.epoch)
+    return same_epoch & _old(sightings.reported_at, at).equals(regions.reported_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,6 +110,7 @@ class Bounds:
     """The start that a fresh enough, good enough verification used; never its end."""
     intent: Ids
     """The intents as they were read *after* Kafka's offsets. Unknown: no intent was ever written (first contact)."""
+    intents_readable: Mask
     fence_broken: Mask
     stopped: bool
     """seawall.dev/stop-deletes."""
@@ -153,6 +154,7 @@ def no_bounds(count: int) -> Bounds:
         verification_required=none,
         verified_from=Ids.unknown(count),
         intent=Ids.unknown(count),
+        intents_readable=~none,
         fence_broken=none,
         stopped=False,
         watched_too_shortly=none,

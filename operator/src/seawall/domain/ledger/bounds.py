@@ -1,0 +1,95 @@
+"""From policies, holds, verifications, intents and the fence to the columns that bound a purge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from seawall.domain.ledger.columns import Ids, Mask, mask_of
+from seawall.domain.ledger.holds import Hold, lowest_claims
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.policy import EffectivePolicy, Level
+from seawall.domain.ledger.tables import Bounds, TopicLog
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What one successful verification says of one topic: from `verified_from` on the log replays."""
+
+    topic: str
+    topic_id: str
+    level: Level
+    verified_from: int
+    """The start that it used: min reads from of the topic's regions. Its end proves nothing about what lies below."""
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Everything beside the database that bounds purges, as it was read."""
+
+    policies: Mapping[str, EffectivePolicy]
+    """By topic; a topic without one is left alone."""
+    holds: Iterable[Hold] | None
+    """None: they could not be read."""
+    records: Mapping[str, FenceRecord]
+    """By topic: intents and identities, read after Kafka's offsets. None of a topic: first contact."""
+    unreadable_records: frozenset[str] = frozenset()
+    """Topics whose shard could not be read."""
+    fence_broken: frozenset[str] = frozenset()
+    """Topics of which the fence suspects or knows that they are another log."""
+    verified: tuple[Verified, ...] = ()
+    stopped: bool = False
+
+
+def make_bounds(
+    names: tuple[str, ...], logs: Mapping[str, TopicLog], claims: Claims, too_short: Mask, now: datetime
+) -> Bounds:
+    """The columns. A record or a verification of another topic id than Kafka's counts for nothing."""
+    policies = [claims.policies.get(name) for name in names]
+    lowest, everything = lowest_claims(claims.holds or ())
+    floor_of_all = None if everything is None else (0, everything)
+    held = [floor_of_all or lowest.get(name) for name in names]
+    ids = {name: log.topic_id for name, log in logs.items()}
+    found = _newest_fitting(claims.verified, ids, claims.policies, now)
+    records = (claims.records.get(name) for name in names)
+    return Bounds(
+        has_policy=mask_of((policy is not None for policy in policies), len(names)),
+        keep_entries=np.fromiter((p.safety.keep_entries if p else 0 for p in policies), np.int64, count=len(names)),
+        hold=Ids.of(claim[0] if claim else None for claim in held),
+        hold_names=tuple(claim[1] if claim else None for claim in held),
+        holds_readable=claims.holds is not None,
+        verification_required=mask_of(
+            (p is not None and p.safety.verification is not None for p in policies), len(names)
+        ),
+        verified_from=Ids.of(found.get(name) for name in names),
+        intent=Ids.of(
+            record.intent if record is not None and record.topic_id == ids.get(name) else None
+            for name, record in zip(names, records, strict=True)
+        ),
+        intents_readable=mask_of((name not in claims.unreadable_records for name in names), len(names)),
+        fence_broken=mask_of((name in claims.fence_broken for name in names), len(names)),
+        stopped=claims.stopped,
+        watched_too_shortly=too_short,
+    )
+
+
+def _newest_fitting(
+    verified: Iterable[Verified],
+    ids: Mapping[str, str | None],
+    policies: Mapping[str, EffectivePolicy],
+    now: datetime,
+) -> dict[str, int]:
+    """By topic where the newest run began that is recent and good enough for the topic's policy."""
+    found: dict[str, int] = {}
+    for run in sorted(verified, key=lambda one: one.finished_at):
+        policy = policies.get(run.topic)
+        required = policy.safety.verification if policy is not None else None
+        if required is None or run.topic_id != ids.get(run.topic):
+            continue
+        if run.level >= required.level and now - run.finished_at <= required.max_age:
+            found[run.topic] = run.verified_from
+    return found

@@ -1,0 +1,193 @@
+"""The identity fence: is this still the log that the database wrote?
+
+Whoever writes to a topic that was recreated, or whose end was cut off, gets offsets that the next replay skips: the
+rows are acknowledged and lost, and nobody else looks. So before anything is deleted, or a datanode restarted, the log
+is compared with its record (`intents.FenceRecord`) and with the database's ids. A record is renewed only by a look
+without finding.
+
+A first finding stops deletes at once. The verdict *broken* needs a second full look that finds something, is written
+into the record, and stands until a person readopts the topic, which starts a new record.
+
+Safe readings of the design: idle samples are ids of the log too, so the high watermark is compared with them as well
+(in mode B they become the marker); the greatest flushed id of the record is compared, because the region may not
+report any more; a high watermark below the recorded one is a truncation even when Kafka does not know the end of the
+recorded leader epoch. A log start that went back after a failover is legal.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from seawall.domain.ledger.intents import FenceRecord
+
+
+class Break(StrEnum):
+    """What shows that the log is another one."""
+
+    TOPIC_ID_CHANGED = "TopicIdChanged"
+    """The topic was deleted and created again."""
+    END_BEFORE_KNOWN_ID = "EndBeforeKnownId"
+    """The next record would get an offset that the next replay skips."""
+    TRUNCATED = "Truncated"
+    """Records at the end were lost: an unclean leader election, or a broker that lost its disk."""
+    FLUSHED_WENT_BACK = "FlushedWentBack"
+    """A region's leader reports a lower flushed id than before: its manifest was restored from an older copy."""
+    STANDING = "Standing"
+    """It was found broken before, by two looks, and nobody has readopted the topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One break and its sentence."""
+
+    what: Break
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogSeen:
+    """One look at a topic: the log as Kafka has it, and the ids that the database has of it."""
+
+    topic_id: str
+    leader_epoch: int | None
+    log_start: int
+    high_watermark: int
+    greatest_known_id: int | None
+    """max(flushed, checkpoint, idle, marker) over its regions; None: no region, and nothing is checked."""
+    min_flushed: int | None = None
+    max_flushed: int | None = None
+    recorded_epoch_end: int | None = None
+    """Where the recorded leader epoch ends now (OffsetsForLeaderEpoch); None: Kafka does not know it any more."""
+    went_back: str | None = None
+    """A region whose newest flushed id by its route's leader went back, as a clause."""
+
+
+def find_break(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    """The first thing that does not fit; None also at first contact with a log whose end is right."""
+    return next(filter(None, (check(record, seen) for check in CHECKS)), None)
+
+
+def _topic_id_changed(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    if record is None or record.topic_id == seen.topic_id:
+        return None
+    sentence = f"the topic was recreated: its id is {seen.topic_id} and was {record.topic_id}"
+    return Finding(Break.TOPIC_ID_CHANGED, sentence)
+
+
+def _end_before_known_id(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    """The high watermark is exclusive: if it is *equal* to a known id, the next row gets that id and is skipped."""
+    if seen.greatest_known_id is None:
+        return None
+    known = seen.greatest_known_id
+    if record is not None and record.max_flushed is not None:
+        known = max(known, record.max_flushed)
+    if seen.high_watermark > known:
+        return None
+    sentence = f"the log ends at {seen.high_watermark} and the database knows of entry {known}"
+    return Finding(Break.END_BEFORE_KNOWN_ID, sentence)
+
+
+def _truncated(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    """What was committed in the recorded leader epoch must still be there."""
+    if record is None:
+        return None
+    end = seen.recorded_epoch_end if seen.recorded_epoch_end is not None else seen.high_watermark
+    if end >= record.high_watermark:
+        return None
+    sentence = f"records were cut off: the log ended at {record.high_watermark} and what was then ends at {end} now"
+    return Finding(Break.TRUNCATED, sentence)
+
+
+def _flushed_went_back(_: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    return None if seen.went_back is None else Finding(Break.FLUSHED_WENT_BACK, seen.went_back)
+
+
+def _standing(record: FenceRecord | None, _: LogSeen) -> Finding | None:
+    if record is None or not record.broken:
+        return None
+    return Finding(Break.STANDING, "the identity fence was found broken before and nobody has readopted the topic")
+
+
+CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, _standing)
+
+
+class Verdict(StrEnum):
+    """What is known of a topic's identity."""
+
+    WHOLE = "Whole"
+    """Nothing was found."""
+    SUSPECTED = "Suspected"
+    """One look found something: nothing is deleted until another look is done."""
+    BROKEN = "Broken"
+    """Two looks found something: purges and restarts stop until a person readopts the topic."""
+
+
+def judge(before: Finding | None, now: Finding | None) -> Verdict:
+    """The verdict from the findings of two looks, one after the other."""
+    if now is None:
+        return Verdict.WHOLE
+    return Verdict.BROKEN if before is not None or now.what is Break.STANDING else Verdict.SUSPECTED
+
+
+def first_record(seen: LogSeen, readopted: int | None = None) -> FenceRecord:
+    """The record of first contact, or of a readoption: the intent is the log start."""
+    return FenceRecord(
+        seen.topic_id,
+        seen.leader_epoch,
+        seen.log_start,
+        seen.high_watermark,
+        intent=seen.log_start,
+        min_flushed=seen.min_flushed,
+        max_flushed=seen.max_flushed,
+        readopted=readopted,
+    )
+
+
+def renew(record: FenceRecord, seen: LogSeen, verdict: Verdict) -> FenceRecord:
+    """The record after a look: what was seen when it was whole, and nothing but the verdict when it was not."""
+    if verdict is not Verdict.WHOLE:
+        return replace(record, broken=record.broken or verdict is Verdict.BROKEN)
+    greatest = [known for known in (record.max_flushed, seen.max_flushed) if known is not None]
+    return replace(
+        record,
+        leader_epoch=seen.leader_epoch,
+        log_start=seen.log_start,
+        high_watermark=seen.high_watermark,
+        min_flushed=seen.min_flushed if seen.min_flushed is not None else record.min_flushed,
+        max_flushed=max(greatest, default=None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Readoption:
+    """`seawall.dev/readopt: <reason>@<expiry>`: a person says that the log is right."""
+
+    reason: str
+    expires: datetime
+    token: int
+    """Tells annotations apart: one adopts each topic once, so that a later break is not adopted with it."""
+
+    def may_adopt(self, record: FenceRecord, now: datetime) -> bool:
+        """Whether it is in time and has not been used for this topic."""
+        return now < self.expires and record.readopted != self.token
+
+
+_READOPT = re.compile(r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)
+
+
+def parse_readoption(annotation: str) -> Readoption | str:
+    """The readoption, or the sentence that says what is wrong with the annotation."""
+    found = _READOPT.fullmatch(annotation.strip())
+    if found is None:
+        return "seawall.dev/readopt must be <reason>@<expiry>, such as restored from backup@2026-12-24T18:00:00Z"
+    try:
+        expires = datetime.fromisoformat(found["expires"].strip())
+    except ValueError:
+        return f"seawall.dev/readopt: {found['expires'].strip()!r} is no time such as 2026-12-24T18:00:00Z"
+    if expires.tzinfo is None:
+        return f"seawall.dev/readopt: {found['expires'].strip()!r} has no time zone"
+    return Readoption(found["reason"].strip(), expires, zlib.crc32(annotation.strip().encode()))

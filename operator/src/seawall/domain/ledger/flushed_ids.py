@@ -1,0 +1,85 @@
+"""The newest flushed id of each region, in memory only: one that goes back was restored from an older copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from seawall.domain.ledger.columns import Ids, Mask, RegionIds, any_by, first_by, greatest, rows_of
+from seawall.domain.ledger.tables import Regions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlushedIds:
+    """The greatest flushed id that each region's leader ever reported, by region id."""
+
+    region: RegionIds
+    data: Ids
+    metadata: Ids
+
+    @classmethod
+    def none(cls) -> FlushedIds:
+        """Nothing was reported yet."""
+        return cls(np.zeros(0, np.uint64), Ids.unknown(0), Ids.unknown(0))
+
+    def forget(self, regions: Iterable[int]) -> FlushedIds:
+        """Without these: their topic was readopted."""
+        kept = ~np.isin(self.region, np.fromiter(regions, np.uint64))
+        return FlushedIds(
+            self.region[kept],
+            Ids(self.data.numbers[kept], self.data.known[kept]),
+            Ids(self.metadata.numbers[kept], self.metadata.known[kept]),
+        )
+
+
+def went_back(before: FlushedIds, regions: Regions, newest: Mask) -> Mask:
+    """By region, whether its flushed id is lower than before; a report that is not the newest says nothing."""
+    at = rows_of(before.region, regions.region)
+    data, metadata = _old(before.data, at).above(regions.data_flushed), _old(before.metadata, at)
+    return newest & (data | metadata.above(regions.metadata_flushed))
+
+
+def remember(before: FlushedIds, regions: Regions) -> FlushedIds:
+    """The greatest ids after this look, of the regions that are there; a lower one is not remembered."""
+    region, first = np.unique(regions.region, return_index=True)
+    rows = first.astype(np.int64)
+    at = rows_of(before.region, region)
+    return FlushedIds(
+        region,
+        greatest(_old(before.data, at), regions.data_flushed.take(rows)),
+        greatest(_old(before.metadata, at), regions.metadata_flushed.take(rows)),
+    )
+
+
+def clauses(regions: Regions, back: Mask, names: tuple[str, ...]) -> dict[str, str]:
+    """By topic, the first region that went back, as the fence's clause."""
+    rows = first_by(back, regions.topic, len(names))
+    return {
+        name: f"the flushed id of region {int(regions.region[row])} went back to {regions.data_flushed.at(row)}"
+        for number, name in enumerate(names)
+        if (row := rows.at(number)) is not None
+    }
+
+
+def greatest_known_ids(regions: Regions, marker: Ids) -> Ids:
+    """By topic the greatest id of its log that the database knows: flushed, checkpoint, idle, and the marker.
+
+    Unknown for a topic without regions: nobody would skip rows there.
+    """
+    count = len(marker)
+    by_region = greatest(
+        regions.data_flushed,
+        regions.data_checkpoint,
+        regions.data_idle,
+        regions.metadata_flushed,
+        regions.metadata_checkpoint,
+        regions.metadata_idle,
+    )
+    has_regions = any_by(np.ones(len(regions), np.bool_), regions.topic, count)
+    return greatest(by_region.greatest_by(regions.topic, count), marker).only(has_regions)
+
+
+def _old(column: Ids, at: Ids) -> Ids:
+    return column.take(at.numbers).only(at.known) if len(column) else Ids.unknown(len(at))

@@ -1,0 +1,201 @@
+"""Intents and the identity fence's records, as they are kept in ConfigMaps.
+
+One record for each topic, in 16 shards, each the binaryData of one ConfigMap, replaced with the resource version as
+compare-and-swap. They survive the custom resource. The shard of a topic follows from its name, so that the record of
+a topic that was recreated is found and its id compared; the intent counts only for the topic id that it stands
+beside.
+
+Layout of a shard, version 1 (big-endian; `varint` is LEB128, unsigned; `zigzag` is a varint of a signed number):
+
+    magic "SWL"   3 bytes
+    version       1 byte      anything but 1 is refused
+    crc32         4 bytes     of all that follows
+    count         varint
+    then for each record, sorted by name hash:
+    name hash     8 bytes     blake2b of the topic's name
+    topic id      16 bytes
+    flags         1 byte      1 leader epoch known · 2 flushed ids known · 4 broken · 8 readopted; others are refused
+    log start     varint
+    end           varint      high watermark less log start
+    intent        zigzag      intent less log start
+    leader epoch  varint      only with flag 1
+    min flushed   zigzag      min flushed less log start; only with flag 2
+    max flushed   varint      max flushed less min flushed; only with flag 2
+    readopted     4 bytes     crc32 of the annotation that the record was started by; only with flag 8
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from seawall.domain.errors import SeawallError
+
+SHARDS = 16
+VERSION = 1
+_MAGIC = b"SWL"
+_HEAD = len(_MAGIC) + 1 + 4
+_HASH, _ID = 8, 16
+_EPOCH, _FLUSHED, _BROKEN, _READOPTED = 1, 2, 4, 8
+_MAX_VARINT = 10
+
+
+class UnreadableRecord(SeawallError):  # noqa: N818 - named for what happened
+    """A shard is not what this version writes: nothing of its topics may be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FenceRecord:
+    """What is kept of one topic; ids are inclusive offsets, `high_watermark` is exclusive."""
+
+    topic_id: str
+    """As Kafka prints it: 22 characters of URL-safe base64."""
+    leader_epoch: int | None
+    log_start: int
+    high_watermark: int
+    intent: int
+    """deleteUpTo: the highest exclusive offset that was ever meant to be deleted to. It only rises."""
+    min_flushed: int | None = None
+    max_flushed: int | None = None
+    """The greatest flushed id or checkpoint of any region; both are None as long as the topic has no region."""
+    broken: bool = False
+    """The identity fence was found broken by two looks: this stands until somebody readopts the topic."""
+    readopted: int | None = None
+    """crc32 of the annotation that started this record: one annotation adopts a topic once."""
+
+
+Shard = Mapping[bytes, FenceRecord]
+"""By name hash."""
+
+
+def name_hash(topic: str) -> bytes:
+    """The key of a topic in its shard."""
+    return blake2b(topic.encode(), digest_size=_HASH).digest()
+
+
+def shard_of(topic: str) -> int:
+    """The number of the shard, 0 to 15."""
+    return name_hash(topic)[0] % SHARDS
+
+
+def raise_intent(record: FenceRecord, delete_up_to: int) -> FenceRecord:
+    """The record with an intent that is at least this; it never falls."""
+    return replace(record, intent=max(record.intent, delete_up_to))
+
+
+def encode_shard(shard: Shard) -> bytes:
+    """The bytes of a shard.
+
+    Raises:
+        ValueError: a topic id is none, or an offset is negative.
+    """
+    body = b"".join((_varint(len(shard)), *(key + _encode(shard[key]) for key in sorted(shard))))
+    return _MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4) + body
+
+
+def decode_shard(data: bytes) -> dict[bytes, FenceRecord]:
+    """What `encode_shard` wrote.
+
+    Raises:
+        UnreadableRecord: another version, or damaged.
+    """
+    if len(data) < _HEAD or not data.startswith(_MAGIC):
+        raise UnreadableRecord("this is no shard of intents")
+    if data[len(_MAGIC)] != VERSION:
+        raise UnreadableRecord(f"the intents have format {data[len(_MAGIC)]}, this version of Seawall knows {VERSION}")
+    reader = _Reader(data, _HEAD)
+    if zlib.crc32(data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD]):
+        raise UnreadableRecord("the intents are damaged: their checksum is wrong")
+    found = {reader.take(_HASH): _decode(reader) for _ in range(reader.varint())}
+    if reader.at != len(data):
+        raise UnreadableRecord("the intents have bytes beyond their end")
+    return found
+
+
+def _encode(record: FenceRecord) -> bytes:
+    flags, tail = 0, b""
+    if record.leader_epoch is not None:
+        flags, tail = flags | _EPOCH, _varint(record.leader_epoch)
+    if record.min_flushed is not None and record.max_flushed is not None:
+        flags |= _FLUSHED
+        tail += _zigzag(record.min_flushed - record.log_start) + _varint(record.max_flushed - record.min_flushed)
+    if record.broken:
+        flags |= _BROKEN
+    if record.readopted is not None:
+        flags, tail = flags | _READOPTED, tail + record.readopted.to_bytes(4)
+    offsets = _varint(record.log_start) + _varint(record.high_watermark - record.log_start)
+    return _id_bytes(record.topic_id) + bytes([flags]) + offsets + _zigzag(record.intent - record.log_start) + tail
+
+
+def _decode(reader: _Reader) -> FenceRecord:
+    topic_id = base64.urlsafe_b64encode(reader.take(_ID)).rstrip(b"=").decode()
+    flags = reader.take(1)[0]
+    if flags & ~(_EPOCH | _FLUSHED | _BROKEN | _READOPTED):
+        raise UnreadableRecord("an intent has a flag that this version of Seawall does not know")
+    log_start = reader.varint()
+    high_watermark, intent = log_start + reader.varint(), log_start + reader.zigzag()
+    epoch = reader.varint() if flags & _EPOCH else None
+    min_flushed = log_start + reader.zigzag() if flags & _FLUSHED else None
+    max_flushed = None if min_flushed is None else min_flushed + reader.varint()
+    readopted = int.from_bytes(reader.take(4)) if flags & _READOPTED else None
+    is_broken = bool(flags & _BROKEN)
+    return FenceRecord(
+        topic_id, epoch, log_start, high_watermark, intent, min_flushed, max_flushed, is_broken, readopted
+    )
+
+
+def _id_bytes(topic_id: str) -> bytes:
+    try:
+        found = base64.urlsafe_b64decode(topic_id + "==")
+    except (binascii.Error, ValueError):
+        found = b""
+    if len(found) != _ID:
+        raise ValueError(f"{topic_id!r} is no topic id")
+    return found
+
+
+def _varint(number: int) -> bytes:
+    if number < 0:
+        raise ValueError(f"{number} is negative")
+    out = bytearray()
+    while number > 0x7F:  # noqa: PLR2004 - seven bits a byte
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _zigzag(number: int) -> bytes:
+    return _varint(number * 2 if number >= 0 else -number * 2 - 1)
+
+
+@dataclass(slots=True)
+class _Reader:
+    data: bytes
+    at: int
+
+    def take(self, count: int) -> bytes:
+        """The next bytes."""
+        found = self.data[self.at : self.at + count]
+        if len(found) != count:
+            raise UnreadableRecord("the intents end too early")
+        self.at += count
+        return found
+
+    def varint(self) -> int:
+        """The next unsigned number."""
+        number = 0
+        for position in range(_MAX_VARINT):
+            byte = self.take(1)[0]
+            number |= (byte & 0x7F) << (7 * position)
+            if not byte & 0x80:
+                return number
+        raise UnreadableRecord("the intents have a number that is too great")
+
+    def zigzag(self) -> int:
+        """The next signed number."""
+        number = self.varint()
+        return number // 2 if number % 2 == 0 else -(number + 1) // 2
