@@ -130,7 +130,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         stopped=cluster.stopped,
         watched_too_shortly=_mask(topic.watched_too_shortly for topic in topics),
     )
-    regime = Regime(Mode(cluster.mode), None if cluster.report_only is None else Reason(cluster.report_only))
+    regime = Regime(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
     return Inputs(regime, table, freshness, rows, bounds), Ids.of(topic.seen for topic in topics)
 
 

@@ -76,10 +76,6 @@ class Ids:
         """Where both are known and this one is greater."""
         return (self.numbers > other.numbers) & self.known & other.known
 
-    def at_least(self, other: Ids) -> Mask:
-        """Where both are known and this one is greater or equal."""
-        return (self.numbers >= other.numbers) & self.known & other.known
-
     def equals(self, other: Ids) -> Mask:
         """Where both are known and equal."""
         same: Mask = self.numbers == other.numbers

@@ -171,9 +171,9 @@ class Readoption:
     token: int
     """Tells annotations apart: one adopts each topic once, so that a later break is not adopted with it."""
 
-    def may_adopt(self, record: FenceRecord, now: datetime) -> bool:
+    def may_adopt(self, record: FenceRecord | None, now: datetime) -> bool:
         """Whether it is in time and has not been used for this topic."""
-        return now < self.expires and record.readopted != self.token
+        return now < self.expires and (record is None or record.readopted != self.token)
 
 
 _READOPT = re.compile(r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)

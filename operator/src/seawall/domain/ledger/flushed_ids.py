@@ -81,5 +81,13 @@ def greatest_known_ids(regions: Regions, marker: Ids) -> Ids:
     return greatest(by_region.greatest_by(regions.topic, count), marker).only(has_regions)
 
 
+def greatest_flushed_ids(regions: Regions, count: int) -> Ids:
+    """By topic the greatest flushed id or checkpoint of any region, inner ones too."""
+    by_region = greatest(
+        regions.data_flushed, regions.data_checkpoint, regions.metadata_flushed, regions.metadata_checkpoint
+    )
+    return by_region.greatest_by(regions.topic, count)
+
+
 def _old(column: Ids, at: Ids) -> Ids:
     return column.take(at.numbers).only(at.known) if len(column) else Ids.unknown(len(at))

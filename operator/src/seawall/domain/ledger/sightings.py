@@ -89,7 +89,7 @@ class Sightings:
         )
 
 
-def look(before: Sightings, names: tuple[str, ...], regions: Regions, now: int, keep_vanished: int) -> Sightings:
+def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now: int, keep_vanished: int) -> Sightings:
     """The sightings after one more look; `now` was taken before its reports were read.
 
     `keep_vanished` is the longest openGrace, in milliseconds.
@@ -149,13 +149,13 @@ class Evidence:
     """Since when this process knows that the value was seen, and the minimum on top, by topic."""
 
     seen_at: Ids
-    """Not before the value was recorded (in mode B: announced)."""
+    """A time after this process read that the value is recorded (in mode B: announced)."""
     open_grace: Numbers
 
     def is_complete(self, earlier_arrived_after: Ids, topic: Numbers, now: int) -> Mask:
         """By region: two advances of one streak since then, and openGrace is over."""
         over = now - self.seen_at.numbers >= self.open_grace
-        return earlier_arrived_after.at_least(self.seen_at.take(topic)) & over[topic]
+        return earlier_arrived_after.above(self.seen_at.take(topic)) & over[topic]
 
 
 def vanished_topics(sightings: Sightings, now: int, open_grace: Callable[[str], int]) -> frozenset[str]:

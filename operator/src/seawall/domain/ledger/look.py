@@ -1,0 +1,251 @@
+"""One look: what was read becomes the ledger's inputs, and what the process remembers of it.
+
+Who reads must keep this order, and read everything anew: the time, reports, metadata, Kafka's offsets, intents,
+holds, the run's status, the time again. Reports before metadata: a region that was born meanwhile is never forgotten,
+and the sample of a leader that was replaced is seen to be one. Reports before offsets: what they name is in the log.
+Offsets before intents: the deletes of another operator are not taken for somebody else's. Intents before holds: a
+hold that is not listed yet will read them before it is granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.reports import RegionReport
+from seawall.domain.ledger import fence, flushed_ids, rules
+from seawall.domain.ledger.bounds import Claims, Verified, make_bounds
+from seawall.domain.ledger.columns import Ids, Numbers
+from seawall.domain.ledger.fence import Finding, LogSeen, Readoption, Verdict
+from seawall.domain.ledger.flushed_ids import FlushedIds
+from seawall.domain.ledger.holds import Hold
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.ledger import Inputs
+from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, effective_policy
+from seawall.domain.ledger.regions import RegionsOfTopics, build_regions
+from seawall.domain.ledger.sightings import (
+    Evidence,
+    Sightings,
+    freshness,
+    is_newest,
+    look_again,
+    vanished_topics,
+    watched_too_shortly,
+)
+from seawall.domain.ledger.tables import TopicLog, Topics, make_topics
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read, in the order of the fields."""
+
+    began: int
+    """Milliseconds of the operator's monotonic clock, before the reports were read."""
+    reports: Iterable[RegionReport]
+    snapshot: MetadataSnapshot
+    logs: Mapping[str, TopicLog]
+    epoch_ends: Mapping[str, int]
+    """Where the leader epoch of a topic's record ends now; a topic is left out when Kafka does not know it."""
+    records: Mapping[str, FenceRecord]
+    holds: Iterable[Hold] | None
+    seen: Mapping[str, int]
+    """The values in the run's status, by topic; empty: no run, or it has seen none yet."""
+    ended: int
+    """As `began`, after everything was read."""
+    now: datetime
+    """The operator's wall clock."""
+    unreadable_records: frozenset[str] = frozenset()
+    verified: tuple[Verified, ...] = ()
+    stopped: bool = False
+    readoption: Readoption | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a process remembers of its looks. All of it may be lost: then it waits again."""
+
+    sightings: Sightings
+    flushed: FlushedIds = field(default_factory=FlushedIds.none)
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+    seen_since: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """By topic and value, when this process first knew that the value is recorded."""
+
+    @classmethod
+    def at_start(cls, now: int) -> Memory:
+        """A process that starts now remembers nothing."""
+        return cls(Sightings.none(now))
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the fence says of a topic, and the record as it should be."""
+
+    verdict: Verdict
+    finding: Finding | None
+    record: FenceRecord | None
+    """None: nothing may be written (at a first contact that is suspected)."""
+    is_urgent: bool
+    """Whether the record is to be written at once; else it goes with the next intent."""
+    is_readopted: bool = False
+    """A person said that the log is right: the record is a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The ledger's inputs, and what goes with them."""
+
+    memory: Memory
+    inputs: Inputs
+    table: RegionsOfTopics
+    policies: Mapping[str, EffectivePolicy]
+    identities: Mapping[str, Identity]
+    """By topic; one of which Kafka said nothing has none."""
+
+
+def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy]) -> Look:
+    """Puts together what was read. A topic without a policy is shown with the default times."""
+    table = build_regions(read.reports, read.snapshot, read.logs)
+    names, regions = table.names, table.regions
+    by_topic = _effective(names, tuple(policies))
+    stale_after, open_grace = _times(names, by_topic)
+    seen_since = _seen_since(memory, read)
+    sightings = look_again(memory.sightings, names, regions, read.began, int(open_grace.max(initial=0)))
+    topics = _topics(table, read, sightings, open_grace)
+    identities = _identities(memory, read, table, topics, sightings)
+    findings = _findings(memory, identities)
+    claims = Claims(
+        policies=by_topic,
+        holds=read.holds,
+        records=read.records,
+        unreadable_records=read.unreadable_records,
+        fence_broken=frozenset(findings),
+        verified=read.verified,
+        stopped=read.stopped,
+    )
+    evidence = Evidence(_seen_at(names, read, seen_since), open_grace)
+    fresh = freshness(sightings, regions, read.began, stale_after, evidence)
+    too_short = watched_too_shortly(sightings, read.began, open_grace)
+    bounds = make_bounds(names, read.logs, claims, too_short, read.now)
+    adopted = {name for name, found in identities.items() if found.is_readopted}
+    flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
+    inputs = Inputs(regime, regions, fresh, topics, bounds)
+    return Look(Memory(sightings, flushed, findings, seen_since), inputs, table, by_topic, identities)
+
+
+def _effective(names: tuple[str, ...], policies: tuple[Policy, ...]) -> dict[str, EffectivePolicy]:
+    found = ((name, effective_policy(name, policies)) for name in names)
+    return {name: policy for name, policy in found if policy is not None}
+
+
+def _times(names: tuple[str, ...], policies: Mapping[str, EffectivePolicy]) -> tuple[Numbers, Numbers]:
+    """By topic staleAfter and openGrace, in milliseconds."""
+    safeties = [policies[name].safety if name in policies else Safety() for name in names]
+    stale = np.fromiter((_milliseconds(safety.stale_after) for safety in safeties), np.int64, count=len(names))
+    grace = np.fromiter((_milliseconds(safety.open_grace) for safety in safeties), np.int64, count=len(names))
+    return stale, grace
+
+
+def _seen_since(memory: Memory, read: Read) -> dict[tuple[str, int], int]:
+    """Counted from the end of the look: the value was recorded at some time before."""
+    return {pair: memory.seen_since.get(pair, read.ended) for pair in read.seen.items()}
+
+
+def _seen_at(names: tuple[str, ...], read: Read, seen_since: Mapping[tuple[str, int], int]) -> Ids:
+    return Ids.of(seen_since[name, read.seen[name]] if name in read.seen else None for name in names)
+
+
+def _topics(table: RegionsOfTopics, read: Read, sightings: Sightings, open_grace: Numbers) -> Topics:
+    grace = dict(zip(table.names, open_grace.tolist(), strict=True))
+    return make_topics(
+        table.names,
+        read.snapshot.revision,
+        logs=read.logs,
+        markers={name: marker.pruned_entry_id for name, marker in read.snapshot.topics.items()},
+        unmapped=table.unmapped,
+        vanished=vanished_topics(sightings, read.began, lambda name: int(grace[name]) if name in grace else 0),
+    )
+
+
+def _identities(
+    memory: Memory, read: Read, table: RegionsOfTopics, topics: Topics, sightings: Sightings
+) -> dict[str, Identity]:
+    """The fence, topic by topic; one of which Kafka said nothing is left out."""
+    regions, names = table.regions, table.names
+    back = flushed_ids.went_back(memory.flushed, regions, is_newest(sightings, regions))
+    clauses = flushed_ids.clauses(regions, back, names)
+    known = flushed_ids.greatest_known_ids(regions, topics.marker)
+    flushed = rules.flushed_to(regions)
+    lowest, highest = (
+        flushed.least_by(regions.topic, len(names)),
+        flushed_ids.greatest_flushed_ids(regions, len(names)),
+    )
+    found: dict[str, Identity] = {}
+    for row, name in enumerate(names):
+        log = read.logs.get(name)
+        if log is None or log.topic_id is None or log.log_start is None or log.high_watermark is None:
+            continue
+        if name in read.unreadable_records:
+            continue
+        seen = LogSeen(
+            log.topic_id,
+            log.leader_epoch,
+            log.log_start,
+            log.high_watermark,
+            known.at(row),
+            lowest.at(row),
+            highest.at(row),
+            read.epoch_ends.get(name),
+            clauses.get(name),
+        )
+        found[name] = _identity(read, memory.findings.get(name), read.records.get(name), seen)
+    return found
+
+
+def _identity(read: Read, before: Finding | None, record: FenceRecord | None, seen: LogSeen) -> Identity:
+    finding = fence.find_break(record, seen)
+    is_foreign = record is not None and record.topic_id == seen.topic_id and seen.log_start > record.intent
+    adoption = read.readoption
+    if adoption is not None and (finding is not None or is_foreign) and adoption.may_adopt(record, read.now):
+        return _readopted(seen, adoption)
+    verdict = fence.judge(before, finding)
+    if record is None:
+        first = None if verdict is Verdict.SUSPECTED else fence.renew(fence.first_record(seen), seen, verdict)
+        return Identity(verdict, finding, first, is_urgent=first is not None)
+    renewed = fence.renew(record, seen, verdict)
+    is_urgent = renewed.broken != record.broken or renewed.leader_epoch != record.leader_epoch
+    return Identity(verdict, finding, renewed, is_urgent=is_urgent)
+
+
+def _readopted(seen: LogSeen, adoption: Readoption) -> Identity:
+    """A new record; what does not fit even then (the log still ends before a known id) is a finding again."""
+    record = fence.first_record(seen, adoption.token)
+    finding = fence.find_break(record, replace(seen, went_back=None))
+    return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)
+
+
+def _findings(memory: Memory, identities: Mapping[str, Identity]) -> dict[str, Finding]:
+    """The findings of this look; one of a topic that could not be looked at stands."""
+    kept = {name: old for name, old in memory.findings.items() if name not in identities}
+    return kept | {name: found.finding for name, found in identities.items() if found.finding is not None}
+
+
+def _regions_of(table: RegionsOfTopics, topics: set[str]) -> list[int]:
+    regions = table.regions
+    return (
+        [
+            int(region)
+            for topic, region in zip(regions.topic, regions.region, strict=True)
+            if table.names[topic] in topics
+        ]
+        if topics
+        else []
+    )
+
+
+def _milliseconds(duration: timedelta) -> int:
+    return duration // timedelta(milliseconds=1)
