@@ -1,34 +1,463 @@
-"""Stories in the simulated world: each is an interleaving that would lose data, or block for ever, without one rule."""
+"""Stories in the simulated world: each is an interleaving that would lose data, or block for ever, without one rule.
+
+`test_mutants.py` takes the rules away one by one and expects these stories to fail.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
+from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.holds import Claim, HoldState
 from seawall.domain.ledger.mode import Mode
-from tests.domain.ledger.simulation.world import World
+from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
+from tests.domain.ledger.simulation.operator import START
+from tests.domain.ledger.simulation.world import GRACE, SAFETY, World
 
 MODES = [Mode.A, Mode.B, Mode.C]
 
 
-def grown(mode: Mode, regions: int = 2, rows: int = 10) -> World:
-    """A world in which each region has written and flushed, and the operators know it."""
-    world = World(mode)
+def grown(mode: Mode, regions: int = 2, rows: int = 10, inner: int = 1, operators: int = 1) -> World:
+    """A world in which each region has written rows, and the operators have watched for more than one grace."""
+    world = World(mode, operators=operators)
     for number in range(regions):
-        world.database.create(number, "wal_0", number % 2, 1, world.logs["wal_0"].high_watermark - 1)
+        world.database.create(number, "wal_0", number % 2, inner, world.logs["wal_0"].high_watermark - 1)
     world.beat(2)
     for _ in range(rows):
         for number in range(regions):
             assert world.database.write(number, 0) is not None
+    world.beat(20)
     return world
+
+
+def flush_all(world: World) -> None:
+    for number in world.database.regions:
+        world.database.flush(number)
+
+
+def purge(world: World, beats: int = 80) -> int:
+    """Many cycles; where the log starts then."""
+    for _ in range(beats):
+        if world.mode is Mode.A:
+            world.database.prune_by_itself("wal_0")
+        world.beat()
+    return world.logs["wal_0"].log_start
+
+
+def until(world: World, call: str, operator: int = 0, limit: int = 5_000) -> None:
+    """Lives until the operator is about to make this call for the next time."""
+    for _ in range(limit):
+        if world.operators[operator].step() == call:
+            return
+        if world.mode is Mode.A:
+            world.database.prune_by_itself("wal_0")
+        for node in world.database.processes:
+            world.database.sample_idle(node)
+            world.database.heartbeat(node)
+            world.database.deliver(node)
+        world.check()
+    raise AssertionError(f"never about to: {call}")
+
+
+def sentence(world: World) -> str | None:
+    plan = world.operators[0].plan
+    assert plan is not None
+    return plan.reason(0)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_topic_shrinks_when_its_regions_have_flushed(mode: Mode) -> None:
     world = grown(mode)
-    for number in range(2):
-        world.database.flush(number)
-    for _ in range(60):
-        world.beat()
-        world.database.prune_by_itself("wal_0") if mode is Mode.A else None
-    assert world.logs["wal_0"].log_start >= 19
+    last = world.logs["wal_0"].high_watermark - 1
+    flush_all(world)
+    assert purge(world) in {last - 1, last}
     world.restart_everything()
+
+
+@pytest.mark.parametrize("mode", [Mode.A, Mode.B])
+def test_idle_regions_let_a_topic_shrink_without_a_flush(mode: Mode) -> None:
+    world = grown(mode)
+    flush_all(world)
+    for _ in range(10):
+        world.database.write(0, 0)
+    world.database.flush(0)
+    assert purge(world) == world.logs["wal_0"].high_watermark - 1
+    world.restart_everything()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_region_that_has_not_flushed_keeps_its_rows(mode: Mode) -> None:
+    world = grown(mode)
+    world.database.flush(0)
+    assert purge(world) <= 1
+    world.restart_everything()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_metadata_region_keeps_its_rows_too(mode: Mode) -> None:
+    world = grown(mode, inner=2)
+    first = world.database.write(0, 1)
+    flush_all(world)
+    second = world.database.write(1, 1)
+    for number in range(10):
+        world.database.write(number % 2, 0)
+    world.database.flush(0)
+    assert first is not None
+    assert second is not None
+    assert purge(world) <= second
+    world.restart_everything()
+
+
+def test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile() -> None:
+    """Found here: an idle sample of a replaced leader, which arrives when the route names it again (ABA), is announced."""
+    world = grown(Mode.B, regions=1)
+    database = world.database
+    flush_all(world)
+    world.beat(20)
+    database.begin_migration(0, 1, old_answers=False)
+    database.finish_open(0)
+    database.end_migration(0, 1)
+    row = database.write(0, 0)
+    world.logs["wal_0"].append()
+    database.sample_idle(0)  # node 0 does not know that it was replaced, and has nothing in memory
+    database.heartbeat(0)
+    database.begin_migration(0, 0, old_answers=False)
+    database.finish_open(0)
+    database.end_migration(0, 0)
+    database.deliver(0)
+    for _ in range(12):
+        world.operators[0].step()
+        world.check()
+    assert row is not None
+    world.restart_everything()
+
+
+def test_an_opener_that_read_the_old_marker_is_waited_for() -> None:
+    """One advance may have been on its way since before the node died; two cannot."""
+    world = grown(Mode.B)
+    database = world.database
+    flush_all(world)
+    until(world, "announce")
+    database.heartbeat(1)
+    database.kill(1)  # its successor reads the marker of before the announcement, and is slow
+    live_without(world, 1, until=database.now + 50)
+    assert world.store.seen
+    database.deliver(1)  # what the dead process sent arrives after the value was seen
+    live_without(world, 1, until=database.now + GRACE)
+    database.finish_open(0)
+    world.check()
+    assert purge(world) > 0
+
+
+def live_without(world: World, node: int, until: int) -> None:
+    """The other node reports and the operators work; of this one nothing is heard."""
+    other = 1 - node
+    while world.database.now < until:
+        world.database.sample_idle(other)
+        world.database.heartbeat(other)
+        world.database.deliver(other)
+        world.operators[0].step()
+        world.check()
+
+
+def test_what_a_replaced_leader_reports_is_no_report() -> None:
+    world = grown(Mode.B, regions=1)
+    database = world.database
+    flush_all(world)
+    database.begin_migration(0, 1, old_answers=False)
+    database.finish_open(0)
+    database.end_migration(0, 1)
+    row = database.write(0, 0)
+    world.logs["wal_0"].append()
+    live_without(world, 1, until=database.now + 200)
+    assert sentence(world) == "RegionMissing"
+    assert row is not None
+    world.restart_everything()
+
+
+def test_a_dropped_table_keeps_its_rows_until_it_cannot_come_back() -> None:
+    world = grown(Mode.B)
+    world.database.flush(0)
+    world.database.drop(1)
+    assert purge(world) <= 1
+    world.database.roll_back_drop(1, within=GRACE)
+    world.beat(3)
+    world.restart_everything()
+    world.database.drop(1)
+    world.database.finish_drop(1, after=GRACE)
+    assert purge(world) > 1
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_region_that_vanished_keeps_its_rows_for_one_grace(restarts: bool) -> None:  # noqa: FBT001 - a parameter
+    """An operator that has just started does not know what vanished before."""
+    world = grown(Mode.C)
+    world.database.flush(0)
+    world.database.drop(1)
+    if restarts:
+        world.operators[0].start()
+    for _ in range(GRACE // 10 - 1):
+        world.beat(wait=1)
+    world.database.roll_back_drop(1, within=GRACE)
+    world.beat(3)
+    assert purge(world) <= 1
+    world.restart_everything()
+
+
+def test_the_seen_value_is_read_again() -> None:
+    """A manifest is restored from an older copy after the run has seen its value, and the operator restarts: no memory."""
+    world = grown(Mode.C)
+    flush_all(world)
+    until(world, "end run" if world.store.seen else "record seen")
+    until(world, "reports")
+    assert world.store.seen
+    world.broken_since["wal_0"] = world.database.now
+    world.database.restore_manifest(1)
+    world.operators[0].start()
+    needed = min(offset for _, offset in world.database.regions[1].needed())
+    assert purge(world) <= needed
+
+
+def test_a_recreated_topic_stops_everything_and_says_so() -> None:
+    world = grown(Mode.B)
+    flush_all(world)
+    assert purge(world) > 1
+    log = world.logs["wal_0"]
+    world.broken_since["wal_0"] = world.database.now
+    log.recreate()
+    for _ in range(60):
+        world.database.write(0, 0)
+    assert purge(world) == 0
+    assert sentence(world) == "IdentityFenceBroken"
+    assert "recreated" in str(world.operators[0].memory.findings["wal_0"].sentence)
+    assert world.store.records["wal_0"].broken
+
+
+def test_a_log_that_ends_at_a_known_id_is_cut() -> None:
+    """At first contact there is no record: the high watermark is exclusive, so being equal is too low already."""
+    world = World(Mode.B, operators=1)
+    world.database.create(0, "wal_0", 0, 1, 0)
+    world.database.finish_open(0)
+    for _ in range(9):
+        world.database.write(0, 0)
+    world.database.flush(0)
+    world.broken_since["wal_0"] = 0
+    world.logs["wal_0"].fail_over(keep_to=9)
+    assert purge(world) == 0
+    assert world.database.markers["wal_0"].pruned_entry_id == 0
+    assert sentence(world) == "IdentityFenceBroken"
+
+
+def test_a_restored_manifest_stops_everything() -> None:
+    world = grown(Mode.C)
+    flush_all(world)
+    world.beat(3)
+    world.broken_since["wal_0"] = world.database.now
+    world.database.restore_manifest(1)
+    world.beat(1)
+    assert "went back" in world.operators[0].memory.findings["wal_0"].sentence
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_hold_stops_a_purge_and_its_end_lets_it_go_on(mode: Mode) -> None:
+    world = grown(mode)
+    world.place_hold("backup", Claim({"wal_0": 7}))
+    flush_all(world)
+    assert purge(world) <= 7
+    assert world.store.holds["backup"].state is HoldState.EXTENDED
+    world.change_hold("backup", "release", 0, START)
+    assert purge(world) > 7
+
+
+def test_a_hold_on_everything_stops_all_deletes() -> None:
+    world = grown(Mode.B)
+    world.place_hold("spark", Claim(everything=True))
+    flush_all(world)
+    assert purge(world) == 0
+
+
+def test_a_hold_below_the_intent_is_lost_at_once() -> None:
+    world = grown(Mode.B)
+    flush_all(world)
+    assert purge(world) > 7
+    world.place_hold("late", Claim({"wal_0": 7}))
+    world.beat(3)
+    assert world.store.holds["late"].state is HoldState.LOST
+
+
+def test_holds_are_listed_after_the_intent_is_written() -> None:
+    """The hold is placed and granted after the purger's look, before it writes its intent."""
+    world = grown(Mode.B, operators=2)
+    flush_all(world)
+    until_both(world, "write intents")
+    world.place_hold("spark", Claim({"wal_0": 7}))
+    world.operators[1].start()
+    for _ in range(60):
+        world.operators[1].step()
+    assert world.store.holds["spark"].granted is not None
+    until(world, "reports")
+    world.check()
+    assert world.logs["wal_0"].log_start <= 7
+
+
+def test_a_requested_hold_counts() -> None:
+    """It is granted by one who read the intent before it was raised, while the purger lists it as Requested."""
+    world = grown(Mode.B, operators=2)
+    flush_all(world)
+    until_both(world, "write intents")
+    world.place_hold("spark", Claim({"wal_0": 7}))
+    granter = world.operators[1]
+    granter.start()
+    while granter.step() != "write hold" or world.store.holds["spark"].renewal is None:
+        pass
+    until(world, "read hold")
+    granter.step()
+    assert world.store.holds["spark"].state is HoldState.ACTIVE
+    world.check()
+
+
+def until_both(world: World, call: str) -> None:
+    """The first operator is about to raise its intent; everything until then happened with both alive."""
+    while True:
+        until(world, call)
+        if world.operators[0].permit is not None:
+            return
+
+
+def test_a_renewal_that_was_taken_before_lost_was_written_has_won() -> None:
+    """By arithmetic the hold is over; nobody has written it, and its owner renews it."""
+    world = grown(Mode.B)
+    world.place_hold("spark", Claim({"wal_0": 7}), ttl=100_000)
+    world.beat(3)
+    assert world.store.holds["spark"].state is HoldState.ACTIVE
+    flush_all(world)
+    until_both(world, "holds again")
+    world.database.now += 200_000
+    until(world, "read hold")
+    world.change_hold("spark", "renew", 1, START + timedelta(milliseconds=world.database.now))
+    world.beat(3)
+    assert world.store.holds["spark"].state is not HoldState.LOST
+    assert world.logs["wal_0"].log_start <= 7
+
+
+def test_a_hold_ends_by_its_ttl_after_it_was_at_risk() -> None:
+    world = grown(Mode.B)
+    world.place_hold("spark", Claim({"wal_0": 7}), ttl=400)
+    flush_all(world)
+    states = set()
+    for _ in range(80):
+        world.beat()
+        states.add(world.store.holds["spark"].state)
+    assert {HoldState.EXTENDED, HoldState.AT_RISK, HoldState.LOST} <= states
+    assert world.logs["wal_0"].log_start > 7
+
+
+def test_an_old_leader_that_wakes_up_before_its_delete_is_harmless() -> None:
+    """I4: stopped right before DeleteRecords, while another takes over and everything goes on."""
+    world = grown(Mode.B, operators=2)
+    flush_all(world)
+    until(world, "delete")
+    late, _ = world.operators[0], world.operators.pop(0)
+    world.place_hold("spark", Claim({"wal_0": 7}))
+    for _ in range(10):
+        world.database.write(0, 0)
+    purge(world)
+    assert world.store.holds["spark"].state is HoldState.LOST
+    world.database.kill(1)
+    late.step()
+    world.check()
+    world.restart_everything()
+
+
+def test_somebody_elses_deletes_stop_ours_and_lose_the_holds_that_they_overtook() -> None:
+    world = grown(Mode.B)
+    world.place_hold("spark", Claim({"wal_0": 4}))
+    world.beat(3)
+    flush_all(world)
+    world.broken_since["wal_0"] = world.database.now
+    world.logs["wal_0"].delete_records(9)
+    world.place_hold("later", Claim({"wal_0": 12}))
+    world.beat(4)
+    assert sentence(world) == "ForeignDelete"
+    assert world.store.holds["spark"].state is HoldState.LOST
+    assert world.store.holds["later"].state is HoldState.REQUESTED
+    assert purge(world) == 9
+
+
+def test_the_annotation_stops_deletes() -> None:
+    world = grown(Mode.B)
+    flush_all(world)
+    world.store.stopped = True
+    assert purge(world) == 0
+    assert sentence(world) == "StoppedByAnnotation"
+
+
+def test_a_required_verification_bounds_by_its_start() -> None:
+    world = grown(Mode.B)
+    flush_all(world)
+    safety = replace(SAFETY, verification=Requirement(Level.INTEGRITY, timedelta(hours=1)))
+    operator = world.operators[0]
+    operator.policy = Policy("strict", safety=safety)
+    assert purge(world) == 0
+    assert sentence(world) == "VerificationMissing"
+    log = world.logs["wal_0"]
+    now = START + timedelta(milliseconds=world.database.now)
+    operator.verified = (
+        Verified("wal_0", log.topic_id, Level.COVERAGE, 12, now),
+        Verified("wal_0", "another", Level.EQUIVALENCE, 12, now),
+        Verified("wal_0", log.topic_id, Level.EQUIVALENCE, 6, now),
+    )
+    assert purge(world) == 6
+
+
+def test_a_region_that_is_born_before_the_announcement_makes_it_fail() -> None:
+    world = grown(Mode.B)
+    flush_all(world)
+    until(world, "announce")
+    world.database.create(2, "wal_0", 0, 1, 0)
+    world.operators[0].step()
+    assert world.database.markers["wal_0"].pruned_entry_id == 0
+    assert purge(world) > 0
+
+
+def test_two_purgers_end_where_one_would() -> None:
+    world = grown(Mode.B, operators=2)
+    flush_all(world)
+    assert purge(world) == world.logs["wal_0"].high_watermark - 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_dies_at_any_step_ends_the_same(mode: Mode) -> None:
+    """I3, I6: the operator dies before its n-th call, for each n of a run; the next one ends where one would have."""
+    calls = 0
+    while True:
+        world = grown(mode)
+        flush_all(world)
+        end = world.logs["wal_0"].high_watermark - 1
+        steps = run_calls(world, calls)
+        if steps < calls:
+            break
+        world.operators[0].start()
+        assert purge(world, beats=60) in {end - 1, end}
+        world.restart_everything()
+        calls += 23
+    assert calls > 50
+
+
+def run_calls(world: World, calls: int) -> int:
+    """So many calls of the operator with a living database; fewer when the topic has shrunk before."""
+    for done in range(calls):
+        if world.logs["wal_0"].log_start > 1:
+            return done
+        if world.mode is Mode.A:
+            world.database.prune_by_itself("wal_0")
+        for node in world.database.processes:
+            world.database.sample_idle(node)
+            world.database.heartbeat(node)
+            world.database.deliver(node)
+        world.operators[0].step()
+        world.check()
+    return calls

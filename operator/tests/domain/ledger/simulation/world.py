@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from seawall.domain.ledger.holds import Claim, Hold
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy, Safety
+from seawall.domain.ledger.reasons import Reason
 from tests.domain.ledger.simulation.database import Database
 from tests.domain.ledger.simulation.log import Log
 from tests.domain.ledger.simulation.operator import Operator, Store
@@ -47,6 +49,9 @@ class World:
             self.markers[name] = value
         assert not self.database.failed_opens or self.broken_since, self.database.failed_opens
         self._check_holds()
+        for operator in self.operators if not self.broken_since else ():
+            assert not operator.memory.findings, f"a false alarm: {operator.memory.findings}"
+            assert operator.plan is None or operator.plan.reason(0) != Reason.LOG_START_BEYOND_REPLAY, "a false alarm"
 
     def _check_rows(self, region_id: int) -> None:
         region = self.database.regions[region_id]
@@ -101,6 +106,21 @@ class World:
         if name not in self.store.holds:
             self.store.holds[name] = Hold(name, claim, timedelta(milliseconds=ttl))
             self.store.hold_versions[name] = 0
+
+    def change_hold(self, name: str, what: str, by: int, now: datetime) -> None:
+        """Its owner renews it (by a clock that may be wrong), claims something else, or lets it go."""
+        hold = self.store.holds.get(name)
+        if hold is None:
+            return
+        match what:
+            case "renew":
+                changed = replace(hold, renew_time=now + timedelta(hours=by))
+            case "edit":
+                offsets = {topic: max(0, offset + by) for topic, offset in hold.claim.offsets.items()}
+                changed = replace(hold, claim=replace(hold.claim, offsets=offsets))
+            case _:
+                changed = replace(hold, release=True)
+        self.store.put_hold(changed, self.store.hold_versions[name])
 
     def restart_everything(self) -> None:
         """Every node dies and comes back, and every row is there."""

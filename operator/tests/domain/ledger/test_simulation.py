@@ -1,0 +1,176 @@
+"""I1 to I6 under whatever hypothesis thinks of: two operators, a database that restarts and moves, holds at any moment.
+
+`SEAWALL_LEDGER_EXAMPLES` makes the search longer than what `make test` has time for.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from seawall.domain.ledger.holds import Claim
+from seawall.domain.ledger.mode import Mode
+from tests.domain.ledger.simulation.operator import START
+from tests.domain.ledger.simulation.world import GRACE, World
+
+EXAMPLES = int(os.environ.get("SEAWALL_LEDGER_EXAMPLES", "40"))
+NODES = st.integers(0, 1)
+REGIONS = st.integers(0, 2)
+OPERATORS = st.integers(0, 1)
+
+
+class Simulation(RuleBasedStateMachine):
+    """Moves in the world; after each of them everything that must be true is."""
+
+    world: World
+
+    @initialize(mode=st.sampled_from([Mode.A, Mode.B, Mode.C]), inner=st.integers(1, 2))
+    def begin(self, mode: Mode, inner: int) -> None:
+        self.world = World(mode)
+        self.born = 0
+        for number in range(2):
+            self.create(number, inner)
+        self.world.beat(2)
+
+    def teardown(self) -> None:
+        if hasattr(self, "world") and not self.world.broken_since:
+            self.world.restart_everything()
+
+    # --- the database
+
+    @rule(region=REGIONS, inner=st.integers(0, 1), rows=st.integers(1, 5))
+    def write(self, region: int, inner: int, rows: int) -> None:
+        for _ in range(rows if region < self.born else 0):
+            self.world.database.write(region, inner)
+        self.world.check()
+
+    @rule(region=REGIONS)
+    def flush(self, region: int) -> None:
+        if region < self.born:
+            self.world.database.flush(region)
+        self.world.check()
+
+    @rule(region=REGIONS)
+    def checkpoint(self, region: int) -> None:
+        if region < self.born:
+            self.world.database.checkpoint(region)
+        self.world.check()
+
+    @precondition(lambda self: self.born < 3)
+    @rule(node=NODES, inner=st.integers(1, 2))
+    def create(self, node: int, inner: int) -> None:
+        start = self.world.logs["wal_0"].high_watermark - 1
+        self.world.database.create(self.born, "wal_0", node, inner, start)
+        self.born += 1
+
+    @rule(node=NODES)
+    def kill(self, node: int) -> None:
+        self.world.database.kill(node)
+        self.world.check()
+
+    @rule(number=st.integers(0, 2))
+    def finish_open(self, number: int) -> None:
+        self.world.database.finish_open(number)
+        self.world.check()
+
+    @rule(region=REGIONS, node=NODES, old_answers=st.booleans())
+    def begin_migration(self, region: int, node: int, old_answers: bool) -> None:  # noqa: FBT001 - hypothesis fills it
+        if region < self.born:
+            self.world.database.begin_migration(region, node, old_answers=old_answers)
+
+    @rule(region=REGIONS, node=NODES)
+    def end_migration(self, region: int, node: int) -> None:
+        if region < self.born:
+            self.world.database.end_migration(region, node)
+
+    @rule(region=REGIONS)
+    def roll_back_migration(self, region: int) -> None:
+        if region < self.born:
+            self.world.database.roll_back_migration(region)
+
+    @rule(region=REGIONS)
+    def drop(self, region: int) -> None:
+        if region < self.born:
+            self.world.database.drop(region)
+
+    @rule(region=REGIONS)
+    def roll_back_drop(self, region: int) -> None:
+        if region < self.born:
+            self.world.database.roll_back_drop(region, within=GRACE)
+        self.world.check()
+
+    @rule(region=REGIONS)
+    def finish_drop(self, region: int) -> None:
+        if region < self.born:
+            self.world.database.finish_drop(region, after=GRACE)
+
+    @precondition(lambda self: self.world.mode is Mode.A)
+    @rule()
+    def prune_by_itself(self) -> None:
+        self.world.database.prune_by_itself("wal_0")
+        self.world.check()
+
+    # --- reports
+
+    @rule(node=NODES)
+    def sample_idle(self, node: int) -> None:
+        self.world.database.sample_idle(node)
+
+    @rule(node=NODES)
+    def heartbeat(self, node: int) -> None:
+        self.world.database.heartbeat(node)
+
+    @rule(node=NODES)
+    def deliver(self, node: int) -> None:
+        self.world.database.deliver(node)
+
+    @rule(operator=OPERATORS)
+    def remember_reports(self, operator: int) -> None:
+        """The next look of this operator will be answered from an old copy."""
+        self.world.operators[operator].old_reports = list(self.world.database.delivered)
+
+    # --- operators
+
+    @rule(operator=OPERATORS, steps=st.integers(1, 8))
+    def step(self, operator: int, steps: int) -> None:
+        for _ in range(steps):
+            self.world.operators[operator].step()
+            self.world.check()
+
+    @rule(operator=OPERATORS)
+    def crash(self, operator: int) -> None:
+        self.world.operators[operator].start()
+
+    @rule(times=st.integers(1, 6), wait=st.integers(5, 20))
+    def beat(self, times: int, wait: int) -> None:
+        self.world.beat(times, wait)
+
+    @rule(by=st.integers(1, 100))
+    def wait(self, by: int) -> None:
+        self.world.database.now += by
+
+    # --- holds
+
+    @rule(back=st.integers(-2, 12), everything=st.booleans())
+    def place_hold(self, back: int, everything: bool) -> None:  # noqa: FBT001 - hypothesis fills it
+        offset = max(0, self.world.logs["wal_0"].high_watermark - back)
+        claim = Claim(everything=True) if everything and back > 8 else Claim({"wal_0": offset})
+        self.world.place_hold(f"hold-{len(self.world.store.holds)}", claim, ttl=300)
+
+    @rule(number=st.integers(0, 3), what=st.sampled_from(["renew", "edit", "release"]), by=st.integers(-3, 3))
+    def change_hold(self, number: int, what: str, by: int) -> None:
+        self.world.change_hold(f"hold-{number}", what, by, START + timedelta(milliseconds=self.world.database.now))
+
+    @rule()
+    def stop_or_go(self) -> None:
+        self.world.store.stopped = not self.world.store.stopped
+
+
+TestSimulation = Simulation.TestCase
+TestSimulation.settings = settings(
+    max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+)
