@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seawall.domain.ledger.columns import Ids, Mask
-from seawall.domain.ledger.ledger import Inputs, Ledger, permit, plan
+from seawall.domain.ledger.ledger import (
+    Announcement,
+    Holder,
+    Inputs,
+    Ledger,
+    announcements,
+    entries_above,
+    entries_below,
+    entries_to_purge,
+    permit,
+    plan,
+)
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.ledger.replay import DatanodeReplay, replay_by_datanode, replay_by_region
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, TopicLog, make_topics
 from tests.domain.ledger import oracle
 
@@ -146,3 +159,114 @@ def _inner(
 
 def _mask(values: Iterable[bool]) -> Mask:
     return np.array(list(values), np.bool_)
+
+
+HEALTHY = oracle.Region(
+    reported=True,
+    inner=(oracle.Inner(10, None, None),),
+    stale=False,
+    settled=True,
+    seen_twice=True,
+    opening=False,
+)
+TOPIC_AT_10 = oracle.Topic(
+    regions=(HEALTHY, replace(HEALTHY, inner=(oracle.Inner(20, None, None),))),
+    marker=0,
+    log_start=0,
+    high_watermark=30,
+    fence_broken=False,
+    unmapped=False,
+    vanished=False,
+    under_min_isr=False,
+    compacted=False,
+    intent=0,
+    intents_readable=True,
+    holds=(),
+    has_policy=True,
+    keep_entries=0,
+    verification_required=False,
+    verified_from=None,
+    watched_too_shortly=False,
+    seen=10,
+)
+MODE_B = oracle.Cluster("B", None, holds_readable=True, stopped=False)
+
+
+def planned(topic: oracle.Topic, cluster: oracle.Cluster = MODE_B) -> Ledger:
+    return plan(as_inputs(cluster, [topic])[0])
+
+
+def test_the_record_at_the_floor_stays() -> None:
+    """The RFC's smallest last entry id - 1, as DeleteRecords' exclusive offset."""
+    ledger = planned(TOPIC_AT_10)
+    assert (ledger.floor.at(0), ledger.purge_to.at(0)) == (10, 10)
+    assert entries_to_purge(ledger).at(0) == 10
+    assert (entries_below(ledger).at(0), entries_above(ledger).at(0)) == (10, 20)
+
+
+def test_the_region_that_needs_the_oldest_record_is_named() -> None:
+    ledger = planned(replace(TOPIC_AT_10, marker=15))
+    assert ledger.holder_of(0) is Holder.REGION or ledger.holding_region.at(0) == 0
+    assert ledger.case.prunable.listed() == [10, 20]
+
+
+def test_a_hold_bounds_the_purge() -> None:
+    ledger = planned(replace(TOPIC_AT_10, holds=(7,)))
+    assert ledger.purge_to.at(0) == 7
+    assert ledger.holder_of(0) is Holder.HOLD
+
+
+def test_a_margin_bounds_the_purge() -> None:
+    ledger = planned(replace(TOPIC_AT_10, keep_entries=4, holds=(6,)))
+    assert ledger.purge_to.at(0) == 6
+    assert ledger.holder_of(0) is Holder.MARGIN
+
+
+def test_a_verification_bounds_the_purge_by_its_start() -> None:
+    ledger = planned(replace(TOPIC_AT_10, verification_required=True, verified_from=5))
+    assert ledger.purge_to.at(0) == 5
+    assert ledger.holder_of(0) is Holder.VERIFICATION
+
+
+def test_a_marker_that_the_database_has_not_moved_is_named() -> None:
+    ledger = planned(replace(TOPIC_AT_10, marker=4), replace(MODE_B, mode="A"))
+    assert ledger.purge_to.at(0) == 4
+    assert ledger.holder_of(0) is Holder.MARKER
+
+
+def test_a_stale_region_leaves_its_topic_alone() -> None:
+    stale = replace(TOPIC_AT_10, regions=(HEALTHY, replace(HEALTHY, stale=True)))
+    assert planned(stale).reason(0) is Reason.REGION_STALE
+
+
+def test_after_a_start_nothing_is_announced_for_one_grace() -> None:
+    ledger = planned(replace(TOPIC_AT_10, watched_too_shortly=True))
+    assert ledger.reason(0) is Reason.WATCHED_TOO_SHORTLY
+    assert announcements(ledger) == ()
+    assert announcements(planned(TOPIC_AT_10)) == (Announcement("wal_0", 0, 10, 1),)
+
+
+def test_a_disaster_is_said_first_and_never_shown_as_nothing_to_purge() -> None:
+    topic = replace(TOPIC_AT_10, log_start=12, fence_broken=True, holds=(0,))
+    assert planned(topic, replace(MODE_B, mode="C", stopped=True)).reason(0) is Reason.LOG_START_BEYOND_REPLAY
+
+
+def test_an_unknown_marker_is_no_disaster() -> None:
+    assert planned(replace(TOPIC_AT_10, log_start=12, marker=None)).reason(0) is Reason.MARKER_MISSING
+
+
+def test_a_topic_that_is_left_alone_is_not_announced() -> None:
+    for change in ({"unmapped": True}, {"has_policy": False}, {"holds": (0,)}, {"intent": None, "log_start": 11}):
+        assert announcements(planned(replace(TOPIC_AT_10, **change))) == ()  # type: ignore[arg-type]
+
+
+def test_a_permit_needs_a_seen_value() -> None:
+    inputs, _ = as_inputs(MODE_B, [replace(TOPIC_AT_10, marker=10)])
+    assert permit(inputs, Ids.unknown(1)).reason(0) is Reason.NOTHING_TO_PURGE
+    assert permit(inputs, Ids.of([8])).purge_to.at(0) == 8
+
+
+def test_replay_costs_are_told_by_region_and_by_datanode() -> None:
+    costs = replay_by_datanode(planned(replace(TOPIC_AT_10, regions=(*TOPIC_AT_10.regions,))))
+    assert costs == (DatanodeReplay(1, entries=19, size_bytes=None),)
+    assert [replay.entries for replay in replay_by_region(planned(TOPIC_AT_10), 0)] == [19, 9]

@@ -423,6 +423,19 @@ def test_a_region_that_is_born_before_the_announcement_makes_it_fail() -> None:
     assert purge(world) > 0
 
 
+def test_reports_are_read_before_offsets() -> None:
+    """A flush between the two reads must not look as if the log had lost its end."""
+    world = grown(Mode.B)
+    until(world, "reports")
+    for _ in range(5):
+        world.database.write(0, 0)
+    world.database.flush(0)
+    world.database.heartbeat(0)
+    world.database.deliver(0)
+    until(world, "reports")
+    world.check()
+
+
 def test_two_purgers_end_where_one_would() -> None:
     world = grown(Mode.B, operators=2)
     flush_all(world)

@@ -199,9 +199,10 @@ def entries_to_purge(ledger: Ledger) -> Ids:
     return choose(ledger.purge_to.known, Ids.of_known(gone), Ids.of_known(np.zeros_like(gone)))
 
 
-def as_bytes(ledger: Ledger, entries: Ids) -> Ids:
-    """Entries as bytes, by the topic's mean; unknown where its size is."""
+def as_bytes(ledger: Ledger, topic: Numbers, entries: Ids) -> Ids:
+    """Entries of these topics as bytes, by each topic's mean; unknown where its size is."""
     topics = ledger.topics
     total = topics.high_watermark.numbers - topics.log_start.numbers
     mean = np.divide(topics.size_bytes.numbers, total, out=np.zeros(len(topics)), where=total > 0)
-    return Ids((entries.numbers * mean).astype(np.int64), entries.known & topics.size_bytes.known)
+    size = topics.size_bytes.take(topic)
+    return Ids((entries.numbers * mean[topic]).astype(np.int64), entries.known & size.known)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
 from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.holds import HeldTopic, Hold, HoldView, lowest_claims, next_change
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, seen_column, seen_values
@@ -22,6 +23,7 @@ from seawall.domain.ledger.tables import TopicLog
 from tests.domain.ledger.simulation.database import Database
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
+SILENCE = TopicLog(None, None, None, None)
 Calls = Generator[str, None, None]
 
 
@@ -75,7 +77,11 @@ class Operator:
         self.database, self.store, self.regime, self.policy = database, store, regime, policy
         self.judge_delete = judge_delete
         self.verified: tuple[Verified, ...] = ()
+        self.readoption: Readoption | None = None
         self.old_reports: list[DatanodeReport] | None = None
+        self.silent: frozenset[str] = frozenset()
+        self.unreadable: frozenset[str] = frozenset()
+        self.holds_readable = True
         self.start()
 
     def start(self) -> None:
@@ -119,8 +125,10 @@ class Operator:
         logs = {name: log.seen() for name, log in database.logs.items()}
         epochs = {name: record.leader_epoch for name, record in store.records.items()}
         ends = {name: log.end_of_epoch(epochs.get(name)) for name, log in database.logs.items()}
+        logs = {name: SILENCE if name in self.silent else log for name, log in logs.items()}
         yield "intents"
-        self.records_version, records = store.records_version, dict(store.records)
+        self.records_version = store.records_version
+        records = {name: record for name, record in store.records.items() if name not in self.unreadable}
         yield "holds"
         holds = list(store.holds.values())
         yield "run"
@@ -131,7 +139,9 @@ class Operator:
             logs=logs,
             epoch_ends={name: end for name, end in ends.items() if end is not None},
             records=records,
-            holds=holds,
+            holds=holds if self.holds_readable else None,
+            unreadable_records=self.unreadable,
+            readoption=self.readoption,
             seen=dict(store.seen),
             ended=database.now,
             now=START + timedelta(milliseconds=database.now),
@@ -148,7 +158,7 @@ class Operator:
         for name, identity in found.identities.items():
             if identity.record is not None and (identity.is_urgent or name in delete_up_to):
                 records[name] = raise_intent(identity.record, delete_up_to.get(name, 0))
-        if records == self.read.records:
+        if records == self.read.records or self.unreadable:
             return True
         yield "write intents"
         if not self.store.put_records(records, self.records_version):

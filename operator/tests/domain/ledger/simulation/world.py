@@ -138,4 +138,3 @@ class World:
             for number, rows in enumerate(region.acknowledged):
                 found = held.inner[number].memtable | region.durable[number]
                 assert rows <= found, f"rows {rows - found} of region {region.region_id} are lost"
-

@@ -1,0 +1,116 @@
+"""The identity fence: is this still the log that the database wrote?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from seawall.domain.ledger.fence import (
+    Break,
+    Finding,
+    LogSeen,
+    Readoption,
+    Verdict,
+    find_break,
+    first_record,
+    judge,
+    parse_readoption,
+    renew,
+)
+
+SEEN = LogSeen("topic-a", 3, 100, 200, greatest_known_id=150, min_flushed=110, max_flushed=150, recorded_epoch_end=200)
+RECORD = first_record(SEEN)
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def broken_by(**change: object) -> Break | None:
+    found = find_break(RECORD, replace(SEEN, **change))  # type: ignore[arg-type]
+    return None if found is None else found.what
+
+
+def test_a_log_that_only_grew_is_whole() -> None:
+    assert broken_by() is None
+    assert broken_by(high_watermark=300, log_start=140, leader_epoch=9, recorded_epoch_end=220) is None
+
+
+def test_a_log_start_that_went_back_after_a_failover_is_legal() -> None:
+    assert broken_by(log_start=0, leader_epoch=4) is None
+
+
+def test_another_topic_id_is_another_log() -> None:
+    assert broken_by(topic_id="topic-b") is Break.TOPIC_ID_CHANGED
+
+
+@pytest.mark.parametrize(("high_watermark", "expected"), [(149, True), (150, True), (151, False)])
+def test_the_next_row_must_not_get_an_id_that_replay_skips(high_watermark: int, expected: bool) -> None:  # noqa: FBT001
+    """The high watermark is exclusive: equal is too low already."""
+    found = find_break(None, replace(SEEN, high_watermark=high_watermark))
+    assert (found is not None and found.what is Break.END_BEFORE_KNOWN_ID) is expected
+
+
+def test_a_region_that_does_not_report_any_more_is_remembered_by_the_record() -> None:
+    record = replace(RECORD, max_flushed=250, high_watermark=100)
+    found = find_break(record, replace(SEEN, greatest_known_id=120))
+    assert found is not None
+    assert found.what is Break.END_BEFORE_KNOWN_ID
+
+
+def test_a_topic_without_regions_is_not_compared_with_ids() -> None:
+    found = find_break(None, replace(SEEN, high_watermark=1, log_start=0, greatest_known_id=None, max_flushed=None))
+    assert found is None
+
+
+def test_an_end_of_the_recorded_epoch_before_the_recorded_end_is_a_truncation() -> None:
+    assert broken_by(leader_epoch=4, recorded_epoch_end=199, high_watermark=500) is Break.TRUNCATED
+    assert broken_by(leader_epoch=4, recorded_epoch_end=None, high_watermark=199) is Break.TRUNCATED
+    assert broken_by(leader_epoch=4, recorded_epoch_end=None, high_watermark=200) is None
+
+
+def test_a_flushed_id_that_went_back_is_its_own_clause() -> None:
+    assert broken_by(went_back="region 7 went back to 3") is Break.FLUSHED_WENT_BACK
+
+
+def test_the_verdict_needs_a_second_look() -> None:
+    finding = Finding(Break.TRUNCATED, "cut")
+    assert judge(None, None) is Verdict.WHOLE
+    assert judge(None, finding) is Verdict.SUSPECTED
+    assert judge(finding, None) is Verdict.WHOLE
+    assert judge(finding, finding) is Verdict.BROKEN
+
+
+def test_what_two_looks_found_broken_stays_so() -> None:
+    """Also for an operator that restarts, when the log has grown beyond every known id."""
+    cut = replace(SEEN, high_watermark=120, recorded_epoch_end=120, leader_epoch=4)
+    record = renew(RECORD, cut, Verdict.BROKEN)
+    assert record == replace(RECORD, broken=True)
+    grown = replace(SEEN, high_watermark=900, leader_epoch=5, recorded_epoch_end=300)
+    found = find_break(record, grown)
+    assert found is not None
+    assert judge(None, found) is Verdict.BROKEN
+
+
+def test_a_record_is_renewed_only_by_a_look_without_finding() -> None:
+    later = replace(SEEN, high_watermark=300, leader_epoch=5, min_flushed=160, max_flushed=140)
+    assert renew(RECORD, later, Verdict.SUSPECTED) == RECORD
+    renewed = renew(RECORD, later, Verdict.WHOLE)
+    assert (renewed.high_watermark, renewed.leader_epoch) == (300, 5)
+    assert renewed.max_flushed == 150, "the greatest flushed id never falls"
+    assert renewed.intent == 100
+
+
+def test_a_readoption_is_a_reason_and_an_expiry() -> None:
+    found = parse_readoption("restored from backup@2026-12-24T18:00:00Z")
+    assert isinstance(found, Readoption)
+    assert found.reason == "restored from backup"
+    assert found.may_adopt(RECORD, NOW)
+    assert not found.may_adopt(RECORD, found.expires)
+    assert not found.may_adopt(first_record(SEEN, found.token), NOW), "one annotation adopts a topic once"
+
+
+@pytest.mark.parametrize(
+    "annotation", ["", "@2026-12-24T18:00:00Z", "a reason", "a reason@soon", "a reason@2026-12-24T18:00:00"]
+)
+def test_a_readoption_that_is_none_says_what_is_wrong(annotation: str) -> None:
+    assert "seawall.dev/readopt" in str(parse_readoption(annotation))

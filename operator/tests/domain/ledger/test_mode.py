@@ -1,0 +1,40 @@
+"""Which database may be purged in which mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from seawall.domain.ledger.mode import Declared, GreptimeDB, Mode, Regime, parse_version, regime_of
+from seawall.domain.ledger.reasons import Reason
+
+TOO_OLD = Regime(Mode.C, Reason.DATABASE_TOO_OLD)
+
+
+@pytest.mark.parametrize(
+    ("database", "expected"),
+    [
+        (GreptimeDB("1.1.0", 1800, logical_delete=True), Regime(Mode.A)),
+        (GreptimeDB("1.2.1", None, logical_delete=True), Regime(Mode.A)),
+        (GreptimeDB("1.1", 0), Regime(Mode.B)),
+        (GreptimeDB("v1.2.0-beta.2", 0), Regime(Mode.B)),
+        (GreptimeDB("1.1.0"), Regime(Mode.A, Reason.SECOND_PRUNER)),
+        (GreptimeDB("1.1.0", 60), Regime(Mode.A, Reason.SECOND_PRUNER)),
+        (GreptimeDB("1.1.0-rc.1", 0), TOO_OLD),
+        (GreptimeDB("1.0.2", 0), TOO_OLD),
+        (GreptimeDB("0.17.0", 1800), TOO_OLD),
+        (GreptimeDB("nightly", 0), TOO_OLD),
+        (Declared(reads_marker=True, moves_marker=True), Regime(Mode.A)),
+        (Declared(reads_marker=True), Regime(Mode.B)),
+        (Declared(reads_marker=False, durable_starts=True), Regime(Mode.C)),
+        (Declared(reads_marker=False), Regime(Mode.C, Reason.STARTS_NOT_DURABLE)),
+        (Declared(reads_marker=True, deletes=True), Regime(Mode.B, Reason.SECOND_PRUNER)),
+    ],
+)
+def test_the_regime(database: GreptimeDB | Declared, expected: Regime) -> None:
+    assert regime_of(database) == expected
+
+
+def test_a_pre_release_counts_as_older() -> None:
+    assert parse_version("1.1.4-x") == (1, 1, 3)
+    assert parse_version("2.0.0-alpha") == (1, 0, 0)
+    assert parse_version("1") is None

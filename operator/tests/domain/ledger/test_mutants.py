@@ -1,0 +1,295 @@
+"""The guards of the ledger are taken away one by one, in a copy of the source: some story must then end badly.
+
+Prints how many were killed. Where a guard is the controller's (the order of reading and writing), the simulated operator has
+it; where it is the database's, the simulated database has it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+OPERATOR = Path(__file__).parents[3]
+LEDGER = "src/seawall/domain/ledger"
+SIMULATION = "tests/domain/ledger/simulation"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One guard taken away: in `file`, `guard` becomes `without`; `story` is called and must fail."""
+
+    name: str
+    file: str
+    guard: str
+    without: str
+    story: str
+    also: tuple[str, str] = ("", "")
+    """A second change that the first one needs."""
+
+
+MUTANTS = (
+    Mutant(
+        "off-by-one purge",
+        f"{LEDGER}/rules.py",
+        "kept = floor_ - bounds.keep_entries\n",
+        "kept = floor_ - bounds.keep_entries + 1\n",
+        "test_rules.test_the_record_at_the_floor_stays()",
+    ),
+    Mutant(
+        "< for ≤ in the fence",
+        f"{LEDGER}/fence.py",
+        "if seen.high_watermark > known:",
+        "if seen.high_watermark >= known:",
+        "test_scenarios.test_a_log_that_ends_at_a_known_id_is_cut()",
+    ),
+    Mutant(
+        "marker inside prunable",
+        f"{LEDGER}/ledger.py",
+        "prunable = rules.prunable(regions, inputs.freshness, mode)\n    floor = rules.to_be_seen",
+        "prunable = greatest(rules.prunable(regions, inputs.freshness, mode), topics.marker.take(regions.topic))\n"
+        "    floor = rules.to_be_seen",
+        "test_rules.test_the_region_that_needs_the_oldest_record_is_named()",
+    ),
+    Mutant(
+        "missing hold",
+        f"{LEDGER}/rules.py",
+        "least(kept, bounds.hold, verified)",
+        "least(kept, verified)",
+        "test_rules.test_a_hold_bounds_the_purge()",
+    ),
+    Mutant(
+        "holds from a cache",
+        f"{SIMULATION}/operator.py",
+        "lowest_claims(self.store.holds.values())",
+        "lowest_claims(self.read.holds or ())",
+        "test_scenarios.test_holds_are_listed_after_the_intent_is_written()",
+    ),
+    Mutant(
+        "no fence",
+        f"{LEDGER}/rules.py",
+        "return case.bounds.fence_broken\n",
+        "return case.everywhere(value=False)\n",
+        "test_scenarios.test_a_recreated_topic_stops_everything_and_says_so()",
+    ),
+    Mutant(
+        "stale accepted",
+        f"{LEDGER}/rules.py",
+        "return case.any_region(case.freshness.stale)",
+        "return case.everywhere(value=False)",
+        "test_rules.test_a_stale_region_leaves_its_topic_alone()",
+    ),
+    Mutant(
+        "delete before announce",
+        f"{SIMULATION}/operator.py",
+        "for one in announcements(planned):",
+        "for one in ():",
+        "test_scenarios.test_idle_regions_let_a_topic_shrink_without_a_flush(Mode.B)",
+    ),
+    Mutant(
+        "no re-read",
+        f"{LEDGER}/rules.py",
+        "return least_of_all(seen, again)",
+        "return seen",
+        "test_scenarios.test_the_seen_value_is_read_again()",
+    ),
+    Mutant(
+        "idle sample outside the lock",
+        f"{SIMULATION}/database.py",
+        "if not inner.memtable or not self.samples_under_lock:",
+        "if True:",
+        "test_scenarios.test_a_region_that_has_not_flushed_keeps_its_rows(Mode.B)",
+    ),
+    Mutant(
+        "zombie report accepted",
+        f"{LEDGER}/regions.py",
+        "if route is None or route.leader != report.datanode_id:",
+        "if route is None:",
+        "test_scenarios.test_what_a_replaced_leader_reports_is_no_report()",
+    ),
+    Mutant(
+        "metadata region ignored",
+        f"{LEDGER}/rules.py",
+        "return choose(regions.metric, least_of_all(data, metadata), data)",
+        "return data",
+        "test_scenarios.test_the_metadata_region_keeps_its_rows_too(Mode.B)",
+    ),
+    Mutant(
+        "tombstones ignored",
+        "src/seawall/domain/dataplane/topic_regions.py",
+        "for region, topics in snapshot.tombstoned_topics.items() for topic in topics)",
+        "for region, topics in () for topic in topics)",
+        "test_scenarios.test_a_dropped_table_keeps_its_rows_until_it_cannot_come_back()",
+    ),
+    Mutant(
+        "-1 offset",
+        f"{LEDGER}/columns.py",
+        "value is not None and 0 <= value <= MAX_OFFSET",
+        "value is not None and value <= MAX_OFFSET",
+        "test_columns.test_what_no_offset_can_be_is_unknown()",
+    ),
+    Mutant(
+        "any verification of the topic's name accepted",
+        f"{LEDGER}/bounds.py",
+        "if required is None or run.topic_id != ids.get(run.topic):",
+        "if required is None:",
+        "test_scenarios.test_a_required_verification_bounds_by_its_start()",
+    ),
+    Mutant(
+        "Requested hold not counted",
+        f"{LEDGER}/holds.py",
+        "        if hold.state.is_final:\n            continue\n",
+        "        if hold.state.is_final or hold.state is HoldState.REQUESTED:\n            continue\n",
+        "test_scenarios.test_a_requested_hold_counts()",
+    ),
+    Mutant(
+        "expiry by arithmetic instead of a written Lost",
+        f"{SIMULATION}/operator.py",
+        "lowest_claims(self.store.holds.values())",
+        "lowest_claims(hold for hold in self.store.holds.values() if hold.renewal is None or hold.renewal.seen_at"
+        " + hold.ttl > START + timedelta(milliseconds=self.database.now))",
+        "test_scenarios.test_a_renewal_that_was_taken_before_lost_was_written_has_won()",
+    ),
+    Mutant(
+        "announcement without the region-key comparison",
+        f"{LEDGER}/ledger.py",
+        "names, revision = ledger.topics.names, ledger.topics.revision",
+        "names, revision = ledger.topics.names, 2**62",
+        "test_scenarios.test_a_region_that_is_born_before_the_announcement_makes_it_fail()",
+    ),
+    Mutant(
+        "one report instead of two",
+        f"{LEDGER}/sightings.py",
+        "seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),",
+        "seen_twice=newest & evidence.is_complete(_old(sightings.arrived_after, at), regions.topic, now),",
+        "test_scenarios.test_an_opener_that_read_the_old_marker_is_waited_for()",
+    ),
+    Mutant(
+        "Kafka offsets read before the reports",
+        f"{SIMULATION}/operator.py",
+        """        yield "reports"
+""",
+        """        logs = {name: log.seen() for name, log in database.logs.items()}
+        yield "reports"
+""",
+        "test_scenarios.test_reports_are_read_before_offsets()",
+        also=(
+            "        logs = {name: log.seen() for name, log in database.logs.items()}\n        epochs",
+            "        epochs",
+        ),
+    ),
+    Mutant(
+        "evidence without openGrace",
+        f"{LEDGER}/sightings.py",
+        "over = now - self.seen_at.numbers >= self.open_grace",
+        "over = now - self.seen_at.numbers >= 0 * self.open_grace",
+        "test_sightings.test_open_grace_is_a_minimum_on_top()",
+    ),
+    Mutant(
+        "idle sample of a leader that is not settled",
+        f"{LEDGER}/sightings.py",
+        "settled=newest & earlier.above(_old(sightings.streak_since, at)),",
+        "settled=newest,",
+        "test_scenarios.test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile()",
+    ),
+    Mutant(
+        "streak that outlives a change of the route",
+        f"{LEDGER}/sightings.py",
+        ".equals(leader) & _old(before.route_revision, at).equals(route)",
+        ".equals(leader)",
+        "test_scenarios.test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile()",
+    ),
+    Mutant(
+        "announcement right after a start",
+        f"{LEDGER}/rules.py",
+        "return case.bounds.watched_too_shortly\n",
+        "return case.everywhere(value=False)\n",
+        "test_rules.test_after_a_start_nothing_is_announced_for_one_grace()",
+    ),
+    Mutant(
+        "vanished region forgotten",
+        f"{LEDGER}/rules.py",
+        "return case.any_region(~case.regions.epoch.known) | case.topics.vanished",
+        "return case.any_region(~case.regions.epoch.known)",
+        "test_scenarios.test_a_region_that_vanished_keeps_its_rows_for_one_grace(False)",
+    ),
+    Mutant(
+        "grant below the intent",
+        f"{LEDGER}/holds.py",
+        "        if offset < edge:\n",
+        "        if offset < 0 * edge:\n",
+        "test_scenarios.test_a_hold_below_the_intent_is_lost_at_once()",
+    ),
+    Mutant(
+        "grant while somebody else deletes",
+        f"{LEDGER}/holds.py",
+        "return self.intent is not None and self.log_start is not None and self.log_start > self.intent",
+        "return False",
+        "test_scenarios.test_somebody_elses_deletes_stop_ours_and_lose_the_holds_that_they_overtook()",
+    ),
+    Mutant(
+        "intent that may fall",
+        f"{LEDGER}/intents.py",
+        "intent=max(record.intent, delete_up_to)",
+        "intent=delete_up_to",
+        "test_intents.test_an_intent_never_falls()",
+    ),
+    Mutant(
+        "a broken fence that mends itself",
+        f"{LEDGER}/fence.py",
+        "CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, _standing)",
+        "CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back)",
+        "test_fence.test_what_two_looks_found_broken_stays_so()",
+    ),
+)
+
+FILES = "test_columns, test_fence, test_intents, test_rules, test_scenarios, test_sightings"
+
+
+def test_the_stories_are_told_in_a_copy_too(tmp_path: Path) -> None:
+    """Without a mutation all of them end well: what kills a mutant is the mutation."""
+    found = tell(copy(tmp_path), *dict.fromkeys(mutant.story for mutant in MUTANTS))
+    assert found.returncode == 0, found.stderr[-4000:]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_guard_that_is_taken_away_is_missed(mutant: Mutant, tmp_path: Path) -> None:
+    root = copy(tmp_path)
+    file = root / mutant.file
+    text = file.read_text()
+    assert text.count(mutant.guard) >= 1, "the guard has changed: mend the mutant"
+    text = text.replace(*mutant.also) if mutant.also[0] else text
+    file.write_text(text.replace(mutant.guard, mutant.without))
+    found = tell(root, mutant.story)
+    assert found.returncode != 0, "the mutant lives"
+    wrong = [name for name in ("SyntaxError", "NameError", "ImportError", "AttributeError") if name in found.stderr]
+    assert not wrong, found.stderr[-2000:]
+
+
+def copy(target: Path) -> Path:
+    """A copy of what the stories need."""
+    for folder in ("src/seawall", "tests/domain"):
+        shutil.copytree(OPERATOR / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (target / "tests/__init__.py").touch()
+    return target
+
+
+def tell(root: Path, *stories: str) -> subprocess.CompletedProcess[str]:
+    """Runs stories in a process that sees the copy only."""
+    environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}", "PYTHONDONTWRITEBYTECODE": "1"}
+    program = f"from tests.domain.ledger import {FILES}\nfrom seawall.domain.ledger.mode import Mode\n"
+    check = f"import seawall\nassert seawall.__file__.startswith({str(root)!r})\n"
+    return subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", check + program + "\n".join(stories)],
+        env=environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )

@@ -1,0 +1,165 @@
+"""See, then delete: what counts as evidence that every opener has seen the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seawall.domain.ledger.columns import Ids
+from seawall.domain.ledger.sightings import Evidence, Sightings, freshness, look_again, vanished_topics
+from seawall.domain.ledger.tables import Freshness, Regions
+
+STALE_AFTER, GRACE = 60, 80
+
+
+@dataclass
+class Watched:
+    """One region of one topic, looked at from time to time."""
+
+    sightings: Sightings
+
+    def look(self, now: int, report: int | None, leader: int = 1, epoch: int = 1, route: int = 1) -> None:
+        self.regions = region(report, leader, epoch if report is not None else None, route)
+        self.now = now
+        self.sightings = look_again(self.sightings, ("wal_0",), self.regions, now, GRACE)
+
+    def fresh(self, seen_at: int | None, grace: int = 0) -> Freshness:
+        evidence = Evidence(Ids.of([seen_at]), np.array([grace]))
+        return freshness(self.sightings, self.regions, self.now, np.array([STALE_AFTER]), evidence)
+
+    def seen_twice(self, seen_at: int | None, grace: int = 0) -> bool:
+        return bool(self.fresh(seen_at, grace).seen_twice[0])
+
+    def stale(self) -> bool:
+        return bool(self.fresh(None).stale[0])
+
+    def settled(self) -> bool:
+        return bool(self.fresh(None).settled[0])
+
+
+def region(report: int | None, leader: int, epoch: int | None, route: int) -> Regions:
+    none, no = Ids.unknown(1), np.zeros(1, np.bool_)
+    return Regions(
+        topic=np.zeros(1, np.int64),
+        region=np.array([2**63 + 7], np.uint64),
+        leader=Ids.of([leader]),
+        route_revision=Ids.of([route]),
+        epoch=Ids.of([epoch]),
+        reported_at=Ids.of([report]),
+        data_flushed=none,
+        data_checkpoint=none,
+        data_idle=none,
+        metric=no,
+        metadata_flushed=none,
+        metadata_checkpoint=none,
+        metadata_idle=none,
+        opening=no,
+    )
+
+
+def watched(*reports: int | None) -> Watched:
+    """Looks at 10, 20, 30 … with these reports."""
+    found = Watched(Sightings.none(0))
+    for number, report in enumerate(reports):
+        found.look(10 * (number + 1), report)
+    return found
+
+
+def test_two_advances_after_the_value_was_seen_are_enough_and_one_is_not() -> None:
+    assert not watched(1, 2, 3).seen_twice(seen_at=15)  # 2 arrived after 10, 3 after 20
+    assert watched(1, 2, 3, 4).seen_twice(seen_at=15)
+    assert not watched(1, 2, 3, 3, 3).seen_twice(seen_at=15)
+    assert not watched(1, 2, 3, 4).seen_twice(seen_at=None)
+
+
+def test_the_first_report_is_no_advance() -> None:
+    assert watched(9).stale()
+    assert not watched(8, 9).stale()
+
+
+def test_an_age_counts_by_the_operators_clock() -> None:
+    found = watched(1, 2)
+    found.look(20 + STALE_AFTER, 2)
+    assert not found.stale()
+    found.look(21 + STALE_AFTER, 2)
+    assert found.stale()
+
+
+def test_a_datanode_whose_clock_is_hours_off_is_as_good() -> None:
+    hours = 7_200_000
+    for clock in (hours, 10**12 - hours):
+        found = watched(clock, clock + 1, clock + 2, clock + 3)
+        assert not found.stale()
+        assert found.seen_twice(seen_at=15)
+
+
+def test_a_new_epoch_a_new_leader_or_a_new_route_starts_over() -> None:
+    for change in ({"epoch": 2}, {"leader": 2}, {"route": 2}):
+        found = watched(1, 2, 3, 4)
+        found.look(50, 5, **change)
+        assert not found.seen_twice(seen_at=0)
+        assert not found.settled()
+        assert found.stale()
+        for number in range(3):
+            found.look(60 + 10 * number, 6 + number, **change)
+        assert found.seen_twice(seen_at=55)
+        assert found.settled()
+
+
+def test_a_report_of_the_epoch_before_neither_counts_nor_starts_over() -> None:
+    found = watched(1, 2, 3, 4)
+    found.look(50, 9, epoch=0)
+    assert found.stale()
+    found.look(60, 5)
+    assert found.seen_twice(seen_at=15)
+
+
+def test_an_old_report_that_is_repeated_is_stale() -> None:
+    found = watched(1, 2, 3, 2)
+    assert found.stale()
+    assert not found.settled()
+    found.look(50, 4)
+    assert not found.stale()
+
+
+def test_a_missing_report_does_not_start_over() -> None:
+    found = watched(1, 2, None, 3, 4)
+    assert found.seen_twice(seen_at=15)
+
+
+def test_a_leader_is_settled_after_three_advances() -> None:
+    """The first may have been on its way since before the route was read."""
+    assert [watched(*range(1, count + 1)).settled() for count in range(1, 6)] == [False, False, False, True, True]
+
+
+def test_open_grace_is_a_minimum_on_top() -> None:
+    found = watched(1, 2, 3, 4)
+    assert not found.seen_twice(seen_at=15, grace=GRACE)
+    found.look(15 + GRACE, 5)
+    assert found.seen_twice(seen_at=15, grace=GRACE)
+
+
+def test_an_operator_that_restarts_waits_again() -> None:
+    found = watched(1, 2, 3, 4)
+    restarted = Watched(Sightings.none(45))
+    restarted.look(50, 5)
+    assert restarted.stale()
+    assert not restarted.seen_twice(seen_at=0)
+    assert found.seen_twice(seen_at=15)
+
+
+def test_a_region_that_vanished_is_missed_for_one_grace() -> None:
+    found = watched(1, 2)
+    no_rows = Ids.unknown(0)
+    nothing = Regions(
+        np.zeros(0, np.int64), np.zeros(0, np.uint64), *[no_rows] * 7, np.zeros(0, np.bool_), *[no_rows] * 3,
+        np.zeros(0, np.bool_),
+    )  # fmt: skip
+    after = look_again(found.sightings, ("wal_0",), nothing, 30, GRACE)
+    assert vanished_topics(after, 30, lambda _: GRACE) == {"wal_0"}
+    later = look_again(after, ("wal_0",), nothing, 29 + GRACE, GRACE)
+    assert vanished_topics(later, 29 + GRACE, lambda _: GRACE) == {"wal_0"}
+    assert vanished_topics(later, 30 + GRACE, lambda _: GRACE) == frozenset()
+    back = look_again(after, ("wal_0",), found.regions, 40, GRACE)
+    assert back.vanished == ()
