@@ -83,10 +83,11 @@ class Opening:
 
 
 class Database:
-    """Regions of a few topics on a few nodes; `samples_under_lock=False` is a database with a bug."""
+    """Regions of a few topics on a few nodes."""
 
-    def __init__(self, mode: Mode, logs: dict[str, Log], nodes: int = 2, *, samples_under_lock: bool = True) -> None:
-        self.mode, self.logs, self.samples_under_lock = mode, logs, samples_under_lock
+    def __init__(self, mode: Mode, logs: dict[str, Log], nodes: int = 2, *, keeps_tombstones: bool = True) -> None:
+        self.mode, self.logs = mode, logs
+        self.keeps_tombstones = keeps_tombstones and mode.reads_marker
         self.now = 1_000
         self.revision = 1
         self.markers: dict[str, TopicMarker] = {name: TopicMarker(0, 1) for name in logs}
@@ -172,12 +173,14 @@ class Database:
         region.acknowledged[number].add(offset)
         return offset
 
-    def flush(self, region_id: int) -> None:
-        """The leader makes its memtable durable; nobody else can write a manifest."""
+    def flush(self, region_id: int, only: int | None = None) -> None:
+        """The leader makes its memtable durable, or that of one inner region; nobody else can write a manifest."""
         held, region = self._leader(region_id), self.regions[region_id]
         if held is None or not held.leads:
             return
         for number, inner in enumerate(held.inner):
+            if only not in {None, number}:
+                continue
             region.durable[number] |= inner.memtable
             region.flushed[number] = inner.flushed = max(region.flushed[number], *inner.memtable, 0)
             inner.memtable.clear()
@@ -186,7 +189,7 @@ class Database:
         """A process samples all of its idle regions: also those that it leads no more, which it does not know."""
         for region_id, held in self.processes[node].regions.items():
             for inner in held.inner:
-                if not inner.memtable or not self.samples_under_lock:
+                if not inner.memtable:
                     inner.idle = self.logs[self.regions[region_id].topic].high_watermark - 1
 
     def checkpoint(self, region_id: int) -> None:
@@ -220,7 +223,7 @@ class Database:
         region = self.regions[region_id]
         if region.is_tombstone or region.is_gone:
             return
-        region.is_tombstone = self.mode.reads_marker
+        region.is_tombstone = self.keeps_tombstones
         region.is_gone = not region.is_tombstone  # an http database keeps no tombstones: it puts back within one grace
         region.gone_at, region.key_revision = self.now, self.touch()
         for process in self.processes.values():

@@ -23,6 +23,9 @@ from seawall.domain.ledger.tables import TopicLog
 from tests.domain.ledger.simulation.database import Database
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
+PASSING = {"NotSeenTwice", "RegionStale", "RegionMissing", "RegionOpening", "WatchedTooShortly"}
+"""Reasons that a run waits out."""
+PATIENCE = 500
 SILENCE = TopicLog(None, None, None, None)
 Calls = Generator[str, None, None]
 
@@ -187,8 +190,9 @@ class Operator:
             if (target := self.permit.purge_to.at(row)) is not None
         }
         if not targets:
-            waits = any(self.permit.reason(row) == "NotSeenTwice" for row in range(len(found.inputs.topics)))
-            if not waits:
+            waits = any(self.permit.reason(row) in PASSING for row in range(len(found.inputs.topics)))
+            since = min(self.memory.seen_since.values())
+            if not waits or self.read.began - since > PATIENCE:
                 yield "end run"
                 self.store.put_seen({}, self.store.seen_version)
             return
@@ -202,6 +206,11 @@ class Operator:
             if everything is None:
                 yield "delete"
                 self.delete(name, before, self.read.began)
+
+    def alive(self) -> list[Hold]:
+        """What arithmetic says of holds; nobody may go by it (a mutant does)."""
+        now = START + timedelta(milliseconds=self.database.now)
+        return [one for one in self.store.holds.values() if one.renewal is None or one.renewal.seen_at + one.ttl > now]
 
     def delete(self, topic: str, before: int, decided_at: int) -> None:
         """DeleteRecords, which may arrive long after it was decided."""

@@ -21,10 +21,10 @@ SAFETY = Safety(0, timedelta(milliseconds=STALE_AFTER), timedelta(milliseconds=G
 class World:
     """Topics `wal_0` …, a database on two nodes, and two operators that do not know of each other."""
 
-    def __init__(self, mode: Mode, topics: int = 1, operators: int = 2, *, samples_under_lock: bool = True) -> None:
+    def __init__(self, mode: Mode, topics: int = 1, operators: int = 2, *, keeps_tombstones: bool = True) -> None:
         self.mode = mode
         self.logs = {f"wal_{number}": Log(f"wal_{number}") for number in range(topics)}
-        self.database = Database(mode, self.logs, samples_under_lock=samples_under_lock)
+        self.database = Database(mode, self.logs, keeps_tombstones=keeps_tombstones)
         self.store = Store()
         policy = Policy("policy", safety=SAFETY)
         self.operators = [
