@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.domain.ledger.fence import Verdict, parse_readoption
-from seawall.domain.ledger.fence import Readoption
+from seawall.domain.ledger.fence import Readoption, Verdict, parse_readoption
 from seawall.domain.ledger.holds import Claim
 from seawall.domain.ledger.mode import Mode
 from tests.domain.ledger.simulation.operator import START

@@ -1,7 +1,7 @@
 """The guards of the ledger are taken away one by one, in a copy of the source: some story must then end badly.
 
-Prints how many were killed. Where a guard is the controller's (the order of reading and writing), the simulated operator has
-it; where it is the database's, the simulated database has it.
+Prints how many were killed. Where a guard is the controller's (the order of reading and writing), the simulated
+operator has it; where it is the database's, the simulated database has it.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def test_every_guard_that_is_taken_away_is_missed(tmp_path: Path) -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = list(pool.map(lambda pair: outcome(*pair), numbered))
     failures = [f"{mutant.name}: {what}" for mutant, what in zip(MUTANTS, outcomes, strict=True) if what is not None]
-    print(f"mutants of the ledger's guards: {len(MUTANTS) - len(failures)} of {len(MUTANTS)} killed")
+    print(f"mutants of the ledger's guards: {len(MUTANTS) - len(failures)} of {len(MUTANTS)} killed")  # noqa: T201 - evidence
     assert not failures, "\n".join(failures)
 
 

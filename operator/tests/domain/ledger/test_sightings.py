@@ -20,7 +20,7 @@ class Watched:
     sightings: Sightings
 
     def look(self, now: int, report: int | None, leader: int = 1, epoch: int = 1, route: int = 1) -> None:
-        self.regions = region(report, leader, epoch if report is not None else None, route)
+        self.regions = rows(1, report, leader, epoch if report is not None else None, route)
         self.now = now
         self.sightings = look_again(self.sightings, ("wal_0",), self.regions, now, GRACE)
 
@@ -38,15 +38,16 @@ class Watched:
         return bool(self.fresh(None).settled[0])
 
 
-def region(report: int | None, leader: int, epoch: int | None, route: int) -> Regions:
-    none, no = Ids.unknown(1), np.zeros(1, np.bool_)
+def rows(count: int, report: int | None, leader: int, epoch: int | None, route: int) -> Regions:
+    """So many rows of one region: one or none."""
+    none, no = Ids.unknown(count), np.zeros(count, np.bool_)
     return Regions(
-        topic=np.zeros(1, np.int64),
-        region=np.array([2**63 + 7], np.uint64),
-        leader=Ids.of([leader]),
-        route_revision=Ids.of([route]),
-        epoch=Ids.of([epoch]),
-        reported_at=Ids.of([report]),
+        topic=np.zeros(count, np.int64),
+        region=np.array([2**63 + 7] * count, np.uint64),
+        leader=Ids.of([leader] * count),
+        route_revision=Ids.of([route] * count),
+        epoch=Ids.of([epoch] * count),
+        reported_at=Ids.of([report] * count),
         data_flushed=none,
         data_checkpoint=none,
         data_idle=none,
@@ -151,11 +152,7 @@ def test_an_operator_that_restarts_waits_again() -> None:
 
 def test_a_region_that_vanished_is_missed_for_one_grace() -> None:
     found = watched(1, 2)
-    no_rows = Ids.unknown(0)
-    nothing = Regions(
-        np.zeros(0, np.int64), np.zeros(0, np.uint64), *[no_rows] * 7, np.zeros(0, np.bool_), *[no_rows] * 3,
-        np.zeros(0, np.bool_),
-    )  # fmt: skip
+    nothing = rows(0, None, 1, None, 1)
     after = look_again(found.sightings, ("wal_0",), nothing, 30, GRACE)
     assert vanished_topics(after, 30, lambda _: GRACE) == {"wal_0"}
     later = look_again(after, ("wal_0",), nothing, 29 + GRACE, GRACE)

@@ -1,7 +1,7 @@
 """What a restart would cost: the entries from where a region would read to the end of its log.
 
-A region reads the whole shared topic from its start on, other regions' entries too. A datanode that opens many regions of a
-topic reads it once, from the lowest of their starts.
+A region reads the whole shared topic from its start on, other regions' entries too. A datanode that opens many
+regions of a topic reads it once, from the lowest of their starts.
 """
 
 from __future__ import annotations

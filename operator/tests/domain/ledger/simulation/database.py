@@ -15,7 +15,6 @@ from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.regions import EPOCH
 from tests.domain.ledger.simulation.log import Log
 
-
 KEPT_REPORTS = 3
 """The metasrv keeps the newest few of each node."""
 
@@ -251,7 +250,7 @@ class Database:
     # --- processes
 
     def kill(self, node: int) -> None:
-        """kill -9, and a new process that opens what the routes give it. What was sent may still arrive."""
+        """Killed with -9, and a new process that opens what the routes give it. What was sent may still arrive."""
         old = self.processes[node]
         old.alive = False
         self.former.append(old)

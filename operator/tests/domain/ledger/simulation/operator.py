@@ -1,7 +1,7 @@
-"""An operator as a program of single calls: between any two of them anything may happen, and it may die or wake up late.
+"""An operator as a program of single calls: between two of them anything may happen, and it may die or wake up late.
 
-It stands for the controller that will call the ledger: it reads in the order that `look.Read` has, and it keeps the order
-of intents, holds and deletes. Everything it decides is the ledger's.
+It stands for the controller that will call the ledger: it reads in the order that `look.Read` has, and it keeps the
+order of intents, holds and deletes. Everything it decides is the ledger's.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class World:
         ]
         self.broken_since: dict[str, int] = {}
         """Topics whose log or files somebody damaged: what the database loses by that is not the operator's doing."""
-        self.markers = {name: 0 for name in self.logs}
+        self.markers = dict.fromkeys(self.logs, 0)
         self.promised: dict[str, dict[str, int]] = {}
         """By hold what its consumer was promised when it was granted."""
 

@@ -1,0 +1,276 @@
+"""The ledger at 10,000, 100,000 and 1,000,000 regions, 100 a topic: seconds, peak memory, growth.
+
+Each size is planned in a process of its own, so that the peak is its own. Two peers do the core of the work in the
+same process, nothing but the least needed id by topic: raw numpy, and plain objects in a loop. What it costs to put
+the objects of the ports (reports, metadata) into columns is told apart: the reading of them costs much more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from report import Report, Result
+
+from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
+from seawall.domain.ledger.columns import Ids
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.ledger import Inputs, announcements, permit, plan
+from seawall.domain.ledger.look import Memory, Read, look
+from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.replay import replay_by_datanode
+from seawall.domain.ledger.tables import Freshness, Regions, TopicLog, make_topics, no_bounds
+
+SIZES = (10_000, 100_000, 1_000_000)
+PER_TOPIC = 100
+DATANODES = 50
+REPETITIONS = 5
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+REGIME = Regime(Mode.B)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one process measured; seconds are samples."""
+
+    plan: list[float]
+    permit: list[float]
+    replay: list[float]
+    raw: list[float]
+    plain: list[float]
+    start_mb: float
+    peak_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A whole look, from objects to inputs."""
+
+    seconds: list[float]
+    objects_mb: float
+    peak_mb: float
+
+
+def main() -> None:
+    """Measures and reports; a missed goal is no failure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--child", choices=["plan", "look"])
+    parser.add_argument("--regions", type=int, default=SIZES[-1])
+    arguments = parser.parse_args()
+    if arguments.child is not None:
+        child = measure_plan if arguments.child == "plan" else measure_look
+        print(json.dumps(asdict(child(arguments.regions))))
+        return
+    report = Report("ledger", {"perTopic": PER_TOPIC, "mode": "B", "datanodes": DATANODES, "repetitions": REPETITIONS})
+    found = {size: Measured(**run("plan", size)) for size in SIZES}
+    for size, measured in found.items():
+        report.results += lines(size, measured)
+    report.results += growth(found)
+    looked = Looked(**run("look", SIZES[-1]))
+    what = f"a look at {SIZES[-1]:,} regions from the ports' objects"
+    report.results.append(Result(what, "s", looked.seconds))
+    report.results.append(
+        Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb])
+    )
+    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+
+
+def run(kind: str, regions: int) -> dict[str, Any]:
+    """A process of its own."""
+    command = [sys.executable, __file__, "--child", kind, "--regions", str(regions)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    print(f"{kind} {regions:,}: {done.stdout.strip()}", flush=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def lines(size: int, measured: Measured) -> list[Result]:
+    """The lines of one size; the goals are those of the greatest."""
+    is_last = size == SIZES[-1]
+    what = f"{size:,} regions"
+    raw = "least by topic in raw numpy"
+    return [
+        Result(f"plan {what}", "s", measured.plan, raw, measured.raw, max_value=2 if is_last else None),
+        Result(f"plan {what}", "s", measured.plan, "least by topic of plain objects", measured.plain),
+        Result(f"permit {what}", "s", measured.permit, raw, measured.raw, max_value=2 if is_last else None),
+        Result(f"replay costs {what}", "s", measured.replay),
+        Result(
+            f"peak RSS, {what}",
+            "MB",
+            [measured.peak_mb],
+            "RSS after the imports",
+            [measured.start_mb],
+            max_value=1000 if is_last else None,
+        ),
+    ]
+
+
+def growth(found: dict[int, Measured]) -> list[Result]:
+    """Seconds for a million regions at one size against the size before: 1 is linear."""
+    return [
+        Result(
+            f"plan, µs a region at {large:,}",
+            "µs",
+            [seconds / large * 1e6 for seconds in found[large].plan],
+            f"at {small:,}",
+            [seconds / small * 1e6 for seconds in found[small].plan],
+            max_ratio=2,
+        )
+        for small, large in pairwise(SIZES)
+    ]
+
+
+def measure_plan(count: int) -> Measured:
+    """Plans and permits of columns that are there."""
+    start = rss_mb()
+    inputs = make_inputs(count)
+    seen = inputs.topics.marker
+    ledger = plan(inputs)
+    assert len(announcements(ledger)) == count // PER_TOPIC  # noqa: S101 - a benchmark of nothing would be fast
+    assert permit(inputs, seen).purge_to.known.all()  # noqa: S101
+    planned = timed(lambda: plan(inputs))
+    permitted = timed(lambda: permit(inputs, seen))
+    replayed = timed(lambda: replay_by_datanode(ledger))
+    raw = timed(lambda: raw_least(inputs.regions, count // PER_TOPIC))
+    peak = peak_mb()
+    return Measured(planned, permitted, replayed, raw, plain_least(inputs.regions), start, peak)
+
+
+def make_inputs(count: int) -> Inputs:
+    """Healthy regions with ids at random, every topic purgeable."""
+    random = np.random.default_rng(count)
+    topics = count // PER_TOPIC
+    flushed = random.integers(1_000, 5_000, count)
+    none = np.zeros(count, np.bool_)
+    regions = Regions(
+        topic=np.repeat(np.arange(topics), PER_TOPIC),
+        region=np.arange(count).astype(np.uint64) + np.uint64(2**42),
+        leader=Ids.of_known(random.integers(0, DATANODES, count)),
+        route_revision=Ids.of_known(np.ones(count, np.int64)),
+        epoch=Ids.of_known(np.ones(count, np.int64)),
+        reported_at=Ids.of_known(np.ones(count, np.int64)),
+        data_flushed=Ids.of_known(flushed),
+        data_checkpoint=Ids(flushed - 10, random.random(count) < 0.5),
+        data_idle=Ids(flushed + 10, random.random(count) < 0.5),
+        metric=random.random(count) < 0.3,
+        metadata_flushed=Ids.of_known(flushed),
+        metadata_checkpoint=Ids.unknown(count),
+        metadata_idle=Ids.of_known(flushed + 10),
+        opening=none,
+    )
+    names = tuple(f"wal_{number}" for number in range(topics))
+    log = TopicLog("id", 1, 500, 10_000, 10**7)
+    rows = make_topics(
+        names,
+        1,
+        logs=dict.fromkeys(names, log),
+        markers=dict.fromkeys(names, 900),
+        unmapped=frozenset(),
+        vanished=frozenset(),
+    )
+    return Inputs(REGIME, regions, Freshness(none, ~none, ~none), rows, no_bounds(topics))
+
+
+def raw_least(regions: Regions, topics: int) -> Any:
+    """The least flushed id of each topic, and nothing else."""
+    found = np.full(topics, 2**62)
+    np.minimum.at(found, regions.topic, regions.data_flushed.numbers)
+    return found
+
+
+def plain_least(regions: Regions) -> list[float]:
+    """The same once, in a loop over plain objects that are there."""
+    pairs = list(zip(regions.topic.tolist(), regions.data_flushed.listed(), strict=True))
+
+    def loop() -> dict[int, int]:
+        found: dict[int, int] = {}
+        for topic, flushed in pairs:
+            if flushed is not None and (topic not in found or flushed < found[topic]):
+                found[topic] = flushed
+        return found
+
+    return timed(loop)
+
+
+def measure_look(count: int) -> Looked:
+    """From the ports' objects to the ledger's inputs, twice: the second look has something to compare with."""
+    read = make_read(count)
+    objects = rss_mb()
+    policies = (Policy("policy"),)
+    memory = Memory.at_start(0)
+    seconds = []
+    for _ in range(2):
+        begin = time.perf_counter()
+        memory = look(memory, read, REGIME, policies).memory
+        seconds.append(time.perf_counter() - begin)
+    return Looked(seconds, objects, peak_mb())
+
+
+def make_read(count: int) -> Read:
+    """What the ports give: an object for each region's report, key and route."""
+    names = [f"wal_{number}" for number in range(count // PER_TOPIC)]
+    topic_of = {2**42 + number: names[number // PER_TOPIC] for number in range(count)}
+    return Read(
+        began=0,
+        reports=[
+            RegionReport(
+                region, region % DATANODES, 1, RegionRole.LEADER, NOW, "mito", 0, InnerReport(region % 997, None)
+            )
+            for region in topic_of
+        ],
+        snapshot=MetadataSnapshot(
+            revision=1,
+            topics={name: TopicMarker(0, 1) for name in names},
+            region_keys={(name, region): RegionKey(None, None, 1) for region, name in topic_of.items()},
+            wal_topics={region: frozenset((name,)) for region, name in topic_of.items()},
+            tombstoned_topics={},
+            without_topic=frozenset(),
+            routes={region: Route(region % DATANODES, LeaderState.NORMAL, 1) for region in topic_of},
+            datanodes={},
+        ),
+        logs={name: TopicLog("AAAAAAAAAAAAAAAAAAAAAA", 1, 0, 1000, 10**7) for name in names},
+        epoch_ends=dict.fromkeys(names, 1000),
+        records={name: FenceRecord("AAAAAAAAAAAAAAAAAAAAAA", 1, 0, 1000, 0) for name in names},
+        holds=(),
+        seen={},
+        ended=int(timedelta(seconds=1) / timedelta(milliseconds=1)),
+        now=NOW,
+    )
+
+
+def timed(work: Callable[[], Any]) -> list[float]:
+    """Seconds of some repetitions, after one that warms up."""
+    work()
+    found = []
+    for _ in range(REPETITIONS):
+        begin = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - begin)
+    return found
+
+
+def rss_mb() -> float:
+    """What the process has in memory now."""
+    pages = int(open("/proc/self/statm").read().split()[1])  # noqa: PTH123, SIM115 - a file of the kernel
+    return pages * resource.getpagesize() / 2**20
+
+
+def peak_mb() -> float:
+    """The most it ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()
