@@ -50,12 +50,14 @@ def regions_of_topics(snapshot: MetadataSnapshot) -> Mapping[str, TopicRegions]:
     keyed = _by_topic((region, topic) for topic, region in snapshot.region_keys)
     optioned = _by_topic((region, topic) for region, topics in snapshot.wal_topics.items() for topic in topics)
     buried = _by_topic((region, topic) for region, topics in snapshot.tombstoned_topics.items() for topic in topics)
-    topics_of: defaultdict[int, set[str]] = defaultdict(set)
-    for claims in (keyed, optioned, buried):
-        for topic, regions in claims.items():
-            for region in regions:
-                topics_of[region].add(topic)
-    torn = frozenset(region for region, topics in topics_of.items() if len(topics) > 1)
+    first: dict[int, str] = {}
+    torn = frozenset(
+        region
+        for claims in (keyed, optioned, buried)
+        for topic, regions in claims.items()
+        for region in regions
+        if first.setdefault(region, topic) != topic
+    )
     names = {*snapshot.topics, *keyed, *optioned, *buried}
     return {
         name: _topic_regions(keyed.get(name, _NONE), optioned.get(name, _NONE), buried.get(name, _NONE), torn)

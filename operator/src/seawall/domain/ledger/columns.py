@@ -31,11 +31,13 @@ class Ids:
     def of(cls, values: Iterable[int | None]) -> Ids:
         """A column of these; what no offset can be (beyond i64, or negative) is unknown."""
         listed = list(values)
-        known = np.fromiter((_is_offset(value) for value in listed), dtype=np.bool_, count=len(listed))
-        numbers = np.fromiter(
-            (value if _is_offset(value) and value is not None else 0 for value in listed), np.int64, count=len(listed)
-        )
-        return cls(numbers, known)
+        known = np.array([value is not None for value in listed], np.bool_)
+        try:
+            numbers = np.array([value or 0 for value in listed], np.int64)
+        except OverflowError:
+            fits = [value is not None and value <= MAX_OFFSET for value in listed]
+            return cls.of(value if fit else None for value, fit in zip(listed, fits, strict=True))
+        return cls(numbers, known & (numbers >= 0))
 
     @classmethod
     def of_known(cls, numbers: Numbers) -> Ids:
@@ -154,7 +156,3 @@ def _combined(columns: Sequence[Ids], pick: Any) -> Ids:
         np.copyto(picked, column.numbers, where=~found.known)
         found = Ids(picked, found.known | column.known)
     return found
-
-
-def _is_offset(value: int | None) -> bool:
-    return value is not None and 0 <= value <= MAX_OFFSET

@@ -45,8 +45,9 @@ def build_regions(
     by_topic = regions_of_topics(snapshot)
     names = tuple(sorted({*by_topic, *topics}))
     chosen, leaders = _of_leaders(reports, snapshot.routes)
-    mapped = set().union(*(found.regions for found in by_topic.values()))
-    unplaced = tuple(sorted(leaders - mapped - snapshot.without_topic))
+    for found in by_topic.values():
+        leaders -= found.regions
+    unplaced = tuple(sorted(leaders - snapshot.without_topic))
     torn = {name for name, found in by_topic.items() if found.contradictions}
     rows = [
         (number, name, region)
