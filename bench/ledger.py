@@ -46,6 +46,7 @@ class Measured:
     """What one process measured; seconds are samples."""
 
     plan: list[float]
+    plan_cpu: list[float]
     permit: list[float]
     replay: list[float]
     raw: list[float]
@@ -59,6 +60,7 @@ class Looked:
     """A whole look, from objects to inputs."""
 
     seconds: list[float]
+    cpu: list[float]
     objects_mb: float
     peak_mb: float
 
@@ -80,7 +82,7 @@ def main() -> None:
     report.results += growth(found)
     looked = Looked(**run("look", SIZES[-1]))
     what = f"a look at {SIZES[-1]:,} regions from the ports' objects"
-    report.results.append(Result(what, "s", looked.seconds))
+    report.results += [Result(what, "s", looked.seconds), Result(f"CPU of {what}", "s", looked.cpu)]
     report.results.append(
         Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb])
     )
@@ -104,6 +106,7 @@ def lines(size: int, measured: Measured) -> list[Result]:
     return [
         Result(f"plan {what}", "s", measured.plan, raw, measured.raw, max_value=2 if is_last else None),
         Result(f"plan {what}", "s", measured.plan, "least by topic of plain objects", measured.plain),
+        Result(f"CPU of it, {what}", "s", measured.plan_cpu, max_value=2 if is_last else None),
         Result(f"permit {what}", "s", measured.permit, raw, measured.raw, max_value=2 if is_last else None),
         Result(f"replay costs {what}", "s", measured.replay),
         Result(
@@ -141,11 +144,12 @@ def measure_plan(count: int) -> Measured:
     assert len(announcements(ledger)) == count // PER_TOPIC  # noqa: S101 - a benchmark of nothing would be fast
     assert permit(inputs, seen).purge_to.known.all()  # noqa: S101
     planned = timed(lambda: plan(inputs))
+    cpu = timed(lambda: plan(inputs), clock=time.process_time)
     permitted = timed(lambda: permit(inputs, seen))
     replayed = timed(lambda: replay_by_datanode(ledger))
     raw = timed(lambda: raw_least(inputs.regions, count // PER_TOPIC))
     peak = peak_mb()
-    return Measured(planned, permitted, replayed, raw, plain_least(inputs.regions), start, peak)
+    return Measured(planned, cpu, permitted, replayed, raw, plain_least(inputs.regions), start, peak)
 
 
 def make_inputs(count: int) -> Inputs:
@@ -210,12 +214,13 @@ def measure_look(count: int) -> Looked:
     objects = rss_mb()
     policies = (Policy("policy"),)
     memory = Memory.at_start(0)
-    seconds = []
+    seconds, cpu = [], []
     for _ in range(2):
-        begin = time.perf_counter()
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         memory = look(memory, read, REGIME, policies).memory
         seconds.append(time.perf_counter() - begin)
-    return Looked(seconds, objects, peak_mb())
+        cpu.append(time.process_time() - begin_cpu)
+    return Looked(seconds, cpu, objects, peak_mb())
 
 
 def make_read(count: int) -> Read:
@@ -250,14 +255,14 @@ def make_read(count: int) -> Read:
     )
 
 
-def timed(work: Callable[[], Any]) -> list[float]:
+def timed(work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[float]:
     """Seconds of some repetitions, after one that warms up."""
     work()
     found = []
     for _ in range(REPETITIONS):
-        begin = time.perf_counter()
+        begin = clock()
         work()
-        found.append(time.perf_counter() - begin)
+        found.append(clock() - begin)
     return found
 
 
