@@ -34,7 +34,7 @@ class Simulation(RuleBasedStateMachine):
         self.born = 0
         for number in range(2):
             self.create(number, inner)
-        self.world.beat(2)
+        self.world.beat(20)
 
     def teardown(self) -> None:
         if hasattr(self, "world") and not self.world.broken_since:
@@ -77,56 +77,47 @@ class Simulation(RuleBasedStateMachine):
         self.world.database.finish_open(number)
         self.world.check()
 
-    @rule(region=REGIONS, node=NODES, old_answers=st.booleans())
-    def begin_migration(self, region: int, node: int, old_answers: bool) -> None:  # noqa: FBT001 - hypothesis fills it
-        if region < self.born:
-            self.world.database.begin_migration(region, node, old_answers=old_answers)
+    @rule(
+        region=REGIONS,
+        node=NODES,
+        what=st.sampled_from(["begin", "begin, and the old one is silent", "end", "roll back"]),
+    )
+    def migrate(self, region: int, node: int, what: str) -> None:
+        database = self.world.database
+        if region >= self.born:
+            return
+        match what:
+            case "end":
+                database.end_migration(region, node)
+            case "roll back":
+                database.roll_back_migration(region)
+            case _:
+                database.begin_migration(region, node, old_answers=what == "begin")
 
-    @rule(region=REGIONS, node=NODES)
-    def end_migration(self, region: int, node: int) -> None:
-        if region < self.born:
-            self.world.database.end_migration(region, node)
-
-    @rule(region=REGIONS)
-    def roll_back_migration(self, region: int) -> None:
-        if region < self.born:
-            self.world.database.roll_back_migration(region)
-
-    @rule(region=REGIONS)
-    def drop(self, region: int) -> None:
-        if region < self.born:
-            self.world.database.drop(region)
-
-    @rule(region=REGIONS)
-    def roll_back_drop(self, region: int) -> None:
-        if region < self.born:
-            self.world.database.roll_back_drop(region, within=GRACE)
-        self.world.check()
-
-    @rule(region=REGIONS)
-    def finish_drop(self, region: int) -> None:
-        if region < self.born:
-            self.world.database.finish_drop(region, after=GRACE)
-
-    @precondition(lambda self: self.world.mode is Mode.A)
-    @rule()
-    def prune_by_itself(self) -> None:
-        self.world.database.prune_by_itself("wal_0")
+    @rule(region=REGIONS, what=st.sampled_from(["drop", "roll back", "roll back", "finish"]))
+    def drop(self, region: int, what: str) -> None:
+        database = self.world.database
+        if region >= self.born:
+            return
+        match what:
+            case "drop":
+                database.drop(region)
+            case "finish":
+                database.finish_drop(region, after=GRACE)
+            case _:
+                database.roll_back_drop(region, within=GRACE)
         self.world.check()
 
     # --- reports
 
-    @rule(node=NODES)
-    def sample_idle(self, node: int) -> None:
-        self.world.database.sample_idle(node)
-
-    @rule(node=NODES)
-    def heartbeat(self, node: int) -> None:
-        self.world.database.heartbeat(node)
-
-    @rule(node=NODES)
-    def deliver(self, node: int) -> None:
-        self.world.database.deliver(node)
+    @rule(node=NODES, what=st.sets(st.sampled_from(["sample", "send", "arrive"]), min_size=1))
+    def report(self, node: int, what: set[str]) -> None:
+        if "sample" in what:
+            self.world.database.sample_idle(node)
+        if "send" in what:
+            self.world.database.heartbeat(node)
+        if "arrive" in what:
+            self.world.database.deliver(node)
 
     @rule(operator=OPERATORS)
     def remember_reports(self, operator: int) -> None:
@@ -145,9 +136,32 @@ class Simulation(RuleBasedStateMachine):
     def crash(self, operator: int) -> None:
         self.world.operators[operator].start()
 
-    @rule(times=st.integers(1, 6), wait=st.integers(5, 20))
+    @rule(times=st.integers(1, 25), wait=st.integers(1, 20))
     def beat(self, times: int, wait: int) -> None:
-        self.world.beat(times, wait)
+        self.live(times, wait)
+
+    @rule(flushes=st.sampled_from([(0, 1, 2), (0,), (1,)]), times=st.integers(10, 30))
+    def live_and_flush(self, flushes: tuple[int, ...], times: int) -> None:
+        """What a purge needs: everybody writes, some flush, and time goes by."""
+        for region in range(self.born):
+            self.world.database.write(region, 0)
+        for region in flushes:
+            if region < self.born:
+                self.world.database.flush(region)
+        self.live(times, 5)
+
+    @rule(operator=OPERATORS, times=st.integers(1, 15))
+    def one_operator_sleeps(self, operator: int, times: int) -> None:
+        """The other one goes on alone."""
+        asleep = self.world.operators.pop(operator)
+        self.live(times, 5)
+        self.world.operators.insert(operator, asleep)
+
+    def live(self, times: int, wait: int) -> None:
+        for _ in range(times):
+            if self.world.mode is Mode.A:
+                self.world.database.prune_by_itself("wal_0")
+            self.world.beat(1, wait)
 
     @rule(by=st.integers(1, 100))
     def wait(self, by: int) -> None:
@@ -159,15 +173,17 @@ class Simulation(RuleBasedStateMachine):
     def place_hold(self, back: int, everything: bool) -> None:  # noqa: FBT001 - hypothesis fills it
         offset = max(0, self.world.logs["wal_0"].high_watermark - back)
         claim = Claim(everything=True) if everything and back > 8 else Claim({"wal_0": offset})
-        self.world.place_hold(f"hold-{len(self.world.store.holds)}", claim, ttl=300)
+        self.world.place_hold(f"hold-{len(self.world.store.holds)}", claim, ttl=1_500)
 
     @rule(number=st.integers(0, 3), what=st.sampled_from(["renew", "edit", "release"]), by=st.integers(-3, 3))
     def change_hold(self, number: int, what: str, by: int) -> None:
         self.world.change_hold(f"hold-{number}", what, by, START + timedelta(milliseconds=self.world.database.now))
 
     @rule()
-    def stop_or_go(self) -> None:
-        self.world.store.stopped = not self.world.store.stopped
+    def stop_for_a_while(self) -> None:
+        self.world.store.stopped = True
+        self.live(3, 5)
+        self.world.store.stopped = False
 
 
 TestSimulation = Simulation.TestCase
