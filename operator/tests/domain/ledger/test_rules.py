@@ -22,6 +22,7 @@ from seawall.domain.ledger.ledger import (
     permit,
     plan,
 )
+from seawall.domain.ledger.lines import topic_lines
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.replay import DatanodeReplay, replay_by_datanode, replay_by_region
@@ -270,3 +271,15 @@ def test_replay_costs_are_told_by_region_and_by_datanode() -> None:
     costs = replay_by_datanode(planned(replace(TOPIC_AT_10, regions=(*TOPIC_AT_10.regions,))))
     assert costs == (DatanodeReplay(1, entries=19, size_bytes=None),)
     assert [replay.entries for replay in replay_by_region(planned(TOPIC_AT_10), 0)] == [19, 9]
+
+
+def test_a_line_answers_why_a_topic_is_not_shrinking() -> None:
+    stale = replace(TOPIC_AT_10, regions=(HEALTHY, replace(HEALTHY, stale=True)))
+    held = replace(TOPIC_AT_10, holds=(0,))
+    lines = topic_lines(plan(as_inputs(MODE_B, [TOPIC_AT_10, stale, held])[0]))
+    assert [line.reason for line in lines] == [None, Reason.REGION_STALE, Reason.NOTHING_TO_PURGE]
+    assert lines[0].message == "everything before 10 can be purged"
+    assert lines[0].held_by == "region 0 on datanode 1"
+    assert lines[1].message.endswith("(region 3 on datanode 1)")
+    assert lines[2].held_by == "WALHold hold"
+    assert [line.entries_to_purge for line in lines] == [10, 0, 0]

@@ -57,7 +57,7 @@ class Reason(StrEnum):
     REGION_MISSING = (
         "RegionMissing",
         "A region of this topic has no report from its leader, or it vanished a moment ago and may come back.",
-        "Start its datanode, migrate the region, or drop its table; a dead region can be written off by annotation.",
+        "Start its datanode, migrate the region, or drop its table.",
     )
     REGION_STALE = (
         "RegionStale",
@@ -72,7 +72,7 @@ class Reason(StrEnum):
     NO_REGIONS = (
         "NoRegions",
         "No region writes to this topic, so nothing says what of it is still needed.",
-        "If its records are not needed any more, write them off by annotation.",
+        "Nothing, unless its records take too much room: then look who wrote them, and delete them by hand.",
     )
     UNDER_MIN_ISR = (
         "UnderMinISR",

@@ -18,7 +18,7 @@ Where the design leaves a choice, the safe reading was taken:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,9 +111,17 @@ class Case:
         return np.full(len(self.topics), value, np.bool_)
 
 
+Rule = Callable[[Case], Mask]
+
+
+def begins_before_the_log(case: Case) -> Mask:
+    """By region, log start > reads from."""
+    return case.topics.log_start.take(case.regions.topic).above(case.reads_from)
+
+
 def log_start_beyond_replay(case: Case) -> Mask:
     """Log start > reads from, of a region."""
-    return case.any_region(case.topics.log_start.take(case.regions.topic).above(case.reads_from))
+    return case.any_region(begins_before_the_log(case))
 
 
 def fence_broken(case: Case) -> Mask:
@@ -131,11 +139,16 @@ def marker_missing(case: Case) -> Mask:
     return ~case.topics.marker.known if case.regime.mode.reads_marker else case.everywhere(value=False)
 
 
-def region_start_unknown(case: Case) -> Mask:
-    """A report without a flushed entry id."""
+def reports_no_start(case: Case) -> Mask:
+    """By region, a report without a flushed entry id."""
     regions = case.regions
     unknown = ~regions.data_flushed.known | (regions.metric & ~regions.metadata_flushed.known)
-    return case.any_region(unknown & regions.epoch.known)
+    return unknown & regions.epoch.known
+
+
+def region_start_unknown(case: Case) -> Mask:
+    """A report without a flushed entry id."""
+    return case.any_region(reports_no_start(case))
 
 
 def region_unmapped(case: Case) -> Mask:
@@ -225,7 +238,15 @@ def nothing_to_purge(case: Case) -> Mask:
     return ~case.purge_to.above(case.topics.log_start)
 
 
-Rule = Callable[[Case], Mask]
+BY_REGION: Mapping[Reason, Rule] = {
+    Reason.LOG_START_BEYOND_REPLAY: begins_before_the_log,
+    Reason.REGION_START_UNKNOWN: reports_no_start,
+    Reason.REGION_MISSING: lambda case: ~case.regions.epoch.known,
+    Reason.REGION_STALE: lambda case: case.freshness.stale,
+    Reason.REGION_OPENING: lambda case: case.regions.opening,
+    Reason.NOT_SEEN_TWICE: lambda case: ~case.freshness.seen_twice,
+}
+"""For reasons that regions give, which of them do."""
 
 LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.LOG_START_BEYOND_REPLAY, log_start_beyond_replay),
