@@ -107,7 +107,10 @@ class Reason(StrEnum):
     SECOND_PRUNER = (
         "SecondPruner",
         "The database deletes records of its WAL topics by itself, and two pruners are refused.",
-        'Set auto_prune_logical_delete = true, or auto_prune_interval = "0s", in the metasrv\'s [wal].',
+        (
+            'Set auto_prune_logical_delete = true, or auto_prune_interval = "0s", in the metasrv\'s [wal], '
+            "and say so in dataPlane.greptimedb.autoPrune."
+        ),
     )
     STARTS_NOT_DURABLE = (
         "StartsNotDurable",

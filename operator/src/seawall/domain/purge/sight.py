@@ -70,6 +70,10 @@ class Sight:
         """What is against deleting from a topic now."""
         return self.permitted.reason(self.rows[topic]) if topic in self.rows else Reason.OFFSETS_UNKNOWN
 
+    def is_watched_too_shortly(self, topic: str) -> bool:
+        """Whether the operator began to watch less than openGrace ago, whatever else is against the topic."""
+        return bool(self.planned.case.bounds.watched_too_shortly[self.rows[topic]])
+
     def may_pass(self, topic: str, reason: Reason | None) -> bool:
         """Whether a reason may pass by itself; the identity fence is sure only after a second look."""
         if reason is Reason.FENCE_BROKEN:

@@ -16,7 +16,6 @@ from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
 from seawall.domain.ledger.mode import Mode
-from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, MarkerMove, PurgeAction, WriteIntents
 from seawall.domain.purge.flushes import candidates, still_waited_for
 from seawall.domain.purge.observed import Observed
@@ -69,7 +68,7 @@ class Case:
         soon = min(until, self.times.soon(self.status, self.now))
         against = ((topic, self.sight.against_plan(topic)) for topic in self.sight.rows)
         return any(
-            self.now < (until if reason is Against.WATCHED_TOO_SHORTLY else soon)
+            self.now < (until if self.sight.is_watched_too_shortly(topic) else soon)
             for topic, reason in against
             if self.sight.may_pass(topic, reason)
         )
