@@ -7,13 +7,15 @@ import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from seawall_e2e.acked_rows import build_checker_image
 from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace
 from seawall_e2e.commands import get, kubectl
-from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
+from seawall_e2e.purges import Purges
+from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.site import Site
 from seawall_e2e.toolbox import Toolbox
 from seawall_e2e.waiting import wait_until
@@ -58,11 +60,28 @@ def checker_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
 def database(site: Site, refdb_images: RefDbImages) -> RefDb:
     """A reference database with failover, on four topics of the site, with the `[wal]` that a WALCluster rendered."""
     site.install()
+    return _start_database(site, refdb_images, {"walConfig": {"configMapName": WAL_CONFIG_MAP}})
+
+
+@pytest.fixture
+def database_in_sight(site: Site, refdb_images: RefDbImages) -> RefDb:
+    """The same, and the operator looks at the database and its regions."""
+    site.install()
+    return _start_database(site, refdb_images, in_sight(site.namespace))
+
+
+@pytest.fixture
+def purges(site: Site, database_in_sight: RefDb) -> Purges:  # noqa: ARG001 - it is what is purged
+    """What purges the site's WALCluster."""
+    return Purges(site.wal_cluster(), site.operator)
+
+
+def _start_database(site: Site, images: RefDbImages, data_plane: dict[str, Any]) -> RefDb:
     wal = site.wal_cluster()
     # Batches are small, so that entries of several records need little data.
-    wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={"walConfig": {"configMapName": WAL_CONFIG_MAP}})
+    wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane=data_plane)
     wal.wait("Ready")
-    made = RefDb(site.namespace, refdb_images, region_failover=True)
+    made = RefDb(site.namespace, images, region_failover=True)
     made.start()
     return made
 

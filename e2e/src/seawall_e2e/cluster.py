@@ -93,6 +93,11 @@ class Operator:
         found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
         return sum(each["restartCount"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
 
+    def is_ready(self) -> bool:
+        """Whether each container of its pods is ready."""
+        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
+        return all(each["ready"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
+
     def leader(self) -> str | None:
         """The pod that holds the Lease."""
         lease = find("-n", self.namespace, "lease/seawall")
@@ -104,7 +109,11 @@ class Operator:
 
     def crash(self, pod: str) -> None:
         """Kills all of a pod's processes with SIGKILL."""
-        kill_in_pod(self.namespace, pod)
+        signal_in_pod(self.namespace, pod)
+
+    def signal(self, pod: str, name: str) -> None:
+        """Sends a signal to all of a pod's processes: STOP freezes them, CONT lets them go on."""
+        signal_in_pod(self.namespace, pod, signal=name)
 
     def resident_megabytes(self) -> int:
         """The resident memory of one of its pods' main process."""
@@ -188,16 +197,16 @@ class WALCluster:
         return found if seen and reasons.get(kind) == reason else None
 
 
-def kill_in_pod(namespace: str, pod: str, program: str = ".*") -> None:
-    """Kills a pod's processes of a program (a pattern) with SIGKILL, and fails if there are none.
+def signal_in_pod(namespace: str, pod: str, program: str = ".*", *, signal: str = "KILL") -> None:
+    """Sends a signal to a pod's processes of a program (a pattern), and fails if there are none.
 
     On the node: from inside of a pod its first process is out of reach.
     """
     uid = get("-n", namespace, f"pod/{pod}")["metadata"]["uid"].replace("-", "[-_]")
     script = """cd /proc && killed=1; for each in $(grep -ls "$0" [0-9]*/cgroup); do
-        if grep -qx "$1" "${each%cgroup}comm"; then kill -9 "${each%/cgroup}" && killed=0; fi
+        if grep -qx "$1" "${each%cgroup}comm"; then kill -"$2" "${each%/cgroup}" && killed=0; fi
     done; exit $killed"""
-    run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, f"pod{uid}", program)
+    run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, f"pod{uid}", program, signal)
 
 
 def scale_kafka(replicas: int) -> None:

@@ -10,8 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import NamedTuple
 
 from seawall_e2e import guide
 from seawall_e2e.cluster import (
@@ -25,7 +24,9 @@ from seawall_e2e.cluster import (
     start_platform,
 )
 from seawall_e2e.commands import kubectl, refusal_of
-from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images
+from seawall_e2e.purges import Purges
+from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
+from seawall_e2e.telling import STARTED, echo, run_and_say, run_and_show, say, step, tell
 from seawall_e2e.waiting import wait_until
 
 OPERATOR_NAMESPACE = "seawall"
@@ -36,7 +37,13 @@ RESYNC_SECONDS = 10
 GUARDED = "RetentionGuarded"
 SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000
 BOOTSTRAP = "kafka-0.kafka.kafka:9092"
-STARTED = time.monotonic()
+
+
+class Entry(NamedTuple):
+    """Where a row is in Kafka."""
+
+    topic: str
+    offset: int
 
 
 def main() -> None:
@@ -48,7 +55,7 @@ def main() -> None:
         repair_drift()
         refuse_edits()
         lose_a_broker()
-        recover_rows()
+        purge(*recover_rows())
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -74,7 +81,7 @@ def begin() -> None:
         drop_former_run()
     with step("A WALCluster: 64 topics with 3 replicas each"):
         topics = {"prefix": PREFIX, "count": 64, "replicationFactor": 3}
-        WAL.apply(topics, dataPlane={"walConfig": {"configMapName": WAL_CONFIG_MAP}})
+        WAL.apply(topics, dataPlane=in_sight(NAMESPACE))
         wait_and_tell("Ready")
         show_wal()
         kafka_tool("kafka-topics", "--describe", "--topic", f"{PREFIX}_63")
@@ -83,6 +90,7 @@ def begin() -> None:
 def drop_former_run() -> None:
     """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
     RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
+    kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh", "--all")
     if WAL.find() is None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
@@ -147,8 +155,11 @@ def lose_a_broker() -> None:
         show_wal("-o", "wide")
 
 
-def recover_rows() -> None:
-    """The demonstration of the remote-WAL guide: a killed datanode gets its rows back from Kafka."""
+def recover_rows() -> tuple[RefDb, list[Entry]]:
+    """The demonstration of the remote-WAL guide: a killed datanode gets its rows back from Kafka.
+
+    Returns the database, and where each row is in Kafka.
+    """
     with step(f"A database whose [wal] is the ConfigMap {WAL_CONFIG_MAP}: metasrv, frontend, three datanodes (refdb)"):
         database = RefDb(NAMESPACE, build_refdb_images())
         database.start()
@@ -156,7 +167,7 @@ def recover_rows() -> None:
     with step("The guide's table in three regions, and its twelve rows"):
         for statement in (guide.CREATE_TABLE, *guide.INSERTS):
             say(statement)
-        database.execute(guide.CREATE_TABLE, *guide.INSERTS)
+        _, *inserted = database.execute(guide.CREATE_TABLE, *guide.INSERTS)
         before = show_rows(database)
     with step("kill -9 of datanode 0: the query fails; it starts again, and the rows are there"):
         with database.killed(0):
@@ -167,6 +178,32 @@ def recover_rows() -> None:
         say("\n".join(line for line in database.log("datanode-0").splitlines() if "refdb.region.opener" in line))
         if show_rows(database) != before:
             raise AssertionError("the rows are not the same")
+    return database, [Entry(each["regions"][0]["topic"], each["regions"][0]["entry_id"]) for each in inserted]
+
+
+def purge(database: RefDb, entries: list[Entry]) -> None:
+    """What the database no longer needs is deleted, and what a hold claims is not."""
+    purges = Purges(WAL, Operator(OPERATOR_NAMESPACE, ""))
+    first, last = entries[0], entries[-1]
+    held = min(each.offset for each in entries if each.topic == last.topic) + 2
+    with step(f"A backup reads {last.topic} from offset {held}: a WALHold claims it"):
+        purges.hold("backup", {last.topic: held}, reason="nightly backup")
+        run_and_show("-n", NAMESPACE, "get", "walh")
+    with step("A WALPurge: regions flush, and of two topics goes what nobody needs"):
+        before = database.rows(guide.SELECT)
+        asked = {"topics": [first.topic, last.topic], "flush": {"whenBehindEntries": 1, "timeout": "10s"}}
+        run = purges.purge_once("demo", **asked)
+        run_and_show("-n", NAMESPACE, "get", "walp")
+        if run.stage != "Completed" or run.topics.get("purged") != len({first.topic, last.topic}):
+            raise AssertionError(f"it did not purge them: {run}\n{purges.explain()}")
+        if database.rows(guide.SELECT) != before:
+            raise AssertionError("the rows are not the same")
+        tell(f"{run.entries_deleted} entries are gone from Kafka; the {len(before)} rows are all there, in Parquet")
+    with step(f"Why does {last.topic} not shrink further?"):
+        run_and_say(*map(str, purges.ledger_command("--topic", last.topic)))
+        line = purges.ledger()[last.topic]
+        if line["log_start"] != held or "backup" not in str(line["held_by"]):
+            raise AssertionError(f"the hold at {held} did not keep it: {line}")
 
 
 def show_rows(database: RefDb) -> list[list[object]]:
@@ -176,44 +213,11 @@ def show_rows(database: RefDb) -> list[list[object]]:
     return rows
 
 
-@contextmanager
-def step(title: str) -> Iterator[None]:
-    """Says what is done, and how long it took."""
-    started = time.monotonic()
-    print(f"\n== {title}", flush=True)
-    yield
-    tell(f"done, {time.monotonic() - started:.1f} s")
-
-
-def tell(text: str) -> None:
-    """Prints one line with the seconds since the start."""
-    print(f"{time.monotonic() - STARTED:5.0f}s  {text}", flush=True)
-
-
 def wait_and_tell(reason: str) -> None:
     """Waits until the WALCluster has a reason, and says how long that took."""
     started = time.monotonic()
     WAL.wait(reason, within=RESYNC_SECONDS + 120)
     tell(f"seen: {reason}, {time.monotonic() - started:.1f} s later")
-
-
-def say(text: str) -> None:
-    """Prints text, indented."""
-    for line in text.rstrip().splitlines():
-        print(f"        {line}", flush=True)
-
-
-def echo(*command: str) -> None:
-    """Prints a command that a person could type."""
-    say(
-        "$ " + " ".join(word if word.isprintable() and not set(word) & set(' {}"') else f"'{word}'" for word in command)
-    )
-
-
-def run_and_show(*words: str) -> None:
-    """Runs kubectl; prints the command and what it says."""
-    echo("kubectl", *words)
-    say(kubectl(*words))
 
 
 def show_wal(*options: str) -> None:
@@ -244,6 +248,7 @@ Next, in a shell at the repository's root:
   kubectl -n {NAMESPACE} describe walc wal                       # conditions and events
   kubectl -n {NAMESPACE} get configmap greptimedb-wal -o yaml    # the [wal] configuration for GreptimeDB
   kubectl -n {NAMESPACE} logs datanode-0                         # the replay of a region
+  kubectl -n {NAMESPACE} get walp,walh                           # the run, and the hold that it met
   kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back
   kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
   kubectl -n {OPERATOR_NAMESPACE} port-forward service/seawall-metrics 8080   # then: curl localhost:8080/metrics

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from seawall_e2e.cluster import kill_in_pod
+from seawall_e2e.cluster import signal_in_pod
 from seawall_e2e.commands import get
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
@@ -26,6 +26,10 @@ class FaultKind(StrEnum):
     """SIGKILL of all of them, before the first one starts again."""
     BROKER_KILLED = "broker killed"
     """SIGKILL of one broker of Kafka; its replicas come back in sync."""
+    OPERATOR_KILLED = "operator killed"
+    """SIGKILL of the operator that leads; it starts again, or another leads."""
+    OPERATOR_STOPPED = "operator stopped"
+    """SIGSTOP of the operator that leads until another does; then it goes on, not knowing that."""
     LEADER_STOPPED = "leader stopped"
     """SIGSTOP of a datanode until others lead all of its regions; then it goes on, not knowing that."""
     REGION_MOVED = "region moved"
@@ -118,7 +122,7 @@ class BrokerKilled:
         """Kills it; at the end every replica of the site's topics is in sync again."""
         pod = f"kafka-{self.broker}"
         restarts = _restarts(pod)
-        kill_in_pod("kafka", pod, "java")
+        signal_in_pod("kafka", pod, "java")
         wait_until(lambda: _restarts(pod) > restarts, f"{pod} died", every=0.5)
         yield
         wait_until(lambda: _is_ready(pod), f"{pod} is ready again", every=0.5)

@@ -3,6 +3,7 @@
 python - describe PREFIX          the topics with this prefix: partitions, replicas, configs set on the topic itself
 python - alter TOPIC KEY VALUE    sets a config behind the operator's back
 python - under_replicated PREFIX  the topics with this prefix of which a replica is not in sync
+python - offsets PREFIX           log start and high watermark of the topics with this prefix
 python - delete PREFIX            deletes the topics with this prefix; prints their names
 """
 
@@ -14,12 +15,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     ConfigSource,
+    OffsetSpec,
     ResourceType,
 )
 
@@ -63,6 +66,21 @@ def alter(kafka: AdminClient, topic: str, key: str, value: str) -> None:
     entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     kafka.incremental_alter_configs([resource], request_timeout=TIMEOUT)[resource].result(TIMEOUT)
+
+
+def offsets(kafka: AdminClient, prefix: str) -> dict[str, list[int]]:
+    """Topic → log start and high watermark of its partition 0."""
+    names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
+    bounds = [
+        {
+            asked.topic: future.result(TIMEOUT).offset
+            for asked, future in kafka.list_offsets(
+                {TopicPartition(name, 0): spec for name in names}, request_timeout=TIMEOUT
+            ).items()
+        }
+        for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+    ]
+    return {name: [bound[name] for bound in bounds] for name in names}
 
 
 def delete(kafka: AdminClient, prefix: str) -> list[str]:

@@ -35,6 +35,10 @@ class Site:
         """The site's topics in Kafka."""
         return self.toolbox.topics(f"{self.prefix}_")
 
+    def log_starts(self) -> dict[str, int]:
+        """Where the logs of the site's topics begin."""
+        return {topic: start for topic, (start, _) in self.toolbox.offsets(f"{self.prefix}_").items()}
+
     def clear(self) -> None:
         """Removes all of it, as fast as it goes: the namespaces go on terminating in the background."""
         kubectl("-n", self.namespace, "delete", "walc", "--all", "--wait=false")

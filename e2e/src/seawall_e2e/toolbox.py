@@ -35,6 +35,10 @@ class Toolbox:
         """The topics with this prefix of which a replica is not in sync."""
         return list(self._run("under_replicated", prefix))
 
+    def offsets(self, prefix: str) -> dict[str, tuple[int, int]]:
+        """Topic → log start and high watermark, of the topics with this prefix."""
+        return {topic: (start, end) for topic, (start, end) in self._run("offsets", prefix).items()}
+
     def alter(self, topic: str, key: str, value: str) -> None:
         """Sets a config of a topic behind the operator's back."""
         self._run("alter", topic, key, value)

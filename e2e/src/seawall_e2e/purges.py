@@ -1,0 +1,181 @@
+"""Policies, runs and holds of a site's WALCluster, and the ledger as a person reads it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from seawall_e2e.cluster import Operator, WALCluster
+from seawall_e2e.commands import Object, apply, find, get, kubectl, run
+from seawall_e2e.waiting import wait_until
+
+POLICY = "always"
+OPEN_GRACE_SECONDS = 13
+FAST = {"staleAfter": "3s", "openGrace": f"{OPEN_GRACE_SECONDS}s"}
+"""The shortest grace that the API allows: 10 s longer than staleAfter."""
+SEAWALL = Path(sys.executable).with_name("seawall")
+"""The command line of this environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A WALPurge, as its status says."""
+
+    name: str
+    stage: str | None
+    began: str | None
+    """When it began, as text that sorts by time."""
+    entries_deleted: int
+    topics: Mapping[str, int]
+    finalizers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: Object) -> Run:
+        """Reads it."""
+        status = found.get("status", {})
+        return cls(
+            found["metadata"]["name"],
+            status.get("stage"),
+            status.get("startTime"),
+            status.get("entriesDeleted") or 0,
+            status.get("topics") or {},
+            tuple(found["metadata"].get("finalizers", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Purges:
+    """What purges one WALCluster."""
+
+    wal: WALCluster
+    operator: Operator
+
+    def purge_always(self, *, entries: int = 20, **spec: Any) -> None:
+        """A policy whose runs follow one another; regions that hold back so many entries are flushed. All runs stay."""
+        body = {
+            "clusterRef": {"name": self.wal.name},
+            "interval": "5s",
+            "flush": {"whenBehindEntries": entries, "timeout": "10s"},
+            "safety": FAST,
+            "successfulRunsHistoryLimit": 100,
+            "failedRunsHistoryLimit": 100,
+            **spec,
+        }
+        apply(self._object("WALPurgePolicy", POLICY, body))
+
+    def suspend(self) -> None:
+        """No more runs; waits until the one that has begun has ended."""
+        self._kubectl("patch", "walpp", POLICY, "--type=merge", "-p", '{"spec": {"suspend": true}}')
+        wait_until(lambda: not self._unfinished(), "every run has ended", every=0.5, explain=self.explain)
+
+    def purge_once(self, name: str, **spec: Any) -> Run:
+        """One run, by hand, to its end."""
+        apply(self._object("WALPurge", name, {"clusterRef": {"name": self.wal.name}, "safety": FAST, **spec}))
+
+        def ended() -> Run | None:
+            found = Run.of(get("-n", self.wal.namespace, f"walp/{name}"))
+            return found if found.stage in {"Completed", "Failed"} else None
+
+        return wait_until(ended, f"run {name} has ended", every=0.5, explain=self.explain)
+
+    def runs(self) -> list[Run]:
+        """All runs, oldest first; those that have not begun last."""
+        found = [Run.of(each) for each in get("-n", self.wal.namespace, "walp")["items"]]
+        return sorted(found, key=lambda one: one.began or "9")
+
+    def completed(self) -> list[Run]:
+        """The runs that completed."""
+        return [one for one in self.runs() if one.stage == "Completed"]
+
+    def entries_deleted(self) -> int:
+        """What the runs say that they deleted, in sum."""
+        return sum(one.entries_deleted for one in self.runs())
+
+    def wait_for_stage(self, stage: str) -> Run:
+        """Waits until a run is in a stage."""
+
+        def found() -> Run | None:
+            return next((one for one in self.runs() if one.stage == stage), None)
+
+        return wait_until(found, f"a run is in {stage}", explain=self.explain)
+
+    def wait_for_a_whole_run(self) -> Run:
+        """Waits until a run that had not begun by now has completed."""
+        begun = {one.name for one in self.runs() if one.began is not None}
+
+        def found() -> Run | None:
+            return next((one for one in self.completed() if one.name not in begun), None)
+
+        return wait_until(found, "a new run completed", within=150, every=0.5, explain=self.explain)
+
+    def wait_for_deletes_to_be_near(self) -> None:
+        """Waits until openGrace is nearly over since a run saw what it may delete."""
+
+        def is_near() -> bool:
+            seen = [each.get("status", {}).get("seenTime") for each in get("-n", self.wal.namespace, "walp")["items"]]
+            newest = max(filter(None, seen), default=None)
+            age = (datetime.now(UTC) - datetime.fromisoformat(newest)).total_seconds() if newest else 0.0
+            return OPEN_GRACE_SECONDS - 1 <= age <= OPEN_GRACE_SECONDS
+
+        wait_until(is_near, "a run is about to delete", every=0.2, explain=self.explain)
+
+    def request(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> str:
+        """Places a hold and waits for the answer: its state."""
+        apply(self._object("WALHold", name, {"clusterRef": {"name": self.wal.name}, "topics": topics, **spec}))
+
+        def answer() -> str | None:
+            state = self.state(name)
+            return None if state == "Requested" else state
+
+        return wait_until(answer, f"hold {name} is answered", explain=self.explain)
+
+    def hold(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> None:
+        """Places a hold, which must be granted."""
+        state = self.request(name, topics, **spec)
+        if state not in {"Active", "Extended", "AtRisk"}:
+            raise AssertionError(f"hold {name} is {state}\n{self.explain()}")
+
+    def state(self, hold: str) -> str | None:
+        """The state of a hold; None: it has none yet, or is gone."""
+        found = find("-n", self.wal.namespace, f"walh/{hold}") or {}
+        state: str | None = found.get("status", {}).get("state")
+        return state
+
+    def let_go(self, hold: str) -> None:
+        """Deletes a hold."""
+        self._kubectl("delete", "walh", hold, "--timeout=10s")
+
+    def ledger(self) -> dict[str, dict[str, Any]]:
+        """Topic → its line of `seawall ledger -o json`."""
+        page = json.loads(run(*self.ledger_command("-o", "json")))
+        return {str(line["topic"]): line for line in page["topics"]}
+
+    def ledger_command(self, *options: str) -> tuple[str | Path, ...]:
+        """The command that a person types."""
+        lease = f"{self.operator.namespace}/seawall"
+        return SEAWALL, "ledger", self.wal.name, "-n", self.wal.namespace, "--operator", lease, *options
+
+    def table(self, *kinds: str) -> str:
+        """Objects as `kubectl get` prints them."""
+        return self._kubectl("get", ",".join(kinds))
+
+    def explain(self) -> str:
+        """Policies, runs, holds, the newest status and events, for people."""
+        objects = self._kubectl("get", "walpp,walp,walh", "-o", "wide", "--ignore-not-found")
+        newest = self._kubectl("get", "walp", "-o", "yaml", "--sort-by=.metadata.creationTimestamp").split("\n- ")[-1]
+        return f"{objects}\n{newest}\n{self.wal.explain()}\n{self.operator.log()}"
+
+    def _unfinished(self) -> list[Run]:
+        return [one for one in self.runs() if one.stage not in {"Completed", "Failed"}]
+
+    def _object(self, kind: str, name: str, spec: Mapping[str, Any]) -> Object:
+        metadata = {"name": name, "namespace": self.wal.namespace}
+        return {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
+
+    def _kubectl(self, *words: str) -> str:
+        return kubectl("-n", self.wal.namespace, *words)
