@@ -93,7 +93,7 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
 
 def main() -> None:
     """Runs one command."""
-    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, delete)
+    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, offsets, delete)
     verbs = {each.__name__: each for each in known}
     verb, *words = sys.argv[1:]
     print(json.dumps(verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)))

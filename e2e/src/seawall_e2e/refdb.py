@@ -72,16 +72,8 @@ def build_refdb_images() -> RefDbImages:
 
 def in_sight(namespace: str) -> dict[str, Any]:
     """`spec.dataPlane` of a WALCluster that looks at it. Its metasrv does not prune: Seawall does all of it."""
-    return {
-        "walConfig": {"configMapName": WAL_CONFIG_MAP},
-        "greptimedb": {
-            "version": "1.1",
-            "metasrv": f"http://metasrv.{namespace}:4000",
-            "frontend": f"http://frontend.{namespace}:4000",
-            "metadataStore": {"etcd": {"endpoints": [f"http://etcd.{namespace}:2379"]}},
-            "autoPrune": "Disabled",
-        },
-    }
+    database = {**greptimedb(namespace), "autoPrune": "Disabled"}
+    return {"walConfig": {"configMapName": WAL_CONFIG_MAP}, "greptimedb": database}
 
 
 @dataclass(frozen=True, slots=True)
