@@ -91,7 +91,7 @@ def main() -> None:
     )
     with KafkaProcesses(BROKERS) as brokers:
         servers = ",".join(brokers.bootstrap_servers)
-        RawKafka(servers).create(PREFIX, count, REPLICATION_FACTOR)
+        RawKafka(servers).create(PREFIX, count, REPLICATION_FACTOR, configs={})
         topics = [f"{PREFIX}_{i}" for i in range(count)]
         raw, admin = RawPurge(servers), ConfluentKafkaAdmin(KafkaConnection(brokers.bootstrap_servers))
         raw_seconds, port_seconds = [], []

@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
 from seawall.domain.kafka_log import (
     DeleteOutcome,
