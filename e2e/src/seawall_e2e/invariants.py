@@ -59,7 +59,7 @@ class InvariantSampler:
         reason, marker = line["reason"], line["marker"]
         self.reasons[str(reason)] += 1
         if reason in DISASTERS:
-            self.violations.append(f"{topic}: {reason}: {line['why']}")
+            self.violations.append(f"{topic}: {reason}: {line['message']}")
         if not isinstance(marker, int):
             return
         highest = self._markers.get(topic, marker)

@@ -153,7 +153,7 @@ class Purges:
     def ledger(self) -> dict[str, dict[str, Any]]:
         """Topic → its line of `seawall ledger -o json`."""
         page = json.loads(run(*self.ledger_command("-o", "json")))
-        return {str(line["topic"]): line for line in page["topics"]}
+        return {str(line["name"]): line for line in page["topics"]}
 
     def ledger_command(self, *options: str) -> tuple[str | Path, ...]:
         """The command that a person types."""
