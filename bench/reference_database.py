@@ -65,7 +65,7 @@ def main() -> None:
     )
     with KafkaProcesses(BROKERS) as brokers, EtcdProcess() as etcd:
         tools = PerfTools(brokers.bootstrap_servers)
-        admin = AdminClient({"bootstrap.servers": ",".join(brokers.bootstrap_servers)})
+        admin = AdminClient({"bootstrap.servers": ",".join(brokers.bootstrap_servers), "log_level": 0})
         wal = {"num_topics": 1, "replication_factor": BROKERS}
         with RefDbProcesses(brokers.bootstrap_servers, etcd, datanodes=1, wal=wal) as db:
             if "code" in (answer := db.sql(TABLE)):

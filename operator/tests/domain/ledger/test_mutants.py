@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 OPERATOR = Path(__file__).parents[3]
 LEDGER = "src/seawall/domain/ledger"
 SIMULATION = "tests/domain/ledger/simulation"
@@ -259,6 +261,7 @@ def test_the_stories_are_told_in_a_copy_too(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr[-4000:]
 
 
+@pytest.mark.timeout(1_500)
 def test_every_guard_that_is_taken_away_is_missed(tmp_path: Path) -> None:
     numbered = [(mutant, tmp_path / str(number)) for number, mutant in enumerate(MUTANTS)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
