@@ -39,20 +39,42 @@ def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list
 
 
 def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | None:
-    """All holds on the WALCluster; None if any cannot be read: unreadable means no purge."""
+    """All holds on the pool of the WALCluster; None if any cannot be read: unreadable means no purge.
+
+    Holds on a WALCluster that is gone count, too: another one of another name may have taken over its topics.
+    """
     try:
+        others = _with_other_pools(kube, cluster)
         listing = kube.list(WALHold, cluster.metadata.namespace)
     except SeawallError:
         return None
-    holds = [hold_of(each) for each in listing.items if _is_of(each, cluster) and not _is_over(each)]
+    holds = [hold_of(each) for each in listing.items if _named_by(each) not in others and not _is_over(each)]
     readable = [hold for hold in holds if isinstance(hold, Hold)]
     return readable if listing.complete and len(readable) == len(holds) else None
 
 
-def _is_of(obj: WALPurgePolicy | WALHold, cluster: WALCluster) -> bool:
+def _with_other_pools(kube: Kube, cluster: WALCluster) -> frozenset[str]:
+    """The names of those WALClusters of the namespace whose topics certainly are others."""
+    own = cluster.spec
+    if isinstance(own, InvalidSpec):
+        return frozenset()
+    found = kube.list(WALCluster, cluster.metadata.namespace).items
+    return frozenset(
+        each.metadata.name
+        for each in found
+        if each.metadata.name != cluster.metadata.name
+        and not isinstance(each.spec, InvalidSpec)
+        and each.spec.topics.prefix != own.topics.prefix
+    )
+
+
+def _is_of(policy: WALPurgePolicy, cluster: WALCluster) -> bool:
     """One that does not say which WALCluster it is about may be about this one."""
-    name = obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
-    return name in {None, cluster.metadata.name}
+    return _named_by(policy) in {None, cluster.metadata.name}
+
+
+def _named_by(obj: WALPurgePolicy | WALHold) -> str | None:
+    return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
 
 
 def _is_over(hold: WALHold) -> bool:

@@ -117,7 +117,7 @@ class LedgerLooks:
         pool = PoolId(cluster.metadata.namespace, view.cluster_id, opened.topics.prefix)
         shards = self._read_shards(pool, logs)
         records = shards.of_topics(logs)
-        ends = read_epoch_ends(opened.logs, records, logs)
+        ends, logs = read_epoch_ends(opened.logs, records, logs)
         holds = read_holds(self.clusters.kube, cluster)
         adoption = _readoption(cluster)
         read = Read(
@@ -168,11 +168,11 @@ def _decide(
 
 
 def _announced(run: WALPurge | None, regime: Regime, snapshot: MetadataSnapshot) -> dict[str, int]:
-    """The values that the run has seen; in mode B once the metadata store has them."""
+    """The values that the run has seen; where regions read the marker when they open, once it is there."""
     if run is None:
         return {}
     seen = {name: target.seen for name, target in run.status.targets.items()}
-    if regime.mode is not Mode.B:
+    if regime.mode is Mode.C:
         return seen
     markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)
     reached = ~Ids.of(seen.values()).above(markers) & markers.known

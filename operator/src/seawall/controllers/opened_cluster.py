@@ -85,7 +85,10 @@ class ClusterOpener:
         if view.cluster_id != pinned.cluster_id:
             message = f"Kafka's cluster id is {view.cluster_id} and {pinned.cluster_id} is pinned"
             raise Blocked(Obstacle.OTHER_KAFKA, message)
-        rival = find_rival(cluster, view, self.kube.list(WALCluster).items)
+        claims = self.kube.list(WALCluster)
+        if not claims.complete:
+            raise Blocked(Obstacle.POOL_OWNED, "not all WALClusters can be read: an older one may own these topics")
+        rival = find_rival(cluster, view, claims.items)
         if rival is not None:
             raise Blocked(Obstacle.POOL_OWNED, f"the older WALCluster {rival} owns topics of this prefix")
         return view

@@ -70,11 +70,11 @@ def _size(described: DescribedTopic, sizes: LogSizes) -> int | None:
 
 def read_epoch_ends(
     logs: KafkaLogs, records: Mapping[str, FenceRecord], known: Mapping[str, TopicLog]
-) -> dict[str, int]:
-    """Where the leader epochs of records end now, of those topics of which the offsets do not say it.
+) -> tuple[dict[str, int], dict[str, TopicLog]]:
+    """Where the leader epochs of records end now, of those topics of which the offsets do not say it; and the logs.
 
-    A topic that Kafka did not answer for is left out. An epoch that the log never had ends at 0: everything of it is
-    gone, or this is another log.
+    An epoch that the log never had ends at 0: everything of it is gone, or this is another log. A topic that Kafka did
+    not answer for counts as not looked at, its offsets too: else a record would be renewed over a cut that nobody saw.
 
     Raises:
         Blocked: the connection makes no sense.
@@ -89,7 +89,9 @@ def read_epoch_ends(
     except OutsideUnavailable as error:
         raise Blocked(Obstacle.KAFKA, str(error)) from error
     ends = {name: answer.end_offset for name, answer in answers.items() if isinstance(answer, EpochEnd)}
-    return ends | {name: 0 for name, answer in answers.items() if isinstance(answer, EpochUnknown)}
+    ends |= {name: 0 for name, answer in answers.items() if isinstance(answer, EpochUnknown)}
+    silent = {name: TopicLog(known[name].topic_id, None, None, None) for name in asked.keys() - ends.keys()}
+    return ends, {**known, **silent}
 
 
 def _is_worth_asking(record: FenceRecord, log: TopicLog) -> bool:

@@ -186,7 +186,7 @@ def _limit(hold: Hold, view: HoldView, now: datetime, share: float) -> str | Non
     age = now - hold.renewal.seen_at if hold.renewal is not None else timedelta(0)
     if age >= hold.ttl * share:
         return f"it was last renewed {_duration(age)} ago and its ttl is {_duration(hold.ttl)}"
-    used = lag_bytes(hold.claim, view.topics) if hold.max_lag_bytes is not None else None
+    used = lag_bytes(hold.granted or hold.claim, view.topics) if hold.max_lag_bytes is not None else None
     if used is not None and hold.max_lag_bytes is not None and used >= hold.max_lag_bytes * share:
         return f"it keeps {used} bytes and maxLagBytes is {hold.max_lag_bytes}"
     return None

@@ -39,6 +39,9 @@ from seawall.domain.ledger.sightings import (
 )
 from seawall.domain.ledger.tables import TopicLog, Topics, make_topics
 
+VANISHED_KEPT = 3_600_000
+"""Milliseconds for which a region that vanished is remembered at least: another look may have a longer openGrace."""
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -114,7 +117,9 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     by_topic = _effective(names, tuple(policies))
     stale_after, open_grace = _times(names, by_topic)
     seen_since = _seen_since(memory, read)
-    sightings = look_again(memory.sightings, names, regions, read.began, int(open_grace.max(initial=0)))
+    sightings = look_again(
+        memory.sightings, names, regions, read.began, max(VANISHED_KEPT, int(open_grace.max(initial=0)))
+    )
     topics = _topics(table, read, sightings, open_grace)
     identities = _identities(memory, read, table, topics, sightings)
     findings = _findings(memory, identities)
@@ -217,8 +222,17 @@ def _identity(read: Read, before: Finding | None, record: FenceRecord | None, se
         first = None if verdict is Verdict.SUSPECTED else fence.renew(fence.first_record(seen), seen, verdict)
         return Identity(verdict, finding, first, is_urgent=first is not None)
     renewed = fence.renew(record, seen, verdict)
-    is_urgent = renewed.broken != record.broken or renewed.leader_epoch != record.leader_epoch
+    is_urgent = (
+        renewed.broken != record.broken
+        or renewed.leader_epoch != record.leader_epoch
+        or (verdict is Verdict.WHOLE and _is_outdated(record, seen))
+    )
     return Identity(verdict, finding, renewed, is_urgent=is_urgent)
+
+
+def _is_outdated(record: FenceRecord, seen: LogSeen) -> bool:
+    """Whether the log could be cut between what is recorded and what is flushed, and nobody would notice."""
+    return seen.max_flushed is not None and seen.max_flushed >= record.high_watermark
 
 
 def _readopted(seen: LogSeen, adoption: Readoption) -> Identity:

@@ -97,7 +97,7 @@ def read_shards(found: Mapping[int, IntentShard | str]) -> ReadShards:
             unreadable[number] = shard
             continue
         try:
-            records[number] = decode_shard(shard.data) if shard.data else {}
+            records[number] = {} if shard.version is None else decode_shard(shard.data)
         except UnreadableRecord as error:
             unreadable[number] = str(error)
         else:
