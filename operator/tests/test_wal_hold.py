@@ -181,6 +181,17 @@ def test_a_hold_on_everything_stops_all_deletes_until_it_is_released() -> None:
     assert settle(world, process).status.state is HoldState.RELEASED
 
 
+def test_a_hold_on_a_cluster_that_is_gone_still_counts_for_the_one_that_took_over_its_topics() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place(world, clusterRef={"name": "former"}, topics={"wal_0": 5})
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] == 5
+    assert world.log_starts()["wal_1"] > 5
+
+
 @pytest.mark.parametrize("answer_is_lost", [False, True])
 def test_a_grant_ends_the_same_wherever_the_process_dies(*, answer_is_lost: bool) -> None:
     recorded = Calls(lambda _: None)

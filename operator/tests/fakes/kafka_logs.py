@@ -19,6 +19,7 @@ from seawall.domain.kafka_log import (
     LogOffsets,
     LogSizes,
     TopicFailure,
+    TopicTrouble,
 )
 from tests.fakes.kafka_log import FakeLog
 
@@ -105,9 +106,8 @@ class FakeKafkaLogs:
     def _delete(self, name: str, before: int) -> DeleteOutcome:
         topic = self._find(name)
         if isinstance(topic, TopicFailure):
-            return DeleteRefused(
-                f"Nothing is deleted of topic {name}, because its high watermark is not known: {topic.message}"
-            )
+            sentence = f"Nothing is deleted of topic {name}, because its high watermark is not known: {topic.message}"
+            return DeleteUnknown(sentence) if topic.why is TopicTrouble.UNANSWERED else DeleteRefused(sentence)
         if not 1 <= before <= topic.log.end:
             return DeleteRefused(
                 f"Seawall deletes nothing of topic {name} before {before}: its high watermark is {topic.log.end}"

@@ -82,10 +82,8 @@ class ConfluentKafkaLogs:
         client = _opened(open_client(self._client.connection, Trouble()))
         deadline = time.monotonic() + self._request_timeout
         ends = list_offsets(client, before, LATEST, self._request_timeout / 3)
-        refusals = {topic: _describe_bad_offset(topic, offset, ends[topic]) for topic, offset in before.items()}
-        outcomes: dict[str, DeleteOutcome] = {
-            topic: DeleteRefused(sentence) for topic, sentence in refusals.items() if sentence is not None
-        }
+        checked = {topic: _check_offset(topic, offset, ends[topic]) for topic, offset in before.items()}
+        outcomes: dict[str, DeleteOutcome] = {topic: found for topic, found in checked.items() if found is not None}
         allowed = {topic: offset for topic, offset in before.items() if topic not in outcomes}
         if allowed:
             outcomes |= _delete(client, allowed, deadline - time.monotonic())
@@ -110,19 +108,21 @@ def _opened(client: AdminClient | NoKafka) -> AdminClient:
     return client
 
 
-def _describe_bad_offset(topic: str, offset: int, end: ListOffsetsResultInfo | TopicFailure) -> str | None:
-    """Why this offset must not be sent; None when it may."""
+def _check_offset(topic: str, offset: int, end: ListOffsetsResultInfo | TopicFailure) -> DeleteOutcome | None:
+    """What becomes of a delete that must not be sent, or cannot be yet; None: it may be sent."""
     if isinstance(end, TopicFailure):
-        return f"Nothing is deleted of topic {topic}, because its high watermark is not known: {end.message}"
+        sentence = f"Nothing is deleted of topic {topic}, because its high watermark is not known: {end.message}"
+        return DeleteUnknown(sentence) if end.why is TopicTrouble.UNANSWERED else DeleteRefused(sentence)
     if not 1 <= offset <= end.offset:
-        return f"Seawall deletes nothing of topic {topic} before {offset}: its high watermark is {end.offset}"
+        sentence = f"Seawall deletes nothing of topic {topic} before {offset}: its high watermark is {end.offset}"
+        return DeleteRefused(sentence)
     return None
 
 
 def _delete(client: AdminClient, before: Mapping[str, int], seconds: float) -> dict[str, DeleteOutcome]:
     if seconds <= 0:  # the process was stopped for a while: what it knows is old
         return {
-            topic: DeleteRefused(f"Nothing is deleted of topic {topic}: there was no time left") for topic in before
+            topic: DeleteUnknown(f"Nothing is deleted of topic {topic}: there was no time left") for topic in before
         }
     partitions = [TopicPartition(topic, 0, offset) for topic, offset in before.items()]
     try:
