@@ -64,6 +64,8 @@ def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses, etcd: E
     served.declare(greptimedb=greptimedb(refdb, etcd))
     served.wait_for(KIND, "True")
     served.wait_ready()
+    served.wait_for("WALIntact", "True")
+    served.wait_object(lambda found: "wal" in found["status"], "the ledger's numbers are there")
     served.operator.wait_for_idle_ticks()
     before = served.read()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""A WALPurgePolicy on a real API server: it makes runs, one after another. Here runs are ended by hand."""
+"""A WALPurgePolicy on a real API server: it makes runs, one after another. Here runs wait, and are ended by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from seawall_e2e.loopback import ApiServer, OperatorProcess
 from tests.integration.conftest import RESYNC_SECONDS
 from tests.support.kube import KubeClient
-from tests.support.purges import NOWHERE, Corner, new_corner
+from tests.support.purges import Corner, new_corner
 
 pytestmark = pytest.mark.integration
 
@@ -121,7 +121,7 @@ def test_a_cluster_that_is_missing_is_said_and_its_arrival_is_seen(corner: Corne
     corner.declare()
     assert "no WALCluster wal" in corner.wait_for("Stalled", "ClusterMissing")
     assert corner.runs() == []
-    corner.make("WALCluster", "walclusters", "wal", NOWHERE)
+    corner.make_cluster()
     corner.wait_active()
 
 

@@ -32,10 +32,15 @@ class Corner:
         """The API path of our objects of a kind, or of one of them."""
         return f"{OBJECTS.format(self.namespace, plural)}/{name}".rstrip("/")
 
-    def make(self, kind: str, plural: str, name: str, spec: Object) -> None:
-        """Creates one of our objects."""
-        body = {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    def make(self, kind: str, plural: str, name: str, spec: Object, **annotations: str) -> None:
+        """Creates one of our objects; annotations are named without our group."""
+        metadata = {"name": name, "annotations": {f"seawall.dev/{each}": annotations[each] for each in annotations}}
+        body = {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
         self.kube.create(self.path(plural), body)
+
+    def make_cluster(self) -> None:
+        """The WALCluster of the policies, paused: a run of it waits, so that the test can end it."""
+        self.make("WALCluster", "walclusters", "wal", NOWHERE, paused="true")
 
     def declare(self, name: str = "often", **spec: Any) -> None:
         """Creates a policy; it runs every second unless it says otherwise."""
@@ -66,11 +71,11 @@ class Corner:
         return run
 
     def end(self, run: Object, stage: str = "Completed") -> None:
-        """Ends a run, as its own controller will."""
+        """Ends a run, as its own controller does."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         path = self.path("walpurges", run["metadata"]["name"])
         status = {"stage": stage, "observedGeneration": 1, "completionTime": now}
-        self.kube.request("PUT", f"{path}/status", {**self.kube.request("GET", path), "status": status})
+        self.kube.merge(f"{path}/status", {"status": status})
 
     def wait_for(self, kind: str, reason: str, name: str = "often") -> str:
         """Waits until a condition is True for this reason; returns its sentence."""
@@ -118,5 +123,5 @@ def new_corner(kube: KubeClient, *operators: OperatorProcess) -> Corner:
     """A corner that nobody else uses."""
     corner = Corner(kube, f"policy-{uuid.uuid4().hex[:12]}", list(operators))
     kube.make_namespace(corner.namespace)
-    corner.make("WALCluster", "walclusters", "wal", NOWHERE)
+    corner.make_cluster()
     return corner
