@@ -92,6 +92,12 @@ def no_fence(patch: Patch) -> None:
     patch.setattr(rules, "LEFT_ALONE", kept)
 
 
+def fence_of_one_topic_only(patch: Patch) -> None:
+    """What the identity fence finds stops its own topic alone."""
+    kept = tuple(rule for rule in rules.LEFT_ALONE if rule[0] is not Reason.FENCE_BROKEN_ELSEWHERE)
+    patch.setattr(rules, "LEFT_ALONE", kept)
+
+
 def own_policy_only(patch: Patch) -> None:
     """A manual run may be weaker than the policies."""
     patch.setattr(ledger_look, "read_policies", lambda _, __, run: [policy_of(run)])
@@ -132,7 +138,8 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (no_region_keys, stories.test_a_region_that_is_born_before_the_announcement_stops_its_topic),
     (no_intent, stories.test_the_transcript_of_a_whole_run),
     (delete_before_announce, stories.test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker),
-    (no_fence, stories.test_a_recreated_topic_is_left_alone_and_the_others_are_purged),
+    (no_fence, stories.test_a_recreated_topic_stops_the_purge_of_every_topic_of_the_pool),
+    (fence_of_one_topic_only, stories.test_a_recreated_topic_stops_the_purge_of_every_topic_of_the_pool),
     (own_policy_only, stories.test_the_strictest_policy_bounds_a_manual_run),
     (refusals_forgotten, stories.test_what_kafka_refuses_to_delete_is_told_and_not_asked_again),
     (dry_run_goes_on, stories.test_a_dry_run_changes_nothing_and_says_what_it_would_do),

@@ -171,7 +171,7 @@ def test_paused_is_waited_for() -> None:
     assert world.log_starts() == FULL
 
 
-def test_a_recreated_topic_is_left_alone_and_the_others_are_purged() -> None:
+def test_a_recreated_topic_stops_the_purge_of_every_topic_of_the_pool() -> None:
     world = World()
     world.start_run()
     until(world, "WaitingForEvidence")
@@ -179,8 +179,11 @@ def test_a_recreated_topic_is_left_alone_and_the_others_are_purged() -> None:
     world.kafka.topics.pop("wal_1")
     world.kafka.add_topic("wal_1", replicas=(1, 2, 3), configs={"min.insync.replicas": "2"}).log.append(100)
     run = world.settle()
-    assert skipped(run) == {"wal_1": "IdentityFenceBroken"}
-    assert world.log_starts() == {**FULL, "wal_1": 0}
+    elsewhere = dict.fromkeys(("wal_0", "wal_2"), "IdentityFenceBrokenElsewhere")
+    assert skipped(run) == {"wal_1": "IdentityFenceBroken", **elsewhere}
+    assert run.status.skipped[0].topic == "wal_1", "the worst comes first"
+    assert "identity fence of wal_1" in message(run)
+    assert world.log_starts() == NOTHING
     assert world.records()["wal_1"].broken
 
 
@@ -198,8 +201,8 @@ def test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from()
 
     calls.before = recreate
     run = world.settle(world.process(calls))
-    assert world.log_starts() == {**FULL, "wal_1": 0}
-    assert skipped(run) == {"wal_1": "IdentityFenceBroken"}
+    assert world.log_starts() == NOTHING
+    assert skipped(run)["wal_1"] == "IdentityFenceBroken"
 
 
 def test_a_region_that_is_born_before_the_announcement_stops_its_topic() -> None:

@@ -61,6 +61,8 @@ class Cluster:
     report_only: str | None
     holds_readable: bool
     stopped: bool
+    fence_broken: bool = False
+    """Of any topic."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "IntentsUnreadable"
     if topic.intent is not None and topic.log_start > topic.intent:
         return "ForeignDelete"
+    if cluster.fence_broken:
+        return "IdentityFenceBrokenElsewhere"
     if cluster.report_only is not None:
         return cluster.report_only
     if cluster.stopped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.domain.ledger.fence import Readoption, Verdict, parse_readoption
+from seawall.domain.ledger.fence import Break, Readoption, Verdict, parse_readoption
 from seawall.domain.ledger.holds import Claim
 from seawall.domain.ledger.mode import Mode
 from tests.domain.ledger.simulation.operator import START
@@ -58,6 +58,22 @@ def test_topics_that_kafka_says_nothing_of_keep_their_findings() -> None:
     world.beat(3)
     assert before
     assert world.operators[0].memory.findings == before
+
+
+def test_a_record_that_says_broken_counts_while_kafka_is_silent_about_its_topic() -> None:
+    """Also for an operator that has just started: the other topics of the pool stay alone."""
+    world = grown(Mode.B)
+    flush_all(world)
+    world.beat(3)
+    world.broken_since["wal_0"] = world.database.now
+    world.logs["wal_0"].recreate()
+    world.beat(3)
+    assert world.store.records["wal_0"].broken
+    operator = world.operators[0]
+    operator.silent = frozenset({"wal_0"})
+    operator.start()
+    world.beat(2)
+    assert operator.memory.findings["wal_0"].what is Break.STANDING
 
 
 def test_an_unreadable_shard_stops_its_topics_and_is_not_taken_for_first_contact() -> None:

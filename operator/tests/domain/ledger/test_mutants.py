@@ -79,6 +79,20 @@ MUTANTS = (
         "test_scenarios.test_a_recreated_topic_stops_everything_and_says_so()",
     ),
     Mutant(
+        "a broken fence stops its own topic only",
+        f"{LEDGER}/rules.py",
+        "return case.everywhere(bool(case.bounds.fence_broken.any()))",
+        "return case.everywhere(value=False)",
+        "test_rules.test_a_broken_fence_leaves_every_topic_of_the_pool_alone_and_is_named()",
+    ),
+    Mutant(
+        "a broken topic that Kafka is silent about is forgotten at a restart",
+        f"{LEDGER}/look.py",
+        "memory.findings.get(name) or recorded[name]",
+        "memory.findings.get(name)",
+        "test_look.test_a_record_that_says_broken_counts_while_kafka_is_silent_about_its_topic()",
+    ),
+    Mutant(
         "stale accepted",
         f"{LEDGER}/rules.py",
         "return case.any_region(case.freshness.stale)",
@@ -248,7 +262,7 @@ MUTANTS = (
     Mutant(
         "a broken fence that mends itself",
         f"{LEDGER}/fence.py",
-        "CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, _standing)",
+        "CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, standing)",
         "CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back)",
         "test_fence.test_what_two_looks_found_broken_stays_so()",
     ),

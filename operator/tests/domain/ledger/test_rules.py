@@ -79,6 +79,7 @@ CLUSTER = st.builds(
 @given(CLUSTER, st.lists(TOPIC, min_size=1, max_size=4))
 def test_the_columns_answer_as_the_oracle(cluster: oracle.Cluster, topics: list[oracle.Topic]) -> None:
     inputs, seen = as_inputs(cluster, topics)
+    cluster = replace(cluster, fence_broken=any(topic.fence_broken for topic in topics))
     for ledger, deleting in ((plan(inputs), False), (permit(inputs, seen), True)):
         expected = [oracle.answer(cluster, topic, deleting=deleting) for topic in topics]
         assert answers(ledger) == expected
@@ -250,6 +251,24 @@ def test_after_a_start_nothing_is_announced_for_one_grace() -> None:
 def test_a_disaster_is_said_first_and_never_shown_as_nothing_to_purge() -> None:
     topic = replace(TOPIC_AT_10, log_start=12, fence_broken=True, holds=(0,))
     assert planned(topic, replace(MODE_B, mode="C", stopped=True)).reason(0) is Reason.LOG_START_BEYOND_REPLAY
+
+
+def test_a_broken_fence_leaves_every_topic_of_the_pool_alone_and_is_named() -> None:
+    """The others are left alone for their own reasons first; nothing of them is announced."""
+    broken, stale = (
+        replace(TOPIC_AT_10, fence_broken=True),
+        replace(TOPIC_AT_10, regions=(replace(HEALTHY, stale=True),)),
+    )
+    ledger = plan(as_inputs(MODE_B, [TOPIC_AT_10, stale, broken])[0])
+    lines = topic_lines(ledger)
+    assert [line.reason for line in lines] == [
+        Reason.FENCE_BROKEN_ELSEWHERE,
+        Reason.REGION_STALE,
+        Reason.FENCE_BROKEN,
+    ]
+    assert lines[0].message.endswith("(wal_2)")
+    assert announcements(ledger) == ()
+    assert ledger.purge_to.at(0) is None
 
 
 def test_an_unknown_marker_is_no_disaster() -> None:

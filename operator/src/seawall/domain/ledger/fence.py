@@ -106,13 +106,14 @@ def _flushed_went_back(_: FenceRecord | None, seen: LogSeen) -> Finding | None:
     return None if seen.went_back is None else Finding(Break.FLUSHED_WENT_BACK, seen.went_back)
 
 
-def _standing(record: FenceRecord | None, _: LogSeen) -> Finding | None:
+def standing(record: FenceRecord | None, _: LogSeen | None = None) -> Finding | None:
+    """What a record says by itself, whether the log can be looked at or not."""
     if record is None or not record.broken:
         return None
     return Finding(Break.STANDING, "the identity fence was found broken before and nobody has readopted the topic")
 
 
-CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, _standing)
+CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, standing)
 
 
 class Verdict(StrEnum):

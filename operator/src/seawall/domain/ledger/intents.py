@@ -5,22 +5,23 @@ compare-and-swap. They survive the custom resource. The shard of a topic follows
 a topic that was recreated is found and its id compared; the intent counts only for the topic id that it stands
 beside.
 
-Layout of a shard, version 1 (big-endian; `varint` is LEB128, unsigned; `zigzag` is a varint of a signed number):
+Layout of a shard, version 2 (big-endian; `varint` is LEB128, unsigned; `zigzag` is a varint of a signed number):
 
     magic "SWL"   3 bytes
-    version       1 byte      anything but 1 is refused
+    version       1 byte      anything but 2 is refused (1 had one flag for both flushed ids)
     crc32         4 bytes     of all that follows
     count         varint
     then for each record, sorted by name hash:
     name hash     8 bytes     blake2b of the topic's name
     topic id      16 bytes
-    flags         1 byte      1 leader epoch known · 2 flushed ids known · 4 broken · 8 readopted; others are refused
+    flags         1 byte      1 leader epoch known · 2 min flushed known · 4 broken · 8 readopted
+                              16 max flushed known; others are refused
     log start     varint
     end           varint      high watermark less log start
     intent        zigzag      intent less log start
     leader epoch  varint      only with flag 1
     min flushed   zigzag      min flushed less log start; only with flag 2
-    max flushed   varint      max flushed less min flushed; only with flag 2
+    max flushed   zigzag      max flushed less log start; only with flag 16
     readopted     4 bytes     crc32 of the annotation that the record was started by; only with flag 8
 """
 
@@ -36,11 +37,12 @@ from hashlib import blake2b
 from seawall.domain.errors import SeawallError
 
 SHARDS = 16
-VERSION = 1
+VERSION = 2
 _MAGIC = b"SWL"
 _HEAD = len(_MAGIC) + 1 + 4
 _HASH, _ID = 8, 16
-_EPOCH, _FLUSHED, _BROKEN, _READOPTED = 1, 2, 4, 8
+_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED = 1, 2, 4, 8, 16
+_FLAGS = _EPOCH | _MIN_FLUSHED | _BROKEN | _READOPTED | _MAX_FLUSHED
 _MAX_VARINT = 10
 
 
@@ -60,6 +62,7 @@ class FenceRecord:
     intent: int
     """deleteUpTo: the highest exclusive offset that was ever meant to be deleted to. It only rises."""
     min_flushed: int | None = None
+    """None also while the start of any region is unknown; the other one is known as soon as any region has one."""
     max_flushed: int | None = None
     """The greatest flushed id or checkpoint of any region; both are None as long as the topic has no region."""
     broken: bool = False
@@ -120,9 +123,10 @@ def _encode(record: FenceRecord) -> bytes:
     flags, tail = 0, b""
     if record.leader_epoch is not None:
         flags, tail = flags | _EPOCH, _varint(record.leader_epoch)
-    if record.min_flushed is not None and record.max_flushed is not None:
-        flags |= _FLUSHED
-        tail += _zigzag(record.min_flushed - record.log_start) + _varint(record.max_flushed - record.min_flushed)
+    if record.min_flushed is not None:
+        flags, tail = flags | _MIN_FLUSHED, tail + _zigzag(record.min_flushed - record.log_start)
+    if record.max_flushed is not None:
+        flags, tail = flags | _MAX_FLUSHED, tail + _zigzag(record.max_flushed - record.log_start)
     if record.broken:
         flags |= _BROKEN
     if record.readopted is not None:
@@ -134,13 +138,13 @@ def _encode(record: FenceRecord) -> bytes:
 def _decode(reader: _Reader) -> FenceRecord:
     topic_id = base64.urlsafe_b64encode(reader.take(_ID)).rstrip(b"=").decode()
     flags = reader.take(1)[0]
-    if flags & ~(_EPOCH | _FLUSHED | _BROKEN | _READOPTED):
+    if flags & ~_FLAGS:
         raise UnreadableRecord("an intent has a flag that this version of Seawall does not know")
     log_start = reader.varint()
     high_watermark, intent = log_start + reader.varint(), log_start + reader.zigzag()
     epoch = reader.varint() if flags & _EPOCH else None
-    min_flushed = log_start + reader.zigzag() if flags & _FLUSHED else None
-    max_flushed = None if min_flushed is None else min_flushed + reader.varint()
+    min_flushed = log_start + reader.zigzag() if flags & _MIN_FLUSHED else None
+    max_flushed = log_start + reader.zigzag() if flags & _MAX_FLUSHED else None
     readopted = int.from_bytes(reader.take(4)) if flags & _READOPTED else None
     is_broken = bool(flags & _BROKEN)
     return FenceRecord(

@@ -97,10 +97,17 @@ def held_by(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each ho
 def _message(ledger: Ledger, row: int, reason: Reason | None, culprits: dict[Reason, Ids]) -> str:
     if reason is None:
         return f"everything before {ledger.purge_to.at(row)} can be purged"
+    if reason is Reason.FENCE_BROKEN_ELSEWHERE:
+        return f"{reason.sentence} ({first_broken(ledger)})"
     culprit = culprits[reason].at(row) if reason in culprits else None
     if culprit is None:
         return reason.sentence
     return f"{reason.sentence} ({_region(ledger, culprit)})"
+
+
+def first_broken(ledger: Ledger) -> str | None:
+    """The first topic whose identity fence is broken, or suspected to be; None: there is none."""
+    return next((ledger.topics.names[row] for row in np.flatnonzero(ledger.case.bounds.fence_broken)), None)
 
 
 def _culprits(ledger: Ledger) -> dict[Reason, Ids]:

@@ -122,7 +122,7 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     )
     topics = _topics(table, read, sightings, open_grace)
     identities = _identities(memory, read, table, topics, sightings)
-    findings = _findings(memory, identities)
+    findings = _findings(memory, read, table.names, identities)
     claims = Claims(
         policies=by_topic,
         holds=read.holds,
@@ -242,9 +242,16 @@ def _readopted(seen: LogSeen, adoption: Readoption) -> Identity:
     return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)
 
 
-def _findings(memory: Memory, identities: Mapping[str, Identity]) -> dict[str, Finding]:
-    """The findings of this look; one of a topic that could not be looked at stands."""
-    kept = {name: old for name, old in memory.findings.items() if name not in identities}
+def _findings(
+    memory: Memory, read: Read, names: tuple[str, ...], identities: Mapping[str, Identity]
+) -> dict[str, Finding]:
+    """The findings of this look; of a topic that could not be looked at what was found before, or is recorded, stands.
+
+    One that neither Kafka nor the database know any more stops nobody; when it is back, it is compared with its record.
+    """
+    unseen = [name for name in names if name not in identities]
+    recorded = {name: fence.standing(read.records.get(name)) for name in unseen}
+    kept = {name: found for name in unseen if (found := memory.findings.get(name) or recorded[name]) is not None}
     return kept | {name: found.finding for name, found in identities.items() if found.finding is not None}
 
 

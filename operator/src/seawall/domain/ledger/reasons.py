@@ -99,6 +99,11 @@ class Reason(StrEnum):
         "The log starts after everything that Seawall ever meant to delete: somebody else deletes from this topic.",
         "Find who deletes (retention, the database's own pruner, another tool), then set seawall.dev/readopt.",
     )
+    FENCE_BROKEN_ELSEWHERE = (
+        "IdentityFenceBrokenElsewhere",
+        "The log of another topic of the pool is not the one that the database wrote, so no topic of it is purged.",
+        "Look at the topic that is named: what happened to it may have happened here; seawall.dev/readopt ends it.",
+    )
     DATABASE_TOO_OLD = (
         "DatabaseTooOld",
         "This version of the database does not read the pruned marker when it opens a region: Seawall only reports.",

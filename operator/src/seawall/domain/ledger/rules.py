@@ -201,6 +201,11 @@ def foreign_delete(case: Case) -> Mask:
     return case.topics.log_start.above(case.bounds.intent)
 
 
+def fence_broken_elsewhere(case: Case) -> Mask:
+    """What cut or recreated one log may have touched the others, where it shows later or not at all."""
+    return case.everywhere(bool(case.bounds.fence_broken.any()))
+
+
 def only_reports(reason: Reason) -> Rule:
     """The regime does not allow to delete, for this reason."""
     return lambda case: case.everywhere(case.regime.report_only is reason)
@@ -264,6 +269,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.HOLDS_UNREADABLE, holds_unreadable),
     (Reason.INTENTS_UNREADABLE, intents_unreadable),
     (Reason.FOREIGN_DELETE, foreign_delete),
+    (Reason.FENCE_BROKEN_ELSEWHERE, fence_broken_elsewhere),
     (Reason.DATABASE_TOO_OLD, only_reports(Reason.DATABASE_TOO_OLD)),
     (Reason.SECOND_PRUNER, only_reports(Reason.SECOND_PRUNER)),
     (Reason.STARTS_NOT_DURABLE, only_reports(Reason.STARTS_NOT_DURABLE)),

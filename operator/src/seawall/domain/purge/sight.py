@@ -77,9 +77,14 @@ class Sight:
     def may_pass(self, topic: str, reason: Reason | None) -> bool:
         """Whether a reason may pass by itself; the identity fence is sure only after a second look."""
         if reason is Reason.FENCE_BROKEN:
-            found = self.looked.look.identities.get(topic)
-            return found is not None and found.verdict is not Verdict.BROKEN
+            return self._is_suspected_only(topic)
+        if reason is Reason.FENCE_BROKEN_ELSEWHERE:
+            return all(map(self._is_suspected_only, self.looked.look.memory.findings))
         return reason in PASSING
+
+    def _is_suspected_only(self, topic: str) -> bool:
+        found = self.looked.look.identities.get(topic)
+        return found is not None and found.verdict is not Verdict.BROKEN
 
     def targets(self) -> dict[str, Target]:
         """What is seen of the topics that nothing is against; as many as a status takes, the others in the next run."""

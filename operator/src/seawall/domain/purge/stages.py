@@ -15,6 +15,7 @@ from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
+from seawall.domain.ledger.lines import first_broken
 from seawall.domain.ledger.mode import Mode
 from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, MarkerMove, PurgeAction, WriteIntents
 from seawall.domain.purge.flushes import candidates, still_waited_for
@@ -133,6 +134,8 @@ def purge(case: Case) -> Decision:
         return Decision(status, case.goes_on(Reason.DELETING, message), actions)
     if waiting:
         return Decision(status, _seeing(case, len(waiting)), _urgent(case))
+    if found := _urgent(case):
+        return Decision(status, case.goes_on(Reason.DELETING, "it records what it found of the logs"), found)
     return _completed(replace(case, sight=replace(case.sight, status=status)))
 
 
@@ -222,6 +225,9 @@ def _completed(case: Case) -> Decision:
     left = (counts.skipped + counts.failed) if counts else 0
     purged = counts.purged if counts else 0
     message = f"{ended.entries_deleted or 0} entries of {purged} topics were deleted, {left} topics were left alone"
+    broken = first_broken(case.sight.planned)
+    if broken is not None:
+        message += f"; nothing of the pool is deleted while the identity fence of {broken} is broken"
     return Decision(ended, Verdict(Outlook.READY, Reason.COMPLETED, message))
 
 
