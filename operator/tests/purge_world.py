@@ -60,7 +60,7 @@ CLUSTER: dict[str, Any] = {
 }
 
 
-CHANGES = frozenset({"delete_records", "advance_marker", "write", "flush_regions", "replace_status"})
+CHANGES = frozenset({"delete_records", "advance_markers", "write", "flush_regions", "replace_status"})
 """Calls that change something outside."""
 
 

@@ -5,7 +5,8 @@ Those of the ledger itself are in `tests/domain/ledger/test_mutants.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers import claims, ledger_look, wal_purge
+from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
@@ -66,12 +68,12 @@ def unreadable_hold_skipped(patch: Patch) -> None:
 
 def no_region_keys(patch: Patch) -> None:
     """The announcement does not compare the topic's region keys."""
-    honest = FakeMetadataStore.advance_marker
+    honest = FakeMetadataStore.advance_markers
 
-    def blind(self: FakeMetadataStore, topic: str, pruned_entry_id: int, **seen: Any) -> None:
-        honest(self, topic, pruned_entry_id, **{**seen, "revision": MAX_OFFSET})
+    def blind(self: FakeMetadataStore, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+        return honest(self, [replace(move, revision=MAX_OFFSET) for move in moves])
 
-    patch.setattr(FakeMetadataStore, "advance_marker", blind)
+    patch.setattr(FakeMetadataStore, "advance_markers", blind)
 
 
 def no_intent(patch: Patch) -> None:

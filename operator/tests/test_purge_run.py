@@ -43,7 +43,7 @@ def test_the_transcript_of_a_whole_run() -> None:
     calls = Calls(world.check)
 
     def note(name: str) -> None:
-        if name in {"flush_regions", "advance_marker", "write", "delete_records", "replace_status", "reports"}:
+        if name in {"flush_regions", "advance_markers", "write", "delete_records", "replace_status", "reports"}:
             at = int((world.time.time - START).total_seconds())
             told.append(f"{at:>3}s {name}" if name != "reports" else "look")
 
@@ -59,9 +59,7 @@ def test_the_transcript_of_a_whole_run() -> None:
         " 90s flush_regions",
         " 90s flush_regions",
         " 90s replace_status",  # Purge, with what is seen
-        " 90s advance_marker",
-        " 90s advance_marker",
-        " 90s advance_marker",
+        " 90s advance_markers",
         "180s write",  # the intents
         "180s write",
         "180s write",
@@ -94,7 +92,7 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_do() -> None:
     world.start_run(dryRun=True)
     calls = Calls(world.check)
     run = world.settle(world.process(calls))
-    assert not {"flush_regions", "advance_marker", "write", "delete_records"} & set(calls.names)
+    assert not {"flush_regions", "advance_markers", "write", "delete_records"} & set(calls.names)
     assert message(run) == "True DryRunCompleted: it would ask 3 regions to flush, and delete 0 entries of 0 topics"
     for region in world.data_plane.regions:
         world.flush(region)
@@ -213,7 +211,7 @@ def test_a_region_that_is_born_before_the_announcement_stops_its_topic() -> None
 
     def give_birth(name: str) -> None:
         born = 2048 << 32
-        if name == "advance_marker" and born not in world.rows:
+        if name == "advance_markers" and born not in world.rows:
             world.add_region("wal_0", born, datanode=0)
             world.rows[born] = [20]
             world.data_plane.regions[born] = type(world.data_plane.regions[1024 << 32])(0, 0, 20, 100)
@@ -354,7 +352,7 @@ def test_who_moves_the_marker(prunes: str) -> None:
     world.start_run()
     calls = Calls(world.check)
     world.settle(world.process(calls))
-    assert ("advance_marker" in calls.names) is (prunes == "Disabled")
+    assert ("advance_markers" in calls.names) is (prunes == "Disabled")
     assert world.log_starts() == (dict.fromkeys(TOPICS, 20) if prunes == "Logical" else FULL)
 
 

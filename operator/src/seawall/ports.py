@@ -16,7 +16,7 @@ from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, Spec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
-from seawall.domain.dataplane.metadata import MetadataSnapshot, TopicMarker
+from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
@@ -275,16 +275,17 @@ class MetadataStore(Protocol):
         """
         ...
 
-    def advance_marker(self, topic: str, pruned_entry_id: int, *, seen: TopicMarker, revision: int) -> None:
-        """Moves a topic's pruned marker up, in one transaction with two comparisons.
+    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+        """Moves pruned markers up, each in one transaction with its two comparisons; a transaction may hold several.
 
         The marker is as it was `seen`, and nothing under the topic's region keys is newer than `revision`, at which the
-        decision's snapshot was read: a region that was born in between would open above rows that it needs.
+        decision's snapshot was read.
+
+        Returns:
+            By topic why its marker did not move: a comparison failed. Read again and decide again.
 
         Raises:
-            ValueError: the marker would not rise.
-            Conflict: one comparison failed: read again and decide again.
-            PartUnavailable: no answer; it may have happened. Doing it again is harmless: the comparison fails.
+            PartUnavailable: no answer; any may have moved. Doing it again is harmless: the comparisons fail.
             PartRefused: it does not let us in or write.
         """
         ...

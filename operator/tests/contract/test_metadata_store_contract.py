@@ -11,9 +11,8 @@ import pytest
 from seawall.adapters.dataplane.etcd import Etcd
 from seawall.adapters.dataplane.greptimedb_metadata import GreptimeMetadata
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartUnavailable
-from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.metadata import LeaderState, MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.topic_regions import TopicRegions, regions_of_topics
-from seawall.domain.errors import Conflict
 from seawall.ports import MetadataStore
 from seawall_e2e.loopback.etcd import EtcdProcess
 from tests.fakes.dataplane import FakeMetadataStore
@@ -79,8 +78,10 @@ class World:
         self.database.put_region(self.topic, REGION, 0, None)
         return self.store.snapshot()
 
-    def advance(self, to: int, seen: MetadataSnapshot) -> None:
-        self.store.advance_marker(self.topic, to, seen=seen.topics[self.topic], revision=seen.revision)
+    def advance(self, to: int, seen: MetadataSnapshot) -> str | None:
+        """Moves the topic's marker, or says why it did not move."""
+        move = MarkerMove(self.topic, to, seen.topics[self.topic], seen.revision)
+        return self.store.advance_markers([move]).get(self.topic)
 
     def marker(self) -> TopicMarker:
         return self.store.snapshot().topics[self.topic]
@@ -95,7 +96,7 @@ def world(request: pytest.FixtureRequest) -> World:
     etcd: EtcdProcess = request.getfixturevalue("secure_etcd" if secure else "etcd")
     prefix = f"{etcd.access.prefix if secure else ''}{uuid.uuid4().hex[:8]}"
     connection = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
-    return World(GreptimeMetadata(Etcd(connection, page=2)), GreptimeKeys(etcd, prefix))
+    return World(GreptimeMetadata(Etcd(connection, page=2), markers_at_once=3), GreptimeKeys(etcd, prefix))
 
 
 def connection_to(etcd: EtcdProcess, prefix: str) -> EtcdConnection:
@@ -165,9 +166,9 @@ def test_a_large_snapshot_is_whole(world: World) -> None:
 
 
 def test_a_marker_rises(world: World) -> None:
-    world.advance(7, world.make_topic())
+    assert world.advance(7, world.make_topic()) is None
     assert world.marker().pruned_entry_id == 7
-    world.advance(9, world.store.snapshot())
+    assert world.advance(9, world.store.snapshot()) is None
     assert world.marker().pruned_entry_id == 9
 
 
@@ -187,24 +188,22 @@ def test_a_marker_never_goes_down_and_never_to_0(world: World, to: int) -> None:
 def test_a_marker_that_somebody_else_moved_stays(world: World) -> None:
     seen = world.make_topic()
     world.database.put_topic(world.topic, 5)
-    with pytest.raises(Conflict, match=f"marker of {world.topic} is not|changed since"):
-        world.advance(7, seen)
+    assert f"the pruned marker of {world.topic} is not the one" in (world.advance(7, seen) or "")
     assert world.marker().pruned_entry_id == 5
 
 
 def test_a_region_born_since_the_snapshot_stops_the_marker(world: World) -> None:
     seen = world.make_topic()
     world.database.put_region(world.topic, REGION + 1, 1, None)
-    with pytest.raises(Conflict, match=f"region of {world.topic} changed"):
-        world.advance(7, seen)
+    assert f"region of {world.topic} changed" in (world.advance(7, seen) or "")
     assert world.marker().pruned_entry_id == 0
 
 
 def test_a_region_that_changed_since_the_snapshot_stops_the_marker(world: World) -> None:
     seen = world.make_topic()
     world.database.put_region(world.topic, REGION, 0, 5)
-    with pytest.raises(Conflict):
-        world.advance(7, seen)
+    assert world.advance(7, seen) is not None
+    assert world.marker().pruned_entry_id == 0
 
 
 def test_regions_of_other_topics_do_not(world: World) -> None:
@@ -218,15 +217,35 @@ def test_the_same_advance_twice_is_a_conflict_and_moves_nothing(world: World) ->
     """So a first one whose answer was lost may be tried again."""
     seen = world.make_topic()
     world.advance(7, seen)
-    with pytest.raises(Conflict):
-        world.advance(7, seen)
+    assert world.advance(7, seen) is not None
     assert world.marker().pruned_entry_id == 7
 
 
-def test_a_topic_that_vanished_is_a_conflict(world: World) -> None:
+def test_a_topic_that_vanished_has_no_marker_to_move(world: World) -> None:
     seen = world.make_topic()
-    with pytest.raises(Conflict):
-        world.store.advance_marker("gone", 7, seen=seen.topics[world.topic], revision=seen.revision)
+    move = MarkerMove("gone", 7, seen.topics[world.topic], seen.revision)
+    assert list(world.store.advance_markers([move])) == ["gone"]
+    assert "gone" not in world.store.snapshot().topics
+
+
+def test_of_many_markers_only_those_stay_whose_topics_changed(world: World) -> None:
+    """More than one transaction holds, and the changed ones among them."""
+    topics = [f"{world.topic}_{number}" for number in range(7)]
+    for number, topic in enumerate(topics):
+        world.database.put_topic(topic, 0)
+        world.database.put_region(topic, REGION + (number << 32), 0, None)
+    seen = world.store.snapshot()
+    world.database.put_topic(topics[3], 5)
+    world.database.put_region(topics[5], REGION + 1, 0, None)
+    moves = [MarkerMove(topic, 7, seen.topics[topic], seen.revision) for topic in topics]
+    assert sorted(world.store.advance_markers(moves)) == sorted([topics[3], topics[5]])
+    now = world.store.snapshot().topics
+    left = {topic: now[topic].pruned_entry_id for topic in topics if now[topic].pruned_entry_id != 7}
+    assert left == {topics[3]: 5, topics[5]: 0}
+
+
+def test_nothing_to_move_asks_nobody(world: World) -> None:
+    assert world.store.advance_markers([]) == {}
 
 
 def test_silence_is_told(silent_store: MetadataStore) -> None:
@@ -234,7 +253,7 @@ def test_silence_is_told(silent_store: MetadataStore) -> None:
         silent_store.snapshot()
     assert silence.value.why is NotReached.METADATA_STORE_UNREACHABLE
     with pytest.raises(PartUnavailable):
-        silent_store.advance_marker("t", 7, seen=TopicMarker(0, 1), revision=1)
+        silent_store.advance_markers([MarkerMove("t", 7, TopicMarker(0, 1), 1)])
 
 
 @pytest.fixture(params=["fake", "nobody listens"])

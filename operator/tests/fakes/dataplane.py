@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane, NotReached, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
-from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.metadata import LeaderState, MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.errors import Conflict
 from seawall.ports import DataPlaneParts
 
 
@@ -121,18 +120,20 @@ class FakeMetadataStore:
         self._answer()
         return self._now
 
-    def advance_marker(self, topic: str, pruned_entry_id: int, *, seen: TopicMarker, revision: int) -> None:
-        """Moves a marker up, if nothing happened since it and the topic's regions were read."""
-        if pruned_entry_id <= max(seen.pruned_entry_id or 0, 0):
-            raise ValueError("the pruned marker only rises")
+    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+        """Moves markers up, if nothing happened since they and their topics' regions were read."""
         self._answer()
-        held = self._now.topics.get(topic)
-        newer = [
-            key for (name, _), key in self._now.region_keys.items() if name == topic and key.mod_revision > revision
-        ]
-        if held is None or held.mod_revision != seen.mod_revision or newer:
-            raise Conflict(f"the pruned marker or a region of {topic} changed since they were read")
-        self.put_topic(topic, pruned_entry_id)
+        changed = {}
+        for move in moves:
+            held = self._now.topics.get(move.topic)
+            keys = [key for (topic, _), key in self._now.region_keys.items() if topic == move.topic]
+            if held is None or held.mod_revision != move.seen.mod_revision:
+                changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
+            elif any(key.mod_revision > move.revision for key in keys):
+                changed[move.topic] = f"the pruned marker or a region of {move.topic} changed since they were read"
+            else:
+                self.put_topic(move.topic, move.marker)
+        return changed
 
     def put_topic(self, topic: str, pruned_entry_id: int | None) -> None:
         """Writes a topic's marker."""

@@ -18,8 +18,7 @@ from seawall.adapters.dataplane.etcd import Etcd, KeyValue, Unchanged
 from seawall.adapters.dataplane.greptimedb_metadata import GreptimeMetadata
 from seawall.adapters.dataplane.http import ANSWER_SECONDS
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable
-from seawall.domain.dataplane.metadata import TopicMarker
-from seawall.domain.errors import Conflict
+from seawall.domain.dataplane.metadata import MarkerMove, TopicMarker
 from seawall_e2e.loopback.etcd import TOKEN_SECONDS, EtcdProcess
 from seawall_e2e.loopback.pki import CertificateAuthority
 from tests.contract.test_metadata_store_contract import connection_to
@@ -137,7 +136,7 @@ def test_credentials_for_an_etcd_without_users_are_not_needed(mine: EtcdConnecti
 
 def test_a_token_that_expired_is_renewed(secure: EtcdConnection) -> None:
     etcd = Etcd(secure)
-    assert etcd.write("x", "1", [Unchanged("x", 0)])
+    assert etcd.write({"x": "1"}, [Unchanged("x", 0)])
     time.sleep(TOKEN_SECONDS + 1.5)
     found = etcd.get("x")
     assert found is not None
@@ -191,7 +190,7 @@ def test_a_member_that_hangs_is_passed_over_within_seconds_and_asked_last_from_t
 def test_an_etcd_that_comes_back_is_used_again(mine: EtcdConnection) -> None:
     with EtcdProcess() as process:
         etcd = Etcd(EtcdConnection((process.url,)))
-        assert etcd.write("x", "1", [Unchanged("x", 0)])
+        assert etcd.write({"x": "1"}, [Unchanged("x", 0)])
         process.kill()
         with pytest.raises(PartUnavailable):
             etcd.get("x")
@@ -204,22 +203,22 @@ def test_an_etcd_that_comes_back_is_used_again(mine: EtcdConnection) -> None:
 def test_a_snapshot_is_of_one_revision_though_keys_change_between_its_pages(mine: EtcdConnection) -> None:
     etcd = Etcd(mine, page=1)
     for name in "abc":
-        etcd.write(name, "old", [])
+        etcd.write({name: "old"}, [])
     revision = etcd.revision("a")
     pages = etcd.range("", revision)
     first = next(pages)
     for name in "abcd":
-        etcd.write(name, "new", [])
+        etcd.write({name: "new"}, [])
     assert [(pair.key, pair.value) for pair in (first, *pages)] == [("a", "old"), ("b", "old"), ("c", "old")]
 
 
 def test_a_revision_that_is_compacted_while_it_is_read_is_no_answer(mine: EtcdConnection, etcd: EtcdProcess) -> None:
     client = Etcd(mine, page=1)
     for name in "abc":
-        client.write(name, "1", [])
+        client.write({name: "1"}, [])
     pages = client.range("", client.revision("a"))
     next(pages)
-    client.write("a", "2", [])
+    client.write({"a": "2"}, [])
     etcd.compact()
     with pytest.raises(PartUnavailable, match="has been compacted"):
         list(pages)
@@ -227,8 +226,8 @@ def test_a_revision_that_is_compacted_while_it_is_read_is_no_answer(mine: EtcdCo
 
 def test_the_prefix_has_no_separator(mine: EtcdConnection, etcd: EtcdProcess) -> None:
     near = replace(mine, prefix=f"{mine.prefix}0")
-    Etcd(mine).write("x", "mine", [])
-    Etcd(near).write("x", "near", [])
+    Etcd(mine).write({"x": "mine"}, [])
+    Etcd(near).write({"x": "near"}, [])
     assert etcd.get(f"{mine.prefix}x") == "mine"
     assert {pair.key: pair.value for pair in Etcd(near).range("", Etcd(near).revision("x"))} == {"x": "near"}
 
@@ -236,7 +235,7 @@ def test_the_prefix_has_no_separator(mine: EtcdConnection, etcd: EtcdProcess) ->
 def test_a_page_that_was_cut_short_is_an_error(mine: EtcdConnection) -> None:
     client = Etcd(mine)
     for name in "abc":
-        client.write(f"__topic_region/t/{ord(name)}", "", [])
+        client.write({f"__topic_region/t/{ord(name)}": ""}, [])
     with cutting_proxy(mine.endpoints[0]) as url, pytest.raises(PartRefused, match="etcd left out 1 keys") as refused:
         GreptimeMetadata(Etcd(replace(mine, endpoints=(url,)))).snapshot()
     assert refused.value.why is UNEXPECTED
@@ -244,9 +243,9 @@ def test_a_page_that_was_cut_short_is_an_error(mine: EtcdConnection) -> None:
 
 def test_a_value_that_makes_no_sense_fails_the_snapshot_and_names_its_key(mine: EtcdConnection) -> None:
     etcd = Etcd(mine)
-    etcd.write("__topic_region/t/1", "", [])
+    etcd.write({"__topic_region/t/1": ""}, [])
     GreptimeMetadata(etcd).snapshot()
-    etcd.write("__topic_region/t/2", "{", [])
+    etcd.write({"__topic_region/t/2": "{"}, [])
     with pytest.raises(PartRefused, match="the metadata key __topic_region/t/2 makes no sense") as refused:
         GreptimeMetadata(etcd).snapshot()
     assert refused.value.why is UNEXPECTED
@@ -255,8 +254,8 @@ def test_a_value_that_makes_no_sense_fails_the_snapshot_and_names_its_key(mine: 
 def marked(connection: EtcdConnection, region: str) -> tuple[Etcd, TopicMarker]:
     """A topic `t` with a marker of 0 and, written last, one region."""
     etcd = Etcd(connection)
-    etcd.write("__topic_name/kafka/t", '{"pruned_entry_id":0}', [])
-    etcd.write(f"__topic_region/t/{region}", "", [])
+    etcd.write({"__topic_name/kafka/t": '{"pruned_entry_id":0}'}, [])
+    etcd.write({f"__topic_region/t/{region}": ""}, [])
     return etcd, GreptimeMetadata(etcd).snapshot().topics["t"]
 
 
@@ -264,15 +263,15 @@ def test_a_region_that_is_the_newest_of_the_snapshot_does_not_stop_the_marker(mi
     etcd, seen = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    GreptimeMetadata(etcd).advance_marker("t", 7, seen=seen, revision=newest.mod_revision)
+    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision)])
 
 
 def test_a_region_that_is_one_revision_newer_than_the_snapshot_stops_the_marker(mine: EtcdConnection) -> None:
     etcd, seen = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    with pytest.raises(Conflict, match="region of t changed"):
-        GreptimeMetadata(etcd).advance_marker("t", 7, seen=seen, revision=newest.mod_revision - 1)
+    changed = GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision - 1)])
+    assert "region of t changed" in changed["t"]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +290,7 @@ def test_a_dropped_region_is_found_though_only_one_of_its_tombstones_is_there(
 ) -> None:
     """Tables are dropped and restored in several transactions."""
     etcd = Etcd(mine)
-    etcd.write(key, value, [])
+    etcd.write({key: value}, [])
     found = GreptimeMetadata(etcd).snapshot()
     assert found.tombstoned_topics == {4398046511105: frozenset({"t"})}
     assert not found.wal_topics

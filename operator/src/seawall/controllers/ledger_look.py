@@ -112,7 +112,7 @@ class LedgerLooks:
         began = self.stopwatch.milliseconds()
         reports = region_reports(opened.parts.data_plane.reports())
         snapshot = opened.parts.metadata_store.snapshot()
-        view = self.clusters.view(cluster, opened.admin)
+        view = self.clusters.view(cluster, opened)
         logs = read_logs(opened, view)
         pool = PoolId(cluster.metadata.namespace, view.cluster_id, opened.topics.prefix)
         shards = self._read_shards(pool, logs)

@@ -70,13 +70,13 @@ class ClusterOpener:
         admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
         return OpenedCluster(spec.greptimedb, spec.topics, parts, admin, logs)
 
-    def view(self, cluster: WALCluster, admin: KafkaAdmin) -> KafkaView:
+    def view(self, cluster: WALCluster, opened: OpenedCluster) -> KafkaView:
         """Kafka's metadata, if it is the pinned Kafka and the topics are this WALCluster's.
 
         Raises:
             Blocked: it is not, or it does not answer.
         """
-        view, pinned = admin.view(), cluster.status.kafka
+        view, pinned = opened.admin.view(), cluster.status.kafka
         if isinstance(view, NoKafka):
             raise Blocked(Obstacle.KAFKA, view.message)
         if pinned is None:
@@ -85,7 +85,7 @@ class ClusterOpener:
         if view.cluster_id != pinned.cluster_id:
             message = f"Kafka's cluster id is {view.cluster_id} and {pinned.cluster_id} is pinned"
             raise Blocked(Obstacle.OTHER_KAFKA, message)
-        claims = self.kube.list(WALCluster)
+        claims = self.kube.list_claims(opened.topics.prefix)
         if not claims.complete:
             raise Blocked(Obstacle.POOL_OWNED, "not all WALClusters can be read: an older one may own these topics")
         rival = find_rival(cluster, view, claims.items)

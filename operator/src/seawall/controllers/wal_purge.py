@@ -122,18 +122,11 @@ class WALPurgeController:
         return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
 
     def _announce(self, obj: WALPurge, action: Announce) -> None:
-        """Moves the markers one by one; one that changed since it was read is left for the next look."""
+        """Moves the markers; one that changed since it was read is left for the next look."""
         opened = self._open(self._still_may(obj, action.cluster))
-        changed: list[Conflict] = []
-        for move in action.moves:
-            try:
-                opened.parts.metadata_store.advance_marker(
-                    move.topic, move.marker, seen=move.seen, revision=move.revision
-                )
-            except Conflict as conflict:
-                changed.append(conflict)
+        changed = opened.parts.metadata_store.advance_markers(action.moves)
         if len(changed) == len(action.moves):
-            raise OutsideUnavailable(str(changed[0]))
+            raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
         opened = self._open(self._still_may(obj, action.cluster))

@@ -16,6 +16,9 @@ from seawall.domain.dataplane.connection import EtcdConnection, NotReached, Part
 PAGE = 2_000
 """Keys in one answer: gRPC behind the gateway takes some megabytes at most."""
 
+MAX_OPERATIONS = 128
+"""In one transaction, of comparisons and of writes: etcd's default for --max-txn-ops."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyValue:
@@ -79,13 +82,20 @@ class Etcd:
         answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key)})
         return next(map(self._pair, answer.get("kvs", ())), None)
 
-    def write(self, key: str, value: str, compare: Sequence[Unchanged | NothingNewer]) -> bool:
-        """Writes a key if everything is as compared; False means that nothing was written.
+    def write(self, values: Mapping[str, str], compare: Sequence[Unchanged | NothingNewer]) -> bool:
+        """Writes keys if everything is as compared; False means that nothing was written.
 
         Without an answer nobody knows; a second try fails at the comparison if the first one happened.
+
+        Args:
+            values: by key, at most MAX_OPERATIONS.
+            compare: at most MAX_OPERATIONS.
         """
-        put = {"request_put": {"key": self._encoded(key), "value": _text(value.encode())}}
-        body = {"compare": [self._compare(item) for item in compare], "success": [put]}
+        puts = [
+            {"request_put": {"key": self._encoded(key), "value": _text(value.encode())}}
+            for key, value in values.items()
+        ]
+        body = {"compare": [self._compare(item) for item in compare], "success": puts}
         return bool(self._gateway.call("/v3/kv/txn", body).get("succeeded", False))
 
     def _compare(self, item: Unchanged | NothingNewer) -> Mapping[str, str]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
 from seawall.adapters.dataplane import greptimedb_values as values
-from seawall.adapters.dataplane.etcd import Etcd, KeyValue, NothingNewer, Unchanged
+from seawall.adapters.dataplane.etcd import MAX_OPERATIONS, Etcd, KeyValue, NothingNewer, Unchanged
 from seawall.domain.dataplane.connection import NotReached, PartRefused
-from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, Route, TopicMarker
-from seawall.domain.errors import Conflict
+from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
+
+MARKERS_AT_ONCE = MAX_OPERATIONS // 2
+"""Two comparisons each."""
 
 
 class GreptimeMetadata:
     """Reads everything at one revision. One key that makes no sense fails it all: a region may hide behind it."""
 
-    def __init__(self, etcd: Etcd) -> None:
-        self._etcd = etcd
+    def __init__(self, etcd: Etcd, *, markers_at_once: int = MARKERS_AT_ONCE) -> None:
+        self._etcd, self._markers_at_once = etcd, markers_at_once
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
@@ -37,19 +39,41 @@ class GreptimeMetadata:
             datanodes=_addresses(self._pairs(values.DATANODE_ADDRESSES, revision)),
         )
 
-    def advance_marker(self, topic: str, pruned_entry_id: int, *, seen: TopicMarker, revision: int) -> None:
-        """Moves a marker up, if nothing happened since it and the topic's regions were read."""
-        if pruned_entry_id <= max(seen.pruned_entry_id or 0, 0):
-            raise ValueError(f"the pruned marker of {topic} only rises: {seen.pruned_entry_id} → {pruned_entry_id}")
-        key = values.TOPIC_NAMES + topic
-        held = self._etcd.get(key)
-        if held is None or held.mod_revision != seen.mod_revision:
-            raise Conflict(f"the pruned marker of {topic} is not the one that was read")
-        with _sense_of(held):
-            value = values.marker_with(held.value, pruned_entry_id)
-        compare = (Unchanged(key, seen.mod_revision), NothingNewer(values.topic_regions(topic), revision))
-        if not self._etcd.write(key, value, compare):
-            raise Conflict(f"the pruned marker or a region of {topic} changed since they were read")
+    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+        """Moves markers up, if nothing happened since they and their topics' regions were read."""
+        if not moves:
+            return {}
+        held = dict(self._pairs(values.TOPIC_NAMES, self._etcd.revision(values.TOPIC_NAMES)))
+        current: list[MarkerMove] = []
+        changed: dict[str, str] = {}
+        for move in moves:
+            if move.topic in held and held[move.topic].mod_revision == move.seen.mod_revision:
+                current.append(move)
+            else:
+                changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
+        for first in range(0, len(current), self._markers_at_once):
+            changed |= self._advance(current[first : first + self._markers_at_once], held)
+        return changed
+
+    def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue]) -> Mapping[str, str]:
+        """One transaction; where a comparison fails, halves of it, until it is known whose."""
+        written: dict[str, str] = {}
+        compare: list[Unchanged | NothingNewer] = []
+        for move in moves:
+            pair = held[move.topic]
+            with _sense_of(pair):
+                written[pair.key] = values.marker_with(pair.value, move.marker)
+            compare += [
+                Unchanged(pair.key, move.seen.mod_revision),
+                NothingNewer(values.topic_regions(move.topic), move.revision),
+            ]
+        if self._etcd.write(written, compare):
+            return {}
+        if len(moves) == 1:
+            topic = moves[0].topic
+            return {topic: f"the pruned marker or a region of {topic} changed since they were read"}
+        half = len(moves) // 2
+        return {**self._advance(moves[:half], held), **self._advance(moves[half:], held)}
 
     def _pairs(self, start: str, revision: int) -> Iterator[tuple[str, KeyValue]]:
         """What follows `start` in each key, and the pair."""

@@ -31,6 +31,27 @@ class TopicMarker:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkerMove:
+    """A pruned marker to move up, if it is as it was seen and no region of the topic is newer than the snapshot.
+
+    Raises:
+        ValueError: it would not rise.
+    """
+
+    topic: str
+    marker: int
+    seen: TopicMarker
+    revision: int
+    """The snapshot's: a region that was born after it would open above rows that it needs."""
+
+    def __post_init__(self) -> None:
+        if self.marker <= max(self.seen.pruned_entry_id or 0, 0):
+            raise ValueError(
+                f"the pruned marker of {self.topic} only rises: {self.seen.pruned_entry_id} → {self.marker}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class RegionKey:
     """That a region writes to a topic, with the checkpoint from which its replay may start.
 

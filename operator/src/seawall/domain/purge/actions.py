@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seawall.domain.dataplane.metadata import TopicMarker
+from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
 from seawall.domain.intent_shards import IntentShard, PoolId
 from seawall.domain.ledger.looked import ClusterSeen
@@ -25,18 +25,8 @@ class FlushRegions:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkerMove:
-    """A pruned marker to move up, if it is as it was seen and no region of the topic is newer than the snapshot."""
-
-    topic: str
-    marker: int
-    seen: TopicMarker
-    revision: int
-
-
-@dataclass(frozen=True, slots=True)
 class Announce:
-    """Move pruned markers in the metadata store, each in one transaction (mode B)."""
+    """Move pruned markers in the metadata store (mode B)."""
 
     moves: tuple[MarkerMove, ...]
     cluster: ClusterSeen

@@ -12,12 +12,13 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import FlushStatus, Stage, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
 from seawall.domain.ledger.lines import first_broken
 from seawall.domain.ledger.mode import Mode
-from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, MarkerMove, PurgeAction, WriteIntents
+from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, PurgeAction, WriteIntents
 from seawall.domain.purge.flushes import candidates, still_waited_for
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
