@@ -21,8 +21,12 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
+from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.ledger.reasons import Reason
 from seawall.reconciler import Outcome, Reconciler
+from tests.domain.purges import make_line
 from tests.fakes.kube import FakeKube
+from tests.fakes.ledgers import FakeLedgers
 from tests.test_crash_at_every_call import DeathRow, Died
 
 NIGHTLY, WAL = Key("db", "nightly"), Key("db", "wal")
@@ -47,6 +51,7 @@ class World:
     """All that outlives a process, and what happened to runs."""
 
     clock: Clock = field(default_factory=Clock)
+    ledgers: FakeLedgers = field(default_factory=FakeLedgers)
     kube: FakeKube = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +63,8 @@ class World:
 
     def process(self, row: DeathRow) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process."""
-        return Reconciler(WALPurgePolicyController(row.guard(self.kube), self.clock), may_write=lambda: True)
+        controller = WALPurgePolicyController(row.guard(self.kube), self.clock, self.ledgers)
+        return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow | None = None) -> None:
         """Ticks until there is nothing to do before some time has passed."""
@@ -131,7 +137,13 @@ def bad_schedule(world: World) -> None:
     world.declare(schedule="0 0 30 2 *")
 
 
-SCENARIOS = (first_run, catch_up, history, missing_cluster, bad_schedule)
+def topic_too_large(world: World) -> None:
+    world.ledgers.pages[WAL] = LedgerPage((make_line("wal_1", 2**30 + 1),))
+    world.declare(schedule=None, trigger={"topicBytes": "1Gi"})
+    world.clock.time += timedelta(minutes=3)
+
+
+SCENARIOS = (topic_too_large, first_run, catch_up, history, missing_cluster, bad_schedule)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before the call", "after the call, answer lost"])
@@ -261,6 +273,14 @@ class PolicyOverTime(RuleBasedStateMachine):
     @rule(when=st.sampled_from([("*/10 * * * *", None), ("* * * * *", None), ("0 0 30 2 *", None), (None, "90s")]))
     def a_person_edits_the_schedule(self, when: tuple[str | None, str | None]) -> None:
         self._apply(schedule=when[0], interval=when[1])
+
+    @rule(size=st.sampled_from([None, 5, 2**31]), reason=st.sampled_from([None, Reason.NOTHING_TO_PURGE]))
+    def a_topic_grows_or_shrinks(self, size: int | None, reason: Reason | None) -> None:
+        self.world.ledgers.pages[WAL] = LedgerPage((make_line("wal_1", size, reason),))
+
+    @rule(size=st.sampled_from([None, "1Gi"]))
+    def a_person_edits_the_trigger(self, size: str | None) -> None:
+        self._apply(trigger=size and {"topicBytes": size})
 
     @rule(completed=st.integers(0, 3), failed=st.integers(0, 3))
     def a_person_edits_the_limits(self, completed: int, failed: int) -> None:

@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import Condition, ConditionType, ObjectMeta, OwnerReference
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.wal_purge import RunTopics, Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicySpec, WALPurgePolicyStatus
+from seawall.domain.ledger.lines import TopicLine
+from seawall.domain.ledger.reasons import Reason as Against
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 CREATED = NOON - timedelta(minutes=5)
@@ -31,8 +33,8 @@ def make_policy(
     metadata: dict[str, Any] | None = None,
     **spec: Any,
 ) -> WALPurgePolicy:
-    """A policy `db/nightly` that runs every ten minutes, made at 11:55."""
-    when = {} if "interval" in spec else {"schedule": "*/10 * * * *"}
+    """A policy `db/nightly`, made at 11:55, that runs every ten minutes unless it says otherwise."""
+    when = {} if {"interval", "trigger"} & spec.keys() else {"schedule": "*/10 * * * *"}
     declared = WALPurgePolicySpec.model_validate({"clusterRef": {"name": "wal"}, **when, **spec})
     return WALPurgePolicy(meta(name, **(metadata or {})), declared, status or WALPurgePolicyStatus())
 
@@ -45,6 +47,7 @@ def make_run(
     policy: WALPurgePolicy | None = None,
     cluster: str = "wal",
     why: str = "",
+    purged: int | None = None,
     **metadata: Any,
 ) -> WALPurge:
     """A run; one with a policy is controlled by it."""
@@ -59,6 +62,31 @@ def make_run(
         stage=stage,
         completion_time=created + timedelta(minutes=1) if stage is Stage.COMPLETED else None,
         conditions=(failed,) if stage is Stage.FAILED else (),
+        topics=None if purged is None else RunTopics(total=4, purged=purged),
     )
     spec = WALPurgeSpec.model_validate({"clusterRef": {"name": cluster}})
     return WALPurge(meta(name, created, owner_references=owners, **metadata), spec, status)
+
+
+def make_line(name: str, size: int | None, reason: Against | None = None) -> TopicLine:
+    """A topic of a ledger's page, as large as said; without a reason it can be purged."""
+    return TopicLine(
+        name=name,
+        log_start=0,
+        high_watermark=100,
+        marker=50,
+        floor=50,
+        purge_to=50 if reason is None else None,
+        reason=reason,
+        message="",
+        held_by="region 1 on datanode 1",
+        entries_below=50,
+        entries_above=50,
+        bytes_below=None,
+        bytes_above=None,
+        entries_to_purge=50 if reason is None else 0,
+        bytes_to_purge=None,
+        size_bytes=size,
+        replay_entries=50,
+        replay_bytes=None,
+    )

@@ -169,6 +169,40 @@ def stop_by_hold(purged: Purged) -> None:
     assert purged.missing() == set()
 
 
+def begin_by_size(purged: Purged) -> None:
+    """A policy without any times begins a run because a topic is larger than it says."""
+    purged.write()
+    before = purged.log_starts()
+    policies, runs = (OBJECTS.format(purged.site.namespace, plural) for plural in ("walpurgepolicies", "walpurges"))
+    body = {
+        "apiVersion": "seawall.dev/v1alpha1",
+        "kind": "WALPurgePolicy",
+        "metadata": {"name": "by-size"},
+        "spec": {
+            "clusterRef": {"name": "wal"},
+            "trigger": {"topicBytes": 1},
+            "flush": {"whenBehindEntries": 1, "timeout": "20s"},
+            "safety": {"staleAfter": "3s", "openGrace": "13s"},
+        },
+    }
+    purged.site.kube.create(policies, body)
+
+    def shrunk() -> Object | None:
+        found = purged.site.kube.request("GET", runs)["items"]
+        own = [run for run in found if run["metadata"]["name"].startswith("by-size-")]
+        return next((run for run in own if run.get("status", {}).get("entriesDeleted")), None)
+
+    def explain() -> str:
+        found = [purged.site.kube.request("GET", path)["items"] for path in (policies, runs)]
+        return f"{json.dumps(found, indent=1)}\n{purged.site.operators[0].log()[-4000:]}"
+
+    wait_until(shrunk, "a topic's size begins a run that shrinks it", within=RUN_SECONDS, explain=explain)
+    purged.site.kube.delete(f"{policies}/by-size")
+    after = purged.log_starts()
+    assert any(after[topic] > before[topic] for topic in before)
+    assert purged.missing() == set()
+
+
 def lose_a_topic(purged: Purged) -> None:
     """A topic that is deleted and made again is left alone, and it is said."""
     first = f"wal_{purged.database.prefix}_0"
@@ -183,4 +217,5 @@ def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
     shrink_and_restart(purged)
     stop_by_annotation(purged)
     stop_by_hold(purged)
+    begin_by_size(purged)
     lose_a_topic(purged)

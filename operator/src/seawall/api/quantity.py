@@ -38,6 +38,12 @@ def parse_bytes(value: object) -> object:
     return int(digits) * _SUFFIX[suffix]
 
 
+def format_bytes(value: int) -> str:
+    """Writes bytes in the form that `parse_bytes` reads, with the greatest binary suffix that is exact."""
+    suffix = max((name for name in ("", "Ki", "Mi", "Gi", "Ti") if value % _SUFFIX[name] == 0), key=_SUFFIX.__getitem__)
+    return f"{value // _SUFFIX[suffix]}{suffix}"
+
+
 Bytes = Annotated[
     int,
     Field(strict=True, ge=1, le=MAX_INT32),

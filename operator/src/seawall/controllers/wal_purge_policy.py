@@ -11,11 +11,13 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.domain.errors import SeawallError
 from seawall.domain.failure import Failure
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.purge_policy.next_step import PolicyStep, next_step
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.step import Event
-from seawall.ports import Clock, Kube
+from seawall.ports import Clock, Kube, Ledgers
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class WALPurgePolicyController:
 
     kube: Kube
     clock: Clock
+    ledgers: Ledgers
     kind: str = WALPurgePolicy.KIND.kind
 
     def read(self, key: Key) -> WALPurgePolicy | None:
@@ -34,9 +37,10 @@ class WALPurgePolicyController:
         """Nothing is held for a policy."""
 
     def observe(self, obj: WALPurgePolicy) -> Observed:
-        """Reads the runs of the namespace, and whether the WALCluster is there."""
+        """Reads the runs of the namespace, whether the WALCluster is there, and for a trigger its topics' sizes."""
         runs = self.kube.list(WALPurge, obj.metadata.namespace).items
-        return Observed(self.clock.now(), runs, has_cluster=self._has_cluster(obj))
+        ledger = self._latest(obj)
+        return Observed(self.clock.now(), runs, has_cluster=self._has_cluster(obj), ledger=ledger)
 
     def next_step(self, obj: WALPurgePolicy, observed: Observed) -> PolicyStep:
         """Decides (pure)."""
@@ -64,6 +68,12 @@ class WALPurgePolicyController:
     def post(self, obj: WALPurgePolicy, event: Event) -> None:
         """Posts an event about the WALPurgePolicy."""
         self.kube.post_event(obj, event)
+
+    def _latest(self, obj: WALPurgePolicy) -> LedgerPage | CannotLook | None:
+        """The newest look; what it costs is paid by the ledger's watch."""
+        if isinstance(obj.spec, InvalidSpec) or obj.spec.trigger is None:
+            return None
+        return self.ledgers.latest(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
 
     def _has_cluster(self, obj: WALPurgePolicy) -> bool:
         if isinstance(obj.spec, InvalidSpec):

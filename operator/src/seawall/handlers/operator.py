@@ -75,7 +75,7 @@ class Operator:
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry),
             self._watch_of_ledgers,
-            WALPurgePolicyController(self._kube, clock),
+            WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers),
             WALPurgeController(self._kube, ledgers, clock, stopwatch),
             WALHoldController(self._kube, ledgers, clock),
         )

@@ -9,11 +9,24 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import APIModel, Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 
 HistoryLimit = Annotated[int, Field(strict=True, ge=0, le=100)]
+
+
+class TriggerSpec(APIModel):
+    """What begins a run beside the time."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (bytes_rule("topicBytes", MAX_LARGE),)
+
+    topic_bytes: LargeBytes
+    """A run begins when the log of any of its topics takes more than this on the disk of the partition's leader (as
+    DescribeLogDirs says: of one replica). Kafka frees whole closed segments only, some minutes after a purge, so this
+    should be several times segmentBytes. At most one such run begins in each openGrace, and one in ten while none of
+    these topics can shrink."""
 
 
 class WALPurgePolicySpec(PurgeTemplate):
@@ -22,9 +35,14 @@ class WALPurgePolicySpec(PurgeTemplate):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALPurgePolicy"),
         Rule(
-            "has(self.schedule) != has(self.interval)",
-            "exactly one of schedule and interval must be set",
-            lambda policy: (policy.schedule is None) != (policy.interval is None),
+            "!(has(self.schedule) && has(self.interval))",
+            "schedule and interval exclude each other",
+            lambda policy: policy.schedule is None or policy.interval is None,
+        ),
+        Rule(
+            "has(self.schedule) || has(self.interval) || has(self.trigger)",
+            "at least one of schedule, interval and trigger must be set",
+            lambda policy: not (policy.schedule is None and policy.interval is None and policy.trigger is None),
         ),
         Rule(
             "!has(self.timeZone) || has(self.schedule)",
@@ -40,6 +58,8 @@ class WALPurgePolicySpec(PurgeTemplate):
     """Time zone of the schedule, as in `Europe/Berlin`; absent means UTC. Clock changes are met as cron does."""
     interval: Duration | None = None
     """Time between the beginnings of runs, in place of a schedule. The first begins that long after the creation."""
+    trigger: TriggerSpec | None = None
+    """What begins a run beside the time, or in place of it."""
     suspend: StrictBool = False
     """No new runs; one that has begun goes on. Times that pass meanwhile are made up for by one run at its end."""
     concurrency_policy: Literal["Forbid"] = "Forbid"
@@ -60,11 +80,11 @@ class WALPurgePolicyStatus(StatusModel):
     active: Annotated[str, Field(max_length=253)] | None = None
     """The run that is not finished."""
     last_run_time: datetime | None = None
-    """The time for which the last run was due."""
+    """The time for which the last run was due; of one that a topic's size began, about when that was seen."""
     last_successful_time: datetime | None = None
     """When a run last completed."""
     next_run_time: datetime | None = None
-    """When the next run is due; absent while suspended."""
+    """When the next run is due; absent while suspended, and where only a trigger begins runs."""
 
 
 WAL_PURGE_POLICY = Kind(
@@ -79,6 +99,9 @@ WAL_PURGE_POLICY = Kind(
         PrinterColumn("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether all is as declared"),
         PrinterColumn("Schedule", "string", ".spec.schedule", "When runs begin"),
         PrinterColumn("Interval", "string", ".spec.interval", "Time between runs"),
+        PrinterColumn(
+            "TopicBytes", "string", ".spec.trigger.topicBytes", "Size of a topic that begins a run", priority=1
+        ),
         PrinterColumn("Suspend", "boolean", ".spec.suspend", "Whether new runs are stopped"),
         PrinterColumn("Active", "string", ".status.active", "Run that is not finished"),
         PrinterColumn("Last", "date", ".status.lastRunTime", "Time since the last run was due"),

@@ -15,10 +15,13 @@ class CreateRun:
 
     key: Key
     spec: WALPurgeSpec
+    why: str | None = None
+    """What began it, if not the time alone."""
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "RunCreated", f"Created WALPurge {self.key.name}")
+        why = f": {self.why}" if self.why is not None else ""
+        return Event(EventType.NORMAL, "RunCreated", f"Created WALPurge {self.key.name}{why}")
 
 
 @dataclass(frozen=True, slots=True)

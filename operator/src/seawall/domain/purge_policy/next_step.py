@@ -40,7 +40,7 @@ def next_step(policy: WALPurgePolicy, observed: Observed) -> PolicyStep:
     plan = make_plan(policy, observed, own, last)
     verdict = _with_failures(policy, plan, observed.failure)
     actions = plan.actions if observed.failure is None else ()
-    after = _until(plan.next_time, observed.now) if verdict.after is None else verdict.after
+    after = _first(_until(plan.next_time, observed.now), verdict.after)
     status = status_of(policy, own, verdict, last=last, next_time=plan.next_time, now=observed.now)
     if status != policy.status:
         return Record(status, events_of(policy, own, status), after=0.0 if actions else after)
@@ -66,6 +66,10 @@ def _with_failures(policy: WALPurgePolicy, plan: Plan, failure: Failure | None) 
     if before.reason == Reason.UNANSWERED:
         return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, before.message, RETRY_SECONDS)
     return plan.verdict
+
+
+def _first(*waits: float | None) -> float | None:
+    return min((wait for wait in waits if wait is not None), default=None)
 
 
 def _until(next_time: datetime | None, now: datetime) -> float | None:

@@ -8,16 +8,20 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.domain.failure import Failure
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.page import LedgerPage
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What one tick sees: all runs of the namespace, and whether the WALCluster is there to stay.
 
+    `ledger` is the newest look at the WALCluster's topics (None: there was none yet, or nobody asks for it), and
     `failure` is what the API server answered to the actions of this tick.
     """
 
     now: datetime
     runs: Sequence[WALPurge] = ()
     has_cluster: bool = False
+    ledger: LedgerPage | CannotLook | None = None
     failure: Failure | None = None

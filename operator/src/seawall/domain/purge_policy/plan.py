@@ -15,6 +15,7 @@ from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.reasons import Reason
 from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, OwnRuns, beyond_history, run_name
 from seawall.domain.purge_policy.schedule import BadSchedule, Schedule, read_schedule
+from seawall.domain.purge_policy.trigger import LOOK_SECONDS, describe_trigger, find_triggered
 
 SKEW = timedelta(minutes=5)
 """A last run further ahead than this was written by a clock that was wrong: it must not stop all runs until then."""
@@ -48,16 +49,18 @@ def make_plan(policy: WALPurgePolicy, observed: Observed, own: OwnRuns, last: da
     if spec.suspend:
         verdict = Verdict(Outlook.READY, Reason.SUSPENDED, "suspend is set: no new runs begin")
         return Plan(verdict, actions=tidying)
-    next_time = schedule.following(max(observed.now, since))
-    ready = Verdict(Outlook.READY, Reason.SCHEDULED, f"runs begin {schedule.describe()}")
-    due = schedule.latest(since, observed.now)
-    if due is None or own.active:
+    next_time = None if schedule is None else schedule.following(max(observed.now, since))
+    ready = Verdict(Outlook.READY, Reason.SCHEDULED, _describe(spec, schedule, observed), _look_after(spec))
+    due = None if schedule is None else schedule.latest(since, observed.now)
+    triggered = find_triggered(spec, observed, own, since)
+    times = [time for time in (due, triggered.due if triggered else None) if time is not None]
+    if not times or own.active:
         return Plan(ready, next_time, tidying)
-    key = Key(policy.metadata.namespace, run_name(policy.metadata.name, due))
+    key = Key(policy.metadata.namespace, run_name(policy.metadata.name, max(times)))
     if any(run.metadata.key == key for run in observed.runs):
         message = f"WALPurge {key.name} exists and was not made by this policy: delete it, or wait for the next run"
         return Plan(_stalled(Reason.RUN_NAME_TAKEN, message), next_time, tidying)
-    return Plan(ready, next_time, (*tidying, CreateRun(key, run_spec(spec))))
+    return Plan(ready, next_time, (*tidying, CreateRun(key, run_spec(spec), triggered.why if triggered else None)))
 
 
 def run_spec(spec: WALPurgePolicySpec) -> WALPurgeSpec:
@@ -67,18 +70,28 @@ def run_spec(spec: WALPurgePolicySpec) -> WALPurgeSpec:
 
 def _schedule(
     policy: WALPurgePolicy, spec: WALPurgePolicySpec, observed: Observed, since: datetime
-) -> Schedule | Verdict:
-    """The schedule, or what keeps all runs from beginning."""
+) -> Schedule | Verdict | None:
+    """The schedule, or None where time begins no runs, or what keeps all runs from beginning."""
     if len(policy.metadata.name) > MAX_POLICY_NAME:
         message = f"the name is longer than {MAX_POLICY_NAME} characters: its runs could not be named after it"
         return _stalled(Reason.NAME_TOO_LONG, message)
-    schedule = read_schedule(spec, since)
+    is_timed = spec.schedule is not None or spec.interval is not None
+    schedule = read_schedule(spec, since) if is_timed else None
     if isinstance(schedule, BadSchedule):
         return _stalled(schedule.reason, schedule.message)
     if not observed.has_cluster:
         message = f"there is no WALCluster {spec.cluster_ref.name} in this namespace, or it is being deleted"
         return _stalled(Reason.CLUSTER_MISSING, message)
     return schedule
+
+
+def _describe(spec: WALPurgePolicySpec, schedule: Schedule | None, observed: Observed) -> str:
+    when = (None if schedule is None else schedule.describe(), describe_trigger(spec, observed))
+    return f"runs begin {', and '.join(told for told in when if told is not None)}"
+
+
+def _look_after(spec: WALPurgePolicySpec) -> float | None:
+    return None if spec.trigger is None else LOOK_SECONDS
 
 
 def _stalled(reason: Reason, message: str) -> Verdict:

@@ -98,11 +98,11 @@ class Every:
 
 
 def read_schedule(spec: WALPurgePolicySpec, anchor: datetime) -> Schedule | BadSchedule:
-    """The schedule of a policy; `anchor` is where intervals are counted from."""
+    """The schedule of a policy that has one; `anchor` is where intervals are counted from."""
     if spec.interval is not None:
         return Every(spec.interval, anchor)
     if spec.schedule is None:
-        raise TypeError("a valid spec has a schedule or an interval")
+        raise TypeError("there is neither a schedule nor an interval")
     zone = _read_zone(spec.time_zone or "UTC")
     return zone if isinstance(zone, BadSchedule) else _read_cron(spec.schedule, zone, anchor)
 
