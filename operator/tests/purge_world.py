@@ -192,10 +192,10 @@ class World:
         if state is not None:
             self.kube.replace_status(found, WALHoldStatus(state=state, granted=topics))
 
-    def declare_policy(self, **spec: Any) -> None:
+    def declare_policy(self, name: str = "strict", **spec: Any) -> None:
         """Somebody makes a policy that never runs, with margins."""
         body = {"clusterRef": {"name": "wal"}, "interval": "24h", "suspend": True, **spec}
-        self.kube.apply(Key(NAMESPACE, "strict"), body, kind=WALPurgePolicy)
+        self.kube.apply(Key(NAMESPACE, name), body, kind=WALPurgePolicy)
 
     def annotate(self, **annotations: str) -> None:
         """Somebody annotates the WALCluster."""
@@ -208,13 +208,16 @@ class World:
     def process(self, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process, which remembers nothing."""
         calls = calls or Calls(self.check)
+        controller = WALPurgeController(calls.guard(self.kube), self.looks(calls), self.time, self.time)
+        return Reconciler(controller, may_write=lambda: True)
+
+    def looks(self, calls: Calls | None = None) -> LedgerLooks:
+        """The looks of a new process."""
+        calls = calls or Calls(self.check)
         parts = DataPlaneParts(calls.guard(self.data_plane), calls.guard(self.store))
         kube, clusters = calls.guard(self.kube), calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
-        looks = LedgerLooks(
-            ClusterOpener(kube, clusters, FakeDataPlanes(parts)), calls.guard(self.intents), self.time, self.time
-        )
-        controller = WALPurgeController(kube, looks, self.time, self.time)
-        return Reconciler(controller, may_write=lambda: True)
+        opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts))
+        return LedgerLooks(opener, calls.guard(self.intents), self.time, self.time)
 
     def settle(self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = MAX_TICKS) -> WALPurge:
         """Ticks until the run is over, or as often as told; time passes while it waits."""

@@ -10,29 +10,22 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Condition, ConditionType, Key
+from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.cli import ledger as cli
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
-from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlanes
-from tests.fakes.kafka import FakeKafkaClusters
-from tests.purge_world import TOPICS, WAL, World
+from tests.purge_world import NAMESPACE, TOPICS, WAL, World
 
 
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
     """A new process that watches."""
-    clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
-    opener = ClusterOpener(world.kube, clusters, FakeDataPlanes(DataPlaneParts(world.data_plane, world.store)))
-    looks = LedgerLooks(opener, world.intents, world.time, world.time)
-    return LedgerWatch(world.kube, looks, (woken if woken is not None else []).append)
+    return LedgerWatch(world.kube, world.looks(), (woken if woken is not None else []).append)
 
 
 def look(world: World, watching: LedgerWatch, times: int = 6) -> LedgerPage:
@@ -76,9 +69,35 @@ def test_a_page_says_of_every_topic_who_holds_it_and_why_it_is_not_shrinking() -
         assert line.held_by.startswith("region ")
         assert line.replay_entries is not None
         assert line.replay_entries > 0
+        assert (
+            line.message == f"Nothing lies below what is kept. {line.held_by.capitalize()} keeps everything from 0 on."
+        )
     world.data_plane.stopped.add(0)
     page = look(world, watch(world), times=10)
     assert {line.reason for line in page.lines} == {"RegionStale"}
+
+
+def test_a_topic_that_a_hold_or_a_margin_keeps_says_so() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    world.declare_policy(topics=["wal_2"], safety={"staleAfter": "60s", "openGrace": "70s", "keepEntries": 1000})
+    world.declare_policy("plain", topics=["wal_0", "wal_1"], safety={"staleAfter": "60s", "openGrace": "70s"})
+    world.hold("spark", {"wal_0": 0})
+    held, free, kept = look(world, watch(world), times=10).lines
+    assert held.reason == kept.reason == "NothingToPurge"
+    assert held.message == "Nothing lies below what is kept. WALHold spark keeps everything from 0 on."
+    assert kept.message == f"Nothing lies below what is kept. KeepEntries 1000 are kept below the floor, {kept.floor}."
+    assert free.reason is None
+
+
+def test_a_hold_that_cannot_be_read_is_named() -> None:
+    world = World()
+    world.hold("spark", {"wal_0": 5})
+    world.kube.write_raw_status(Key(NAMESPACE, "spark"), WALHold, {"state": "Cherished"})
+    line = look(world, watch(world)).lines[0]
+    assert line.reason == "HoldsUnreadable"
+    assert "Found: WALHold spark cannot be read: status.state" in line.message
 
 
 def test_a_flushed_database_is_purgeable_and_the_status_counts_it() -> None:

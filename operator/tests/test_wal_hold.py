@@ -10,14 +10,9 @@ import pytest
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.domain.conditions import find_condition
-from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlanes
-from tests.fakes.kafka import FakeKafkaClusters
 from tests.purge_world import NAMESPACE, Calls, World
 
 HOLD = Key(NAMESPACE, "spark")
@@ -30,11 +25,9 @@ class _Died(BaseException):
 def granter(world: World, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
     """A new operator process that looks after holds."""
     calls = calls or Calls(world.check)
-    kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
-    parts = DataPlaneParts(calls.guard(world.data_plane), calls.guard(world.store))
-    opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts))
-    looks = LedgerLooks(opener, calls.guard(world.intents), world.time, world.time)
-    return Reconciler(WALHoldController(kube, looks, world.time), may_write=lambda: True)
+    return Reconciler(
+        WALHoldController(calls.guard(world.kube), world.looks(calls), world.time), may_write=lambda: True
+    )
 
 
 def settle(world: World, process: Reconciler[Any, Any, Any, Any] | None = None) -> WALHold:
@@ -190,6 +183,34 @@ def test_a_hold_on_a_cluster_that_is_gone_still_counts_for_the_one_that_took_ove
     world.settle()
     assert world.log_starts()["wal_0"] == 5
     assert world.log_starts()["wal_1"] > 5
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"state": "Active", "granted": {"wal_0": {"from": 5}}},
+        {"state": "Active", "granted": {"wal_0": "earliest"}},
+        {"state": "Cherished", "granted": {"wal_0": 5}},
+    ],
+)
+def test_a_hold_whose_grant_cannot_be_read_stops_the_deletes_of_its_pool_and_keeps_its_grant(
+    status: dict[str, Any],
+) -> None:
+    """A newer Seawall may have written it: taken for ungranted, an edited claim would be all that counts."""
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place(world, topics={"wal_0": 30})
+    world.kube.write_raw_status(HOLD, WALHold, status)
+    hold = settle(world)
+    assert is_true(hold, ConditionType.STALLED)
+    assert "cannot be read" in message(hold)
+    assert status.items() <= world.kube.raw_status(HOLD, WALHold).items()
+    before = world.log_starts()
+    world.start_run()
+    run = world.settle()
+    assert world.log_starts() == before
+    assert {left.reason for left in run.status.skipped} == {"HoldsUnreadable"}
 
 
 @pytest.mark.parametrize("answer_is_lost", [False, True])

@@ -6,9 +6,13 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.api.meta import InvalidSpec
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_purge import FINISHED, Stage, WALPurge
+from seawall.domain.conditions import find_condition
+from seawall.domain.purge.next_step import next_step
+from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.turn import run_in_front, why_waiting
+from seawall.domain.step import Record
 from tests.domain.purges import NOON, make_policy, make_run
 
 LATER = NOON + timedelta(minutes=1)
@@ -52,6 +56,29 @@ def test_others_stand_in_nobodys_way() -> None:
 def test_who_waits_says_for_whom() -> None:
     assert why_waiting(make_run("a", Stage.PURGE)) == "WALPurge a of the same WALCluster comes first; it is in Purge"
     assert "has not begun" in why_waiting(make_run("a"))
+
+
+def test_who_waits_for_one_that_cannot_go_on_says_why_and_what_to_do() -> None:
+    paused = why_waiting(make_run("a", Stage.PURGE, annotations={"seawall.dev/paused": "true"}))
+    assert paused.endswith("it is in Purge and is paused: remove its annotation seawall.dev/paused, or delete it")
+    blind = make_run("a", Stage.PREPARATION)
+    ready = Condition(
+        type="Ready", status="False", reason="CannotLook", message="no broker answered", last_transition_time=NOON
+    )
+    blind = replace(blind, status=blind.status.model_copy(update={"conditions": (ready,)}))
+    assert why_waiting(blind).endswith("cannot look at the ledger (no broker answered): mend that, or delete it")
+
+
+def test_a_paused_run_says_so_even_when_another_comes_first() -> None:
+    """Else the run behind says that it waits for one that a pause of the WALCluster keeps, too."""
+    observed = Observed(
+        NOON, has_cluster=True, front=make_run("a"), paused="seawall.dev/paused is set on WALCluster wal"
+    )
+    step = next_step(make_run("b"), observed)
+    assert isinstance(step, Record)
+    ready = find_condition(step.status.conditions, ConditionType.READY)
+    assert ready is not None
+    assert (ready.reason, ready.message) == ("Paused", observed.paused)
 
 
 STAGES = st.sampled_from([None, *Stage])

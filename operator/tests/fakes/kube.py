@@ -60,6 +60,17 @@ class FakeKube:
         raw["metadata"]["annotations"] = dict(annotations or {})
         self._touch(raw)
 
+    def write_raw_status(self, key: Key, kind: type[AnyResource], status: Mapping[str, Any]) -> None:
+        """Another operator, of a newer version, writes a status as it likes."""
+        raw = self._objects[kind.KIND.kind, key]
+        raw["status"] = copy.deepcopy(dict(status))
+        self._touch(raw)
+
+    def raw_status(self, key: Key, kind: type[AnyResource]) -> Mapping[str, Any]:
+        """The status as it is stored."""
+        found: Mapping[str, Any] = copy.deepcopy(self._objects[kind.KIND.kind, key].get("status", {}))
+        return found
+
     def remove(self, key: Key, kind: type[AnyResource] = WALCluster) -> None:
         """Deletes an object, as a person does: it stays while finalizers stand."""
         raw = self._objects[kind.KIND.kind, key]
@@ -106,7 +117,7 @@ class FakeKube:
     def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status; an identical one leaves the resource version as it is."""
         raw = self._at_version(obj)
-        new = status.model_dump(mode="json", by_alias=True, exclude_none=True)
+        new = obj.written(status)
         if raw.get("status") != new:
             raw["status"] = new
             self.status_writes += 1

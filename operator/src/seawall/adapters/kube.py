@@ -44,7 +44,7 @@ class KubeAdapter:
 
     def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:
         """Reads an object."""
-        raw = self._api.get(_path(resource.KIND, key))
+        raw = self._api.get(path_of(resource.KIND, key))
         return None if raw is None else resource.parse(raw)
 
     def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
@@ -101,7 +101,7 @@ class KubeAdapter:
     def delete(self, obj: AnyResource) -> None:
         """Deletes the object; UID and resource version make it a compare-and-swap."""
         metadata = obj.metadata
-        self._api.delete(_path(obj.KIND, metadata.key), metadata.uid, metadata.resource_version)
+        self._api.delete(path_of(obj.KIND, metadata.key), metadata.uid, metadata.resource_version)
 
     def replace_status(self, obj: Resource[Any, StatusT], status: StatusT) -> None:
         """Replaces the status: a merge patch would keep what is left out."""
@@ -109,14 +109,14 @@ class KubeAdapter:
             "apiVersion": _API_VERSION,
             "kind": obj.KIND.kind,
             "metadata": _identity(obj),
-            "status": status.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "status": obj.written(status),
         }
-        self._api.replace(f"{_path(obj.KIND, obj.metadata.key)}/status", body)
+        self._api.replace(f"{path_of(obj.KIND, obj.metadata.key)}/status", body)
 
     def set_finalizers(self, obj: AnyResource, finalizers: Sequence[str]) -> None:
         """Patches the finalizers; the resource version in the patch makes it a compare-and-swap."""
         body = {"metadata": {**_identity(obj), "finalizers": [*finalizers]}}
-        self._api.merge(_path(obj.KIND, obj.metadata.key), body)
+        self._api.merge(path_of(obj.KIND, obj.metadata.key), body)
 
     def get_config_map(self, key: Key) -> ConfigMap | None:
         """Reads a ConfigMap."""
@@ -184,7 +184,8 @@ class KubeAdapter:
             _log.warning("%s", error)
 
 
-def _path(kind: Kind, key: Key) -> str:
+def path_of(kind: Kind, key: Key) -> str:
+    """Where the API server has an object of one of our kinds."""
     return f"/apis/{_API_VERSION}/namespaces/{key.namespace}/{kind.plural}/{key.name}"
 
 

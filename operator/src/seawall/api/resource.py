@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import ValidationError
@@ -23,16 +23,25 @@ class Resource(Generic[SpecT, StatusT]):
     metadata: ObjectMeta
     spec: SpecT | InvalidSpec
     status: StatusT
+    unreadable: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the status that do not fit the models, as the API server gives them: `status` lacks them."""
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Self:
         """Reads the object as the API server gives it. What does not fit the models never hides the object itself."""
         spec, status = raw.get("spec") or {}, raw.get("status") or {}
-        return cls(
-            metadata=ObjectMeta.model_validate(raw["metadata"]),
-            spec=cls._parse_spec(spec),
-            status=cls._parse_status(status),
-        )
+        known, unreadable = cls._parse_status(status)
+        metadata = ObjectMeta.model_validate(raw["metadata"])
+        return cls(metadata=metadata, spec=cls._parse_spec(spec), status=known, unreadable=unreadable)
+
+    def written(self, status: StatusT) -> dict[str, Any]:
+        """A new status as the API server is given it.
+
+        What this version could not read, and has no value of its own for, stays as it is: a newer version may need it.
+        """
+        dump = status.model_dump(mode="json", by_alias=True, exclude_none=True)
+        values = status.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return {**dump, **{name: raw for name, raw in self.unreadable.items() if name not in values}}
 
     @classmethod
     def _parse_spec(cls, raw: Mapping[str, Any]) -> SpecT | InvalidSpec:
@@ -53,13 +62,14 @@ class Resource(Generic[SpecT, StatusT]):
         return InvalidSpec(message, cluster=name if isinstance(name, str) else None)
 
     @classmethod
-    def _parse_status(cls, raw: Mapping[str, Any]) -> StatusT:
-        """Fields that do not fit are left out; the others stay, because they are all that is remembered."""
+    def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[StatusT, Mapping[str, Any]]:
+        """The fields that fit, because they are all that is remembered; and the others, which are not understood."""
         try:
-            return cast("StatusT", cls.KIND.status.model_validate(raw))
+            return cast("StatusT", cls.KIND.status.model_validate(raw)), {}
         except ValidationError as error:
             wrong = {str(found["loc"][0]) for found in error.errors(include_url=False, include_input=False)}
-            return cast("StatusT", cls.KIND.status.model_validate({key: raw[key] for key in raw if key not in wrong}))
+            known = cls.KIND.status.model_validate({key: raw[key] for key in raw if key not in wrong})
+            return cast("StatusT", known), {key: raw[key] for key in raw if key in wrong}
 
 
 ResourceT = TypeVar("ResourceT", bound=Resource[Any, Any])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
+from seawall.adapters.kube import path_of
 from seawall.adapters.kube_api import KubeApi
-from seawall.api.meta import GROUP, VERSION
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_hold import WAL_HOLD, HoldState
 from seawall.domain.errors import Refused
 
@@ -27,7 +28,7 @@ def renew_hold(arguments: argparse.Namespace, api: KubeApi) -> str:
         Conflict: it changed meanwhile.
         OutsideUnavailable: the API server did not answer: it may be renewed or not.
     """
-    path = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}/{WAL_HOLD.plural}/{arguments.walhold}"
+    path = path_of(WAL_HOLD, Key(arguments.namespace, arguments.walhold))
     hold = api.get(path)
     if hold is None:
         raise Refused(f"there is no WALHold {arguments.namespace}/{arguments.walhold}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
@@ -38,33 +40,39 @@ def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list
     return found
 
 
-def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | None:
-    """All holds on the pool of the WALCluster; None if any cannot be read: unreadable means no purge.
+def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
+    """All holds on the pool of the WALCluster; a sentence if any cannot be read: unreadable means no purge.
 
     Holds on a WALCluster that is gone count, too: another one of another name may have taken over its topics.
     """
     try:
-        others = _with_other_pools(kube, cluster)
         listing = kube.list(WALHold, cluster.metadata.namespace)
-    except SeawallError:
-        return None
-    holds = [hold_of(each) for each in listing.items if _named_by(each) not in others and not _is_over(each)]
-    readable = [hold for hold in holds if isinstance(hold, Hold)]
-    return readable if listing.complete and len(readable) == len(holds) else None
+        unfinished = [each for each in listing.items if not _is_over(each)]
+        others = _with_other_pools(kube, cluster, unfinished)
+    except SeawallError as error:
+        return str(error)
+    if not listing.complete:
+        return "not all WALHolds of the namespace could be read"
+    holds: list[Hold] = []
+    for each in unfinished:
+        if _named_by(each) in others:
+            continue
+        hold = hold_of(each)
+        if isinstance(hold, InvalidSpec):
+            return f"WALHold {each.metadata.name} cannot be read: {hold.message}"
+        holds.append(hold)
+    return holds
 
 
-def _with_other_pools(kube: Kube, cluster: WALCluster) -> frozenset[str]:
-    """The names of those WALClusters of the namespace whose topics certainly are others."""
-    own = cluster.spec
-    if isinstance(own, InvalidSpec):
+def _with_other_pools(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold]) -> frozenset[str]:
+    """The names of those WALClusters whose topics certainly are others; only looked up if a hold names another."""
+    if cluster.prefix is None or {_named_by(hold) for hold in holds} <= {None, cluster.metadata.name}:
         return frozenset()
     found = kube.list(WALCluster, cluster.metadata.namespace).items
     return frozenset(
         each.metadata.name
         for each in found
-        if each.metadata.name != cluster.metadata.name
-        and not isinstance(each.spec, InvalidSpec)
-        and each.spec.topics.prefix != own.topics.prefix
+        if each.metadata.name != cluster.metadata.name and each.prefix not in {None, cluster.prefix}
     )
 
 

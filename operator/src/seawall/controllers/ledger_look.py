@@ -127,7 +127,7 @@ class LedgerLooks:
             logs=logs,
             epoch_ends=ends,
             records=records,
-            holds=holds,
+            holds=None if isinstance(holds, str) else holds,
             seen=_announced(run, regime, snapshot),
             ended=self.stopwatch.milliseconds(),
             now=self.clock.now(),
@@ -136,8 +136,16 @@ class LedgerLooks:
             readoption=adoption if isinstance(adoption, Readoption) else None,
         )
         found = _decide(remembered, read, regime, policies, run)
-        seen = ClusterSeen(cluster.metadata.uid, cluster.metadata.generation)
-        return Looked(seen, pool, frozenset(logs), found, read, shards, adoption if isinstance(adoption, str) else None)
+        return Looked(
+            ClusterSeen(cluster.metadata.uid, cluster.metadata.generation),
+            pool,
+            frozenset(logs),
+            found,
+            read,
+            shards,
+            readopt_problem=adoption if isinstance(adoption, str) else None,
+            holds_problem=holds if isinstance(holds, str) else None,
+        )
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
         """The intents; one that cannot be read leaves its topics alone."""

@@ -184,11 +184,11 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
         return InvalidSpec(message, prefix=(raw.get("topics") or {}).get("prefix", TopicsSpec().prefix))
 
     @classmethod
-    def _parse_status(cls, raw: Mapping[str, Any]) -> WALClusterStatus:
+    def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
         """A part that does not fit is left out, but for the pinned cluster id: forgetting it would disarm the guard."""
         try:
-            return WALClusterStatus.model_validate(raw)
+            return WALClusterStatus.model_validate(raw), {}
         except ValidationError:
             cluster_id = (raw.get("kafka") or {}).get("clusterId")
             pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
-            return WALClusterStatus(kafka=pinned if cluster_id else None)
+            return WALClusterStatus(kafka=pinned if cluster_id else None), {}

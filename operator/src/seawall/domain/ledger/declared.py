@@ -40,9 +40,15 @@ def safety_of(template: PurgeTemplate) -> Safety:
 
 
 def hold_of(obj: WALHold) -> Hold | InvalidSpec:
-    """A hold; one whose state was not written yet is a request."""
+    """A hold; one whose state was not written yet is a request.
+
+    One whose state or grant cannot be read is as bad as one whose spec cannot: nobody knows what it keeps.
+    """
     if isinstance(obj.spec, InvalidSpec):
         return obj.spec
+    problem = _unreadable(obj)
+    if problem is not None:
+        return InvalidSpec(problem, cluster=obj.spec.cluster_ref.name)
     seen = obj.status.renewal
     return Hold(
         name=obj.metadata.name,
@@ -55,6 +61,17 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
         renewal=None if seen is None else Renewal(seen.renew_time, seen.seen_time),
     )
+
+
+def _unreadable(obj: WALHold) -> str | None:
+    """What of a hold's status, on which it depends what the hold keeps, makes no sense to this version."""
+    status = obj.status
+    wrong = [name for name in ("state", "granted") if name in obj.unreadable]
+    if any((name == ALL_TOPICS) != isinstance(held, str) for name, held in status.granted.items()):
+        wrong.append("granted")
+    if not wrong:
+        return None
+    return f"status.{wrong[0]} cannot be read, a newer Seawall may have written it: upgrade, or delete the hold"
 
 
 def claim_of(topics: Mapping[str, HeldFrom]) -> Claim:

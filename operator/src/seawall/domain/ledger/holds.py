@@ -41,6 +41,10 @@ class Claim:
     offsets: Mapping[str, int] = field(default_factory=dict)
     everything: bool = False
 
+    def offsets_among(self, topics: Iterable[str]) -> Mapping[str, int]:
+        """By topic the first offset that is claimed; of a claim on everything all of these topics, from 0 on."""
+        return dict.fromkeys(topics, 0) if self.everything else self.offsets
+
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
@@ -135,9 +139,8 @@ def why_not_granted(hold: Hold, view: HoldView) -> str | None:
 
 def lag_bytes(claim: Claim, topics: Mapping[str, HeldTopic]) -> int | None:
     """What the records from the claimed offsets on take on disk, by each topic's mean; None if a size is unknown."""
-    held = dict.fromkeys(topics, 0) if claim.everything else claim.offsets
     total = 0
-    for name, offset in held.items():
+    for name, offset in claim.offsets_among(topics).items():
         topic = topics.get(name)
         if topic is None or topic.log_start is None or topic.high_watermark is None or topic.size_bytes is None:
             return None
@@ -246,7 +249,7 @@ def _stands(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
 
 
 def _keeps_more_than_the_database(claim: Claim, view: HoldView) -> bool:
-    held = dict.fromkeys(view.topics, 0) if claim.everything else claim.offsets
+    held = claim.offsets_among(view.topics)
     floors = ((name, view.topics[name].floor) for name in held if name in view.topics)
     return any(floor is not None and held[name] < floor for name, floor in floors)
 

@@ -99,6 +99,8 @@ def _message(ledger: Ledger, row: int, reason: Reason | None, culprits: dict[Rea
         return f"everything before {ledger.purge_to.at(row)} can be purged"
     if reason is Reason.FENCE_BROKEN_ELSEWHERE:
         return f"{reason.sentence} ({first_broken(ledger)})"
+    if reason is Reason.NOTHING_TO_PURGE and ledger.floor.at(row) is not None:
+        return f"{reason.sentence} {_capital(_need(ledger, row))}."
     culprit = culprits[reason].at(row) if reason in culprits else None
     if culprit is None:
         return reason.sentence
@@ -108,6 +110,20 @@ def _message(ledger: Ledger, row: int, reason: Reason | None, culprits: dict[Rea
 def first_broken(ledger: Ledger) -> str | None:
     """The first topic whose identity fence is broken, or suspected to be; None: there is none."""
     return next((ledger.topics.names[row] for row in np.flatnonzero(ledger.case.bounds.fence_broken)), None)
+
+
+def _need(ledger: Ledger, row: int) -> str:
+    """What binds, and from where on it keeps the log."""
+    holder, bounds, who = ledger.holder_of(row), ledger.case.bounds, held_by(ledger, row)
+    if holder is Holder.HOLD:
+        return f"{who} keeps everything from {bounds.hold.at(row)} on"
+    if holder is Holder.MARGIN:
+        return f"{who} are kept below the floor, {ledger.floor.at(row)}"
+    return f"{who} keeps everything from {ledger.floor.at(row)} on"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _culprits(ledger: Ledger) -> dict[Reason, Ids]:

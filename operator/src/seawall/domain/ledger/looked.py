@@ -126,6 +126,8 @@ class Looked:
     shards: ReadShards
     readopt_problem: str | None = None
     """What is wrong with the annotation seawall.dev/readopt, in one sentence."""
+    holds_problem: str | None = None
+    """Why the holds could not be read, in one sentence; None: they were."""
 
     def urgent_records(self) -> dict[str, FenceRecord]:
         """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs."""

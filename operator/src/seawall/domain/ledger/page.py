@@ -39,7 +39,9 @@ def build_page(looked: Looked) -> LedgerPage:
 
 
 def _with_finding(looked: Looked, line: TopicLine) -> TopicLine:
-    """What the identity fence found says more than its reason."""
+    """What the identity fence found, or which hold cannot be read, says more than the reason."""
+    if line.reason is Reason.HOLDS_UNREADABLE and looked.holds_problem is not None:
+        return replace(line, message=f"{line.message} Found: {looked.holds_problem}.")
     identity = looked.look.identities.get(line.name)
     if line.reason is not Reason.FENCE_BROKEN or identity is None or identity.finding is None:
         return line

@@ -1,6 +1,6 @@
 """The next step of a WALPurge: a pure function of the run and of what was observed.
 
-    being deleted, over → spec, WALCluster, data plane → its turn, not paused → the ledger can be looked at
+    being deleted, over → spec, WALCluster, data plane → not paused, its turn → the ledger can be looked at
     → the deadline → the stage: the status tells the truth → actions → nothing to do
 
 A tick records or acts, never both; a process may die between any two calls, and the next one ends at the same place.
@@ -76,10 +76,10 @@ def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> Decisio
     if not observed.has_cluster:
         message = f"there is no WALCluster {spec.cluster_ref.name} in this namespace, or it is being deleted"
         return _failed(run, observed, Reason.CLUSTER_MISSING, message)
+    if observed.paused is not None:  # first: else a run behind another says nothing of what keeps both
+        return _waits(run, Reason.PAUSED, observed.paused)
     if observed.front is not None:
         return _waits(run, Reason.QUEUED, why_waiting(observed.front))
-    if observed.paused is not None:
-        return _waits(run, Reason.PAUSED, observed.paused)
     return None
 
 

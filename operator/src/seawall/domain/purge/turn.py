@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from seawall.api.meta import InvalidSpec
+from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.domain.conditions import find_condition
+from seawall.domain.purge.reasons import Reason
 
 
 def run_in_front(run: WALPurge, runs: Iterable[WALPurge]) -> WALPurge | None:
@@ -30,9 +32,15 @@ def run_in_front(run: WALPurge, runs: Iterable[WALPurge]) -> WALPurge | None:
 
 
 def why_waiting(front: WALPurge) -> str:
-    """What the condition Waiting says of the run in front."""
+    """What the condition Waiting says of the run in front, and what to do if it cannot go on by itself."""
     stage = f"is in {front.status.stage}" if front.status.stage is not None else "has not begun"
-    return f"WALPurge {front.metadata.name} of the same WALCluster comes first; it {stage}"
+    sentence = f"WALPurge {front.metadata.name} of the same WALCluster comes first; it {stage}"
+    if front.metadata.is_paused:
+        return f"{sentence} and is paused: remove its annotation seawall.dev/paused, or delete it"
+    ready = find_condition(front.status.conditions, ConditionType.READY)
+    if ready is not None and ready.reason == Reason.CANNOT_LOOK:
+        return f"{sentence} and cannot look at the ledger ({ready.message}): mend that, or delete it"
+    return sentence
 
 
 def cluster_of(run: WALPurge) -> str | None:

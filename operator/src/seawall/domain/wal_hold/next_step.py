@@ -38,7 +38,8 @@ def next_step(obj: WALHold, observed: Observed) -> HoldStep:
         return Wait("the hold is being deleted")
     hold = hold_of(obj)
     if isinstance(hold, InvalidSpec):
-        return _record_or_wait(obj, None, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, hold.message), observed)
+        reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
+        return _record_or_wait(obj, None, Verdict(Outlook.STALLED, reason, hold.message), observed)
     if hold.state.is_final:
         return Wait(f"the hold is {hold.state.value}, which is final")
     looked = observed.looked

@@ -10,6 +10,8 @@ class Reason(StrEnum):
 
     INVALID_SPEC = "InvalidSpec"
     """The spec does not fit the models, and counts as a hold that cannot be read: mend it, or upgrade the CRDs."""
+    STATUS_UNREADABLE = "StatusUnreadable"
+    """What was granted cannot be read, so nothing of its pool is deleted: upgrade Seawall, or delete the hold."""
     CLUSTER_MISSING = "ClusterMissing"
     """There is no such WALCluster in the namespace: create it, or delete the hold."""
     NOT_GRANTED_YET = "NotGrantedYet"

@@ -67,7 +67,7 @@ def _topics_of(claim: Claim) -> Mapping[str, HeldFrom]:
 def _lag_entries(claim: Claim, view: HoldView) -> int | None:
     """From the claimed offsets, or the log starts above them, to the ends; None if Kafka does not say."""
     total = 0
-    for name, offset in (dict.fromkeys(view.topics, 0) if claim.everything else claim.offsets).items():
+    for name, offset in claim.offsets_among(view.topics).items():
         topic = view.topics.get(name)
         if topic is None or topic.high_watermark is None or topic.log_start is None:
             return None
