@@ -1,4 +1,4 @@
-"""The command line: `seawall run`, `seawall ledger`, `seawall hold renew`."""
+"""The command line: `seawall run`, `seawall ledger`, `seawall purge`, `seawall hold renew`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import argparse
 import asyncio
 import logging
 import sys
+import time
+from collections.abc import Iterator
 
 from seawall.adapters.kube_api import KubeApi
-from seawall.cli import hold, ledger
+from seawall.cli import hold, ledger, purge
 from seawall.domain.errors import SeawallError
 from seawall.settings import Settings
+
+POLL_SECONDS = 1.0
+"""Between two looks at a run that is waited for."""
 
 
 def main() -> int:
@@ -19,24 +24,31 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run the operator (settings: environment variables SEAWALL_*)")
     ledger.add_arguments(commands.add_parser("ledger", help="who holds which records of a WALCluster's topics"))
+    purge.add_arguments(commands.add_parser("purge", help="make a run by hand, or say what one would do now"))
     hold.add_arguments(commands.add_parser("hold", help="renew a WALHold"))
     arguments = parser.parse_args()
     if arguments.command == "run":
         _run_operator()
         return 0
     try:
-        sys.stdout.write(f"{_answer(arguments)}\n")
+        for part in _answers(arguments):
+            sys.stdout.write(f"{part}\n")
+            sys.stdout.flush()
     except SeawallError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
 
 
-def _answer(arguments: argparse.Namespace) -> str:
+def _answers(arguments: argparse.Namespace) -> Iterator[str]:
     api = KubeApi(connections=1)
-    if arguments.command == "ledger":
-        return ledger.show_ledger(arguments, api.get)
-    return hold.renew_hold(arguments, api)
+    match arguments.command:
+        case "ledger":
+            yield ledger.show_ledger(arguments, api.get)
+        case "purge":
+            yield from purge.purge(arguments, api, lambda: time.sleep(POLL_SECONDS))
+        case _:
+            yield hold.renew_hold(arguments, api)
 
 
 def _run_operator() -> None:

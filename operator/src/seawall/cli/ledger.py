@@ -50,7 +50,7 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
         Refused: there is no such WALCluster, topic or operator, or the person may not look.
         OutsideUnavailable: the API server or the operator did not answer.
     """
-    page = _ask(get, arguments)
+    page = ask_operator(get, arguments, "ledger")
     lines: list[dict[str, Any]] = [
         line for line in page["topics"] if arguments.topic is None or line["name"] == arguments.topic
     ]
@@ -58,22 +58,28 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
         raise Refused(f"WALCluster {arguments.walcluster} has no topic {arguments.topic}")
     if arguments.output == "json":
         return json.dumps({**page, "topics": lines}, indent=2)
-    return _explained(lines[0]) if arguments.topic is not None else _table(lines)
+    return _explained(lines[0]) if arguments.topic is not None else table(lines, COLUMNS)
 
 
-def _ask(get: Get, arguments: argparse.Namespace) -> Mapping[str, Any]:
+def ask_operator(get: Get, arguments: argparse.Namespace, page: str, query: str = "") -> Mapping[str, Any]:
+    """A page of the leading operator about a WALCluster.
+
+    Raises:
+        Refused: there is no such WALCluster or operator, or the person may not look.
+        OutsideUnavailable: the API server or the operator did not answer, or the operator cannot look.
+    """
     namespace, _, name = arguments.operator.rpartition("/")
     lease = get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
     leader = lease["spec"].get("holderIdentity") if lease is not None else None
     if not leader:
         raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
     path = f"/api/v1/namespaces/{namespace}/pods/{leader}:{HTTP_PORT}/proxy"
-    page = get(f"{path}/ledger/{arguments.namespace}/{arguments.walcluster}")
-    if page is None:
+    found = get(f"{path}/{page}/{arguments.namespace}/{arguments.walcluster}{query}")
+    if found is None:
         raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
-    if "cannotLook" in page:
-        raise OutsideUnavailable(f"{page['cannotLook']}: {page['message']}")
-    return page
+    if "cannotLook" in found:
+        raise OutsideUnavailable(f"{found['cannotLook']}: {found['message']}")
+    return found
 
 
 def _explained(line: Mapping[str, Any]) -> str:
@@ -82,10 +88,10 @@ def _explained(line: Mapping[str, Any]) -> str:
     return "\n".join([*rows, "", *(line[field] for field in _SENTENCES if line[field])])
 
 
-def _table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """All topics; columns as wide as what is in them, as kubectl prints."""
-    rows = [tuple(COLUMNS), *(tuple(_cell(line[field]) for field in COLUMNS.values()) for line in lines)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+def table(lines: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """Lines under headings; columns as wide as what is in them, as kubectl prints."""
+    rows = [tuple(columns), *(tuple(_cell(line[field]) for field in columns.values()) for line in lines)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(columns))]
     return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 

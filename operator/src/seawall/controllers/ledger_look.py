@@ -63,14 +63,19 @@ class LedgerLooks:
         """
         remembered = self._remember(cluster)
         with remembered.lock:
-            try:
-                return self._look(remembered, cluster, run)
-            except Blocked as blocked:
-                return blocked.found
-            except (PartUnavailable, PartRefused) as error:
-                return CannotLook(Obstacle.DATA_PLANE, str(error))
-            except SeawallError as error:
-                return CannotLook(Obstacle.KUBERNETES, str(error))
+            return self._try_look(remembered, cluster, run)
+
+    def preview(self, cluster: WALCluster, run: WALPurge) -> Looked | CannotLook | None:
+        """Looks as a run would that begins now and that nobody made, and remembers nothing of it.
+
+        None: nobody has looked at this WALCluster yet. Looking must not begin with a preview, which is not repeated.
+        """
+        with self._lock:
+            remembered = self._remembered.get(cluster.metadata.key)
+        if remembered is None or remembered.uid != cluster.metadata.uid:
+            return None
+        with remembered.lock:
+            return self._try_look(_Remembered(remembered.uid, remembered.memory), cluster, run)
 
     def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
         """The ports of a WALCluster, for those who act on what a look showed."""
@@ -103,6 +108,16 @@ class LedgerLooks:
                 found = _Remembered(cluster.metadata.uid, Memory.at_start(self.stopwatch.milliseconds()))
                 self._remembered[cluster.metadata.key] = found
             return found
+
+    def _try_look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None) -> Looked | CannotLook:
+        try:
+            return self._look(remembered, cluster, run)
+        except Blocked as blocked:
+            return blocked.found
+        except (PartUnavailable, PartRefused) as error:
+            return CannotLook(Obstacle.DATA_PLANE, str(error))
+        except SeawallError as error:
+            return CannotLook(Obstacle.KUBERNETES, str(error))
 
     def _look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None) -> Looked:
         """The order of the reads is `look.Read`'s, and matters."""

@@ -26,12 +26,13 @@ from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.purge_preview import PurgePreview
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.errors import SeawallError
-from seawall.handlers.ledger_page import add_ledger_page
+from seawall.handlers.ledger_page import add_ledger_page, add_plan_page
 from seawall.handlers.news import Subject
 from seawall.handlers.probes import build_app
 from seawall.handlers.queues import Queues
@@ -44,6 +45,9 @@ _log = logging.getLogger(__name__)
 
 STUCK_SECONDS = 300
 """A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
+
+QUEUES = len(RESOURCES) + 1
+"""One of each kind, and that of the ledgers."""
 
 DRAIN_SECONDS = 10
 """How long a stopping process waits for its running ticks."""
@@ -58,7 +62,7 @@ class Operator:
         self._telemetry = Telemetry(per_topic=settings.topic_metrics)
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._absent: type[AnyResource] | None = None
-        self._api = KubeApi(connections=settings.workers * len(RESOURCES))
+        self._api = KubeApi(connections=settings.workers * QUEUES)
         self._kube = KubeAdapter(self._api, settings.namespaces)
         self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
         self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
@@ -71,6 +75,7 @@ class Operator:
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
+        self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry),
@@ -139,6 +144,7 @@ class Operator:
     async def _serve_http(self) -> web.AppRunner:
         app = build_app(self._unhealthy, self._unready, self._telemetry.exposition)
         add_ledger_page(app, self._watch_of_ledgers.latest)
+        add_plan_page(app, self._preview.plan)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, port=self._settings.http_port).start()

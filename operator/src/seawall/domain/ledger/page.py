@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
-from seawall.domain.ledger.ledger import plan
+from seawall.domain.ledger.ledger import Ledger, plan
 from seawall.domain.ledger.lines import TopicLine, topic_lines
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
@@ -21,11 +21,7 @@ class LedgerPage:
 
     def to_json(self) -> Mapping[str, object]:
         """As the operator serves it."""
-        return {
-            "topics": [
-                {**asdict(line), "remedy": None if line.reason is None else line.reason.remedy} for line in self.lines
-            ]
-        }
+        return {"topics": [line_to_json(line) for line in self.lines]}
 
     def damaged(self) -> tuple[TopicLine, ...]:
         """Topics whose log is not what the database needs."""
@@ -34,8 +30,17 @@ class LedgerPage:
 
 def build_page(looked: Looked) -> LedgerPage:
     """What a run that begins now would get to, topic by topic."""
-    lines = topic_lines(plan(looked.look.inputs))
-    return LedgerPage(tuple(_with_finding(looked, line) for line in lines if line.name in looked.topics))
+    return LedgerPage(build_lines(looked, plan(looked.look.inputs)))
+
+
+def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:
+    """The topics of the pool, by a ledger of this look."""
+    return tuple(_with_finding(looked, line) for line in topic_lines(ledger) if line.name in looked.topics)
+
+
+def line_to_json(line: TopicLine) -> Mapping[str, object]:
+    """A line as the operator serves it, with what a person can do."""
+    return {**asdict(line), "remedy": None if line.reason is None else line.reason.remedy}
 
 
 def _with_finding(looked: Looked, line: TopicLine) -> TopicLine:

@@ -1,0 +1,118 @@
+"""`seawall purge <walcluster>`: makes a run by hand, or with --dry-run says what one would do now.
+
+The dry run is answered by the leading operator, as `seawall ledger` is, by the plan that its runs use, from a new look:
+nothing is created. (A WALPurge with `dryRun: true` plans too, and stays as an object.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from seawall.api.meta import GROUP, VERSION, ConditionType
+from seawall.api.v1alpha1.wal_purge import WAL_PURGE, Stage
+from seawall.cli.ledger import ask_operator, table
+from seawall.domain.errors import Refused
+
+COLUMNS = {
+    "TOPIC": "name",
+    "PURGE-TO": "purge_to",
+    "ENTRIES": "entries_to_purge",
+    "BYTES": "bytes_to_purge",
+    "HELD BY": "held_by",
+    "REASON": "reason",
+}
+"""Heading → field of the operator's answer."""
+
+
+class Api(Protocol):
+    """What is needed of the API server."""
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """Reads a path; None when there is nothing."""
+        ...
+
+    def create(self, path: str, body: Mapping[str, Any]) -> None:
+        """Creates an object."""
+        ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `seawall purge`."""
+    parser.add_argument("walcluster", help="name of the WALCluster")
+    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--dry-run", action="store_true", help="say what a run would do now, and make none")
+    either.add_argument("--wait", action="store_true", help="say how the run goes, until it is over")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="of a dry run")
+    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+
+
+def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
+    """What is printed, piece by piece; `pause` passes the time between two looks at the run.
+
+    Raises:
+        Refused: there is no such WALCluster or operator, the person may not, or the run failed or went away.
+        OutsideUnavailable: the API server or the operator did not answer.
+    """
+    if arguments.dry_run:
+        plan = ask_operator(api.get, arguments, "plan", _query(arguments.topic))
+        yield json.dumps(plan, indent=2) if arguments.output == "json" else _describe(plan)
+        return
+    name = f"{arguments.walcluster}-by-hand-{datetime.now(UTC):%Y%m%d%H%M%S}"
+    runs = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}/{WAL_PURGE.plural}"
+    spec = {"clusterRef": {"name": arguments.walcluster}, "topics": arguments.topic or ["*"]}
+    kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_PURGE.kind}
+    api.create(runs, {**kind, "metadata": {"name": name}, "spec": spec})
+    yield f"walpurge/{name} created"
+    if arguments.wait:
+        yield from _follow(api, f"{runs}/{name}", pause)
+
+
+def _query(topics: Sequence[str]) -> str:
+    return f"?{urlencode([('topic', topic) for topic in topics])}" if topics else ""
+
+
+def _describe(plan: Mapping[str, Any]) -> str:
+    topics, flushes = plan["topics"], plan["flushes"]
+    purged = [line for line in topics if line["purge_to"] is not None]
+    entries = sum(line["entries_to_purge"] for line in purged)
+    sizes = [line["bytes_to_purge"] for line in purged]
+    size = "an unknown number of" if None in sizes else f"about {sum(sizes)}"
+    told = f"{len(purged)} of {len(topics)} topics would be purged: {entries} entries, {size} bytes."
+    if flushes:
+        told += f" {len(flushes)} regions would be asked to flush first, after which more may go."
+    return f"{table(topics, COLUMNS)}\n\n{told}"
+
+
+def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
+    """Each stage and sentence once, until the run is over."""
+    told = ""
+    while True:
+        run = api.get(path)
+        if run is None:
+            raise Refused("the run was deleted before it was over")
+        status = run.get("status", {})
+        told_of = {each["type"]: each.get("message", "") for each in status.get("conditions", [])}
+        stage, message = status.get("stage"), told_of.get(ConditionType.READY, "")
+        now = f"{stage or 'Pending'}: {message}"
+        if stage == Stage.FAILED:
+            raise Refused(f"the run failed: {message}")
+        if stage == Stage.COMPLETED:
+            yield _completed(status)
+            return
+        if now != told:
+            yield now
+        told = now
+        pause()
+
+
+def _completed(status: Mapping[str, Any]) -> str:
+    topics = status.get("topics", {})
+    counts = ", ".join(f"{topics.get(name, 0)} {name}" for name in ("purged", "unchanged", "skipped", "failed"))
+    return f"Completed: {topics.get('total', 0)} topics ({counts}), {status.get('entriesDeleted', 0)} entries deleted"

@@ -1,0 +1,56 @@
+"""What a run would do that nobody made: for `seawall purge --dry-run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.domain.errors import Refused
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.purge.preview import PlannedRun, plan_run
+from seawall.ports import Clock, Kube
+
+NAME = "dry-run"
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePreview:
+    """Plans as a run made by hand does, with the defaults of a WALPurge."""
+
+    kube: Kube
+    looks: LedgerLooks
+    clock: Clock
+
+    def plan(self, cluster: Key, topics: Sequence[str]) -> PlannedRun | CannotLook | None:
+        """Looks anew, which blocks for as long as that takes; None: there is no such WALCluster, or no look yet.
+
+        Args:
+            cluster: the WALCluster.
+            topics: globs on topic names; empty means all.
+
+        Raises:
+            Refused: a glob is none.
+            OutsideUnavailable: the API server did not answer.
+        """
+        run = self._run(cluster, topics)
+        if isinstance(run.spec, InvalidSpec):
+            raise Refused(run.spec.message)
+        found = self.kube.get(WALCluster, cluster)
+        looked = None if found is None else self.looks.preview(found, run)
+        return looked if looked is None or isinstance(looked, CannotLook) else plan_run(looked, run.spec)
+
+    def _run(self, cluster: Key, topics: Sequence[str]) -> WALPurge:
+        metadata = {
+            "namespace": cluster.namespace,
+            "name": NAME,
+            "uid": NAME,
+            "generation": 1,
+            "resourceVersion": "",
+            "creationTimestamp": self.clock.now(),
+        }
+        spec = {"clusterRef": {"name": cluster.name}, "topics": list(topics) or ["*"]}
+        return WALPurge.parse({"metadata": metadata, "spec": spec})
