@@ -111,3 +111,15 @@ def transition_events(before: Iterable[Condition], after: Sequence[Condition]) -
     lost_ready = was is not None and was.status == "True" and now.status != "True" and not is_edited
     event_type = EventType.WARNING if needs_person or lost_ready else EventType.NORMAL
     return (Event(event_type, now.reason, now.message),)
+
+
+def loss_event(before: Iterable[Condition], after: Iterable[Condition], kind: ConditionType, back: str) -> Event | None:
+    """One event when what a condition says is lost, lost for another reason, or `back` (how the sentence begins)."""
+    was, now = find_condition(before, kind), find_condition(after, kind)
+    if now is None or (was is not None and (was.status, was.reason) == (now.status, now.reason)):
+        return None
+    if now.status == "False":
+        return Event(EventType.WARNING, now.reason, now.message)
+    if now.status == "True" and was is not None and was.status == "False":
+        return Event(EventType.NORMAL, now.reason, f"{back}: {now.message}")
+    return None

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster, WALClusterStatus
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.dataplane.connection import SILENCES, NoDataPlane
 from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.step import Event, EventType
+from seawall.domain.step import Event
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 
@@ -64,14 +64,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
 
 def data_plane_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
     """One event when the data plane is lost, is lost for another reason, or is back."""
-    before, after = find_condition(cluster.status.conditions, KIND), find_condition(status.conditions, KIND)
-    if after is None or (before is not None and before.reason == after.reason):
-        return None
-    if after.status == "False":
-        return Event(EventType.WARNING, after.reason, after.message)
-    if after.status == "True" and before is not None and before.status == "False":
-        return Event(EventType.NORMAL, after.reason, f"the data plane answers again: {after.message}")
-    return None
+    return loss_event(cluster.status.conditions, status.conditions, KIND, "the data plane answers again")
 
 
 def is_silent(observed: Observed) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus, WALStatus
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
-from seawall.domain.step import Event, EventType
+from seawall.domain.step import Event
 from seawall.domain.topics.actions import listed
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
@@ -67,14 +67,7 @@ def _disaster(damaged: Sequence[TopicLine]) -> str:
 
 def wal_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
     """One event when the WAL is damaged, or is whole again."""
-    before, after = find_condition(cluster.status.conditions, KIND), find_condition(status.conditions, KIND)
-    if after is None or (before is not None and (before.status, before.reason) == (after.status, after.reason)):
-        return None
-    if after.status == "False":
-        return Event(EventType.WARNING, after.reason, after.message)
-    if after.status == "True" and before is not None and before.status == "False":
-        return Event(EventType.NORMAL, after.reason, f"the WAL is whole again: {after.message}")
-    return None
+    return loss_event(cluster.status.conditions, status.conditions, KIND, "the WAL is whole again")
 
 
 def _sum(sizes: Iterable[int | None]) -> int | None:
