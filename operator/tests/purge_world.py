@@ -19,7 +19,7 @@ from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
-from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
+from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
 from seawall.ports import DataPlaneParts
@@ -253,10 +253,7 @@ class World:
     def records(self) -> dict[str, FenceRecord]:
         """The records with the intents."""
         found = self.intents.read(PoolId(NAMESPACE, "fake-cluster", "wal"), shards_of(TOPICS))
-        shards = read_shards(
-            {number: shard if isinstance(shard, IntentShard) else shard.message for number, shard in found.items()}
-        )
-        return shards.of_topics(TOPICS)
+        return read_shards(found).of_topics(TOPICS)
 
     def check(self, after: str = "") -> None:
         """I1 of every row, I2 of markers and intents, and the promises of holds."""

@@ -7,7 +7,7 @@ The end must be the same as without a death. Everything runs on the in-memory po
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,12 +15,21 @@ import pytest
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
+from seawall.domain.intent_shards import PoolId, shards_of
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.looked import read_shards
 from seawall.domain.topics.pool import Pool
+from seawall.ports import DataPlaneParts
 from seawall.reconciler import Reconciler
-from tests.fakes.dataplane import FakeLooks
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
+from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 
@@ -67,7 +76,7 @@ class _Guarded:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             answer = self._row.call(found, *args, **kwargs)
-            return self._row.guard(answer) if isinstance(answer, FakeKafka) else answer
+            return self._row.guard(answer) if isinstance(answer, FakeKafka | FakeKafkaLogs) else answer
 
         return call
 
@@ -83,6 +92,15 @@ class FixedClock:
     def now(self) -> datetime:
         return datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
+    def milliseconds(self) -> int:
+        return 0
+
+
+CLOCK = FixedClock()
+NO_DATABASE = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
+POOL = PoolId("default", "fake-cluster", "wal")
+TOPICS = ("wal_0", "wal_1", "wal_2", "wal_5")
+
 
 @dataclass
 class World:
@@ -90,12 +108,15 @@ class World:
 
     kube: FakeKube
     kafka: FakeKafka
+    intents: FakeIntentStore = field(default_factory=FakeIntentStore)
 
     def process(self, row: DeathRow) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process."""
         clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
         kube, kafka = row.guard(self.kube), row.guard(clusters)
-        controller = WALClusterController(kube, kafka, FakeLooks(), FakeLedgers(), FixedClock(), NoMeter())
+        looks = LedgerLooks(ClusterOpener(kube, kafka, NO_DATABASE), row.guard(self.intents), CLOCK, CLOCK)
+        deletion = TopicDeletion(kube, looks)
+        controller = WALClusterController(kube, kafka, FakeLooks(), FakeLedgers(), CLOCK, NoMeter(), deletion)
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow) -> None:
@@ -117,7 +138,20 @@ class World:
             cluster and (cluster.metadata.finalizers, cluster.status.topics, cluster.status.kafka),
             ready and (ready.status, ready.reason, ready.message),
             config_map and dict(config_map.data),
+            sorted(self.records()),
         )
+
+    def records(self) -> dict[str, FenceRecord]:
+        """What is recorded of the logs."""
+        return read_shards(self.intents.read(POOL, shards_of(TOPICS))).of_topics(TOPICS)
+
+    def record_logs(self) -> None:
+        """What looks at the ledger leave behind."""
+        shards = read_shards(self.intents.read(POOL, shards_of(TOPICS)))
+        logs = {name: topic.log for name, topic in self.kafka.topics.items()}
+        records = {name: FenceRecord(log.topic_id, 0, 0, 0, intent=0) for name, log in logs.items()}
+        for number, shard in shards.changed(records).items():
+            self.intents.write(POOL, number, shard)
 
 
 def spec(**topics: Any) -> dict[str, Any]:
@@ -159,6 +193,7 @@ def delete(world: World) -> None:
     world.kube.apply(KEY, spec(deletionPolicy="Delete"))
     world.kafka.add_topic("wal_5", replicas=(1, 2, 3))
     world.settle(DeathRow())
+    world.record_logs()
     world.kube.remove(KEY)
 
 
@@ -171,6 +206,16 @@ def test_the_wal_config_does_not_name_topics_that_kafka_refused() -> None:
     world.settle(DeathRow())
     assert world.kafka.topics == {}
     assert world.kube.get_config_map(Key("default", "wal")) is None
+
+
+def test_the_records_of_deleted_topics_go_with_them_and_no_others() -> None:
+    """Found here: a pool that was deleted and made again looked recreated."""
+    world = new_world()
+    delete(world)
+    assert world.records().keys() == set(TOPICS)
+    world.settle(DeathRow())
+    assert world.kafka.topics.keys() == {"wal_5"}
+    assert world.records().keys() == {"wal_5"}, "a topic beyond the count stays, and what is known of it too"
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before the call", "after the call, answer lost"])

@@ -1,4 +1,4 @@
-"""The guards of a run are taken away one by one: the story of each must then end badly. Prints how many were killed.
+"""The guards of runs and of deletions are taken away one by one: each story must then end badly. Prints the kills.
 
 Those of the ledger itself are in `tests/domain/ledger/test_mutants.py`.
 """
@@ -13,7 +13,7 @@ import pytest
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.controllers import claims, ledger_look, wal_purge
+from seawall.controllers import claims, ledger_look, topic_deletion, wal_hold, wal_purge
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.columns import MAX_OFFSET
@@ -22,7 +22,9 @@ from seawall.domain.ledger.holds import Claim, Hold
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge import sight, stages
+from seawall.domain.wal_cluster import needed
 from tests import test_purge_run as stories
+from tests import test_topic_deletion as deletions
 from tests.fakes.dataplane import FakeMetadataStore
 
 Patch = pytest.MonkeyPatch
@@ -131,6 +133,59 @@ def stale_accepted(patch: Patch) -> None:
     patch.setattr(rules, "LEFT_ALONE", kept)
 
 
+def regions_ignored(patch: Patch) -> None:
+    """A deletion does not ask the database who needs the topics."""
+    patch.setattr(needed, "_used", lambda *_: None)
+
+
+def holds_ignored(patch: Patch) -> None:
+    """A deletion does not ask for holds."""
+    patch.setattr(needed, "_held", lambda *_: None)
+
+
+def asked_once(patch: Patch) -> None:
+    """A deletion is not asked about again right before the topics go."""
+    patch.setattr(topic_deletion, "why_needed", lambda *_: None)
+
+
+def object_read_once(patch: Patch) -> None:
+    """The WALCluster is not read again right before its topics go."""
+    patch.setattr(topic_deletion.TopicDeletion, "_require_same", lambda *_: None)
+
+
+def records_stay(patch: Patch) -> None:
+    """The records of deleted topics stay."""
+    patch.setattr(topic_deletion.TopicDeletion, "forget", lambda *_: frozenset())
+
+
+def unconfirmed_records_go(patch: Patch) -> None:
+    """The records of deleted topics go although Kafka still shows them."""
+    patch.setattr(topic_deletion, "_confirmed_gone", lambda records, _: set(records))
+
+
+def granted_while_topics_go(patch: Patch) -> None:
+    """A hold is granted by one who did not look whether the WALCluster is being deleted."""
+    patch.setattr(wal_hold, "_has_request", lambda _: False)
+
+
+def regions_need() -> None:
+    deletions.test_regions_keep_the_topics_until_their_tables_are_dropped_and_cannot_come_back()
+
+
+def a_hold_needs() -> None:
+    deletions.test_what_needs_the_topics_or_hides_who_does_is_waited_for_without_an_end(
+        deletions.hold_of_one_topic, "TopicsHeld"
+    )
+
+
+def a_hold_comes_late() -> None:
+    deletions.test_it_is_asked_again_right_before_the_topics_go(deletions.hold_is_placed)
+
+
+def retain_comes_late() -> None:
+    deletions.test_it_is_asked_again_right_before_the_topics_go(deletions.retain)
+
+
 MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (no_reread, stories.test_stop_deletes_stops_the_next_delete),
     (no_topic_id, stories.test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from),
@@ -148,6 +203,13 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (no_turns, stories.test_runs_take_turns),
     (second_pruner, stories.test_a_database_that_deletes_by_itself_is_only_reported_on),
     (stale_accepted, stories.test_a_silent_datanode_leaves_its_topics_alone),
+    (regions_ignored, regions_need),
+    (holds_ignored, a_hold_needs),
+    (asked_once, a_hold_comes_late),
+    (object_read_once, retain_comes_late),
+    (records_stay, deletions.test_a_pool_that_is_deleted_and_made_again_is_no_recreated_one),
+    (unconfirmed_records_go, deletions.test_the_record_of_a_topic_that_kafka_still_shows_stays_and_is_waited_for),
+    (granted_while_topics_go, deletions.test_no_hold_is_granted_on_topics_that_go),
 )
 
 
@@ -158,7 +220,7 @@ def test_every_guard_of_a_run_is_needed() -> None:
             mutate(patch)
             try:
                 story()
-            except AssertionError:
+            except (AssertionError, pytest.fail.Exception):
                 continue
         alive.append(mutate.__name__)
     print(f"mutants {len(MUTANTS)}, killed {len(MUTANTS) - len(alive)}")  # noqa: T201 - the count is the evidence

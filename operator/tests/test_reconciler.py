@@ -6,6 +6,9 @@ import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType
 from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Refused
@@ -14,14 +17,16 @@ from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
-from tests.test_crash_at_every_call import KEY, DeathRow, FixedClock, NoMeter, World, new_world, spec
+from tests.test_crash_at_every_call import CLOCK, KEY, NO_DATABASE, DeathRow, NoMeter, World, new_world, spec
 
 
 def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
     """A process with its own idea of leadership."""
     clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
+    looks = LedgerLooks(ClusterOpener(world.kube, clusters, NO_DATABASE), world.intents, CLOCK, CLOCK)
+    deletion = TopicDeletion(world.kube, looks)
     return Reconciler(
-        WALClusterController(world.kube, clusters, FakeLooks(), FakeLedgers(), FixedClock(), NoMeter()), may_write
+        WALClusterController(world.kube, clusters, FakeLooks(), FakeLedgers(), CLOCK, NoMeter(), deletion), may_write
     )
 
 

@@ -94,11 +94,11 @@ def drop_former_run() -> None:
     if WAL.find() is None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
-    kubectl(*WAL.patch_command('{"spec": {"topics": {"deletionPolicy": "Delete"}}}'))
+    # The database is gone already, so nobody can be asked whether it needs the topics: the spec must not name it.
+    patch = '{"spec": {"topics": {"deletionPolicy": "Delete"}, "dataPlane": {"greptimedb": null}}}'
+    kubectl(*WAL.patch_command(patch))
     wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
     WAL.delete()
-    # What Seawall remembers of logs outlives them: topics that are made again would be taken for recreated ones.
-    kubectl("-n", NAMESPACE, "delete", "configmap", "-l", "app.kubernetes.io/component=intents")
 
 
 def has_finalizer() -> bool:

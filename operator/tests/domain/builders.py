@@ -13,7 +13,7 @@ from seawall.domain.step import Act, Record, Wait
 from seawall.domain.topics.pool import desired_configs, observe_pool
 from seawall.domain.wal_cluster.actions import ClusterAction
 from seawall.domain.wal_cluster.next_step import next_step
-from seawall.domain.wal_cluster.observed import Observed
+from seawall.domain.wal_cluster.observed import Needs, Observed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 CLUSTER_ID = "cluster-1"
@@ -79,6 +79,7 @@ def good_configs(spec: TopicsSpec, replication_factor: int = 3, **overrides: str
 def observe(
     spec: WALClusterSpec, kafka: KafkaView, configs: Mapping[str, Configs] | None = None, **other: Any
 ) -> Observed:
-    """What a tick sees; topics without an entry in `configs` have the declared ones."""
+    """What a tick sees; topics without an entry in `configs` have the declared ones, and nobody needs them."""
     found = {name: good_configs(spec.topics) for name in kafka.topics} | dict(configs or {})
+    other.setdefault("needs", Needs(holds=(), looked=None))
     return Observed(now=NOW, kafka=kafka, pool=observe_pool(spec.topics, kafka, found), **other)

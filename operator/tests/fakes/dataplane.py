@@ -163,6 +163,12 @@ class FakeMetadataStore:
             tombstoned_topics={**self._now.tombstoned_topics, region_id: frozenset({topic})},
         )
 
+    def drop_region(self, topic: str, region_id: int) -> None:
+        """Removes all keys of a region, its tombstone too."""
+        self.bury_region(topic, region_id)
+        left = {region: topics for region, topics in self._now.tombstoned_topics.items() if region != region_id}
+        self._now = replace(self._now, tombstoned_topics=left)
+
     def _next(self) -> int:
         self._now = replace(self._now, revision=self._now.revision + 1)
         return self._now.revision

@@ -169,9 +169,7 @@ class LedgerLooks:
             found = self.intents.read(pool, numbers)
         except SeawallError as error:
             return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
-        return read_shards(
-            {number: each if isinstance(each, IntentShard) else each.message for number, each in found.items()}
-        )
+        return read_shards(found)
 
 
 def _decide(

@@ -57,7 +57,9 @@ class LedgerWatch:
             self._pages[obj.metadata.key] = page
         if _news(before) != _news(page):
             self.wake(obj.metadata.key)
-        return Watched(looked, may_write=not obj.metadata.is_paused)
+        # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
+        may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
+        return Watched(looked, may_write)
 
     def next_step(self, obj: WALCluster, observed: Watched) -> Act[WriteRecords] | Wait:  # noqa: ARG002 - the reconciler's
         """Decides (pure)."""

@@ -9,9 +9,10 @@ from typing import assert_never
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import resolve_data_plane, resolve_kafka
+from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
@@ -28,7 +29,7 @@ from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_rival
 from seawall.domain.walconfig.config_map import ConfigMap
-from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, Kube, Ledgers, TopicMeter
+from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class WALClusterController:
     ledgers: Ledgers
     clock: Clock
     meter: TopicMeter
+    deletion: TopicDeletion
     kind: str = "WALCluster"
 
     def read(self, key: Key) -> WALCluster | None:
@@ -68,7 +70,9 @@ class WALClusterController:
         data_plane = self._observe_data_plane(obj.metadata.key, obj.spec)
         ledger = self.ledgers.latest(obj.metadata.key)
         try:
-            return replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger)
+            found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger)
+            is_asked = deleted and isinstance(found.kafka, KafkaView)
+            return replace(found, needs=self.deletion.needs(obj)) if is_asked else found
         except Refused as error:
             self.meter.measure(obj.metadata.key, None)
             return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger)
@@ -98,11 +102,10 @@ class WALClusterController:
             case GuardRetention() | RepairConfigs():
                 self._admin(obj).alter_configs(action.changes)
             case DeleteTopics():
-                self._require_same_deletion(obj)
-                self._admin(obj).delete_topics(action.names)
+                self.deletion.delete(obj, action.names, self._admin(obj))
+                self.deletion.forget(obj, action.names, self._logs(obj))
             case FinishDeletion():
-                self._require_same_deletion(obj)
-                self._admin(obj).delete_topics(action.names)
+                self.deletion.finish(obj, action.names, self._admin(obj), self._logs(obj))
                 self.kube.set_finalizers(obj, others)
             case WriteConfigMap():
                 self.kube.write_config_map(obj, action.config_map)
@@ -114,17 +117,11 @@ class WALClusterController:
                 assert_never(action)
         return action.event()
 
-    def _require_same_deletion(self, obj: WALCluster) -> None:
-        """Reads the object once more, right before topics are deleted: Kafka knows names only, and cannot be fenced.
-
-        A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use.
-        """
-        now = self.kube.get(WALCluster, obj.metadata.key)
-        if now is None or now.metadata.uid != obj.metadata.uid or TOPICS_FINALIZER not in now.metadata.finalizers:
-            raise Conflict(f"WALCluster {obj.metadata.key} is no longer the one whose deletion was decided")
+    def _connection(self, key: Key, spec: WALClusterSpec) -> KafkaConnection | NoKafka:
+        return resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
 
     def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
-        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        connection = self._connection(key, spec)
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
 
     def _observe_kafka(self, key: Key, spec: WALClusterSpec) -> tuple[KafkaView | NoKafka, Pool | None]:
@@ -166,9 +163,15 @@ class WALClusterController:
         return self.kube.get_config_map(Key(key.namespace, spec.wal_config.config_map_name))
 
     def _admin(self, obj: WALCluster) -> KafkaAdmin:
+        return self.kafka_clusters.connect(obj.metadata.key, self._resolved(obj))
+
+    def _logs(self, obj: WALCluster) -> KafkaLogs:
+        return self.kafka_clusters.logs(obj.metadata.key, self._resolved(obj))
+
+    def _resolved(self, obj: WALCluster) -> KafkaConnection:
         if isinstance(obj.spec, InvalidSpec):
             raise Refused(obj.spec.message)
-        admin = self._connect(obj.metadata.key, obj.spec)
-        if isinstance(admin, NoKafka):
-            raise OutsideUnavailable(admin.message)
-        return admin
+        connection = self._connection(obj.metadata.key, obj.spec)
+        if isinstance(connection, NoKafka):
+            raise OutsideUnavailable(connection.message)
+        return connection

@@ -38,10 +38,12 @@ class WALHoldController:
         if isinstance(obj.spec, InvalidSpec) or _is_over(obj):
             return Observed(self.clock.now())
         cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
-        if cluster is None:
+        if cluster is None or (cluster.metadata.deletion_timestamp is not None and _has_request(obj)):
+            # Whoever deletes topics lists the holds after the deletion was asked for: nothing more may be granted.
             return Observed(self.clock.now())
         looked = self.looks.look(cluster)
-        return Observed(self.clock.now(), looked, has_cluster=True, may_write=not cluster.metadata.is_paused)
+        may_write = not cluster.metadata.is_paused and cluster.metadata.deletion_timestamp is None
+        return Observed(self.clock.now(), looked, has_cluster=True, may_write=may_write)
 
     def next_step(self, obj: WALHold, observed: Observed) -> HoldStep:
         """Decides (pure)."""
@@ -63,6 +65,11 @@ class WALHoldController:
     def post(self, obj: WALHold, event: Event) -> None:
         """Posts an event about the WALHold."""
         self.kube.post_event(obj, event)
+
+
+def _has_request(obj: WALHold) -> bool:
+    """Whether there is anything that is not granted yet."""
+    return isinstance(obj.spec, InvalidSpec) or obj.status.granted != obj.spec.topics
 
 
 def _is_over(obj: WALHold) -> bool:

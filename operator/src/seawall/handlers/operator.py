@@ -27,6 +27,7 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.purge_preview import PurgePreview
+from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
@@ -77,8 +78,11 @@ class Operator:
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster)
+        deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
-            WALClusterController(self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry),
+            WALClusterController(
+                self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry, deletion
+            ),
             self._watch_of_ledgers,
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers),
             WALPurgeController(self._kube, ledgers, clock, stopwatch),

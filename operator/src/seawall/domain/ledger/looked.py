@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from seawall.domain.intent_shards import IntentShard, PoolId, shard_of
+from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard, shard_of
 from seawall.domain.ledger.intents import (
     FenceRecord,
     UnreadableRecord,
@@ -86,15 +86,29 @@ class ReadShards:
             if any(self.records[shard].get(key) != record for key, record in found.items())
         }
 
+    def without(self, topics: Iterable[str]) -> dict[int, IntentShard]:
+        """The shards to write so that no record of these topics is in them: their logs are gone."""
+        gone: dict[int, set[bytes]] = {}
+        for name in topics:
+            gone.setdefault(shard_of(name), set()).add(name_hash(name))
+        return {
+            shard: IntentShard(
+                encode_shard({key: kept for key, kept in self.records[shard].items() if key not in keys}),
+                self.versions[shard],
+            )
+            for shard, keys in sorted(gone.items())
+            if not keys.isdisjoint(self.records.get(shard, {}))
+        }
 
-def read_shards(found: Mapping[int, IntentShard | str]) -> ReadShards:
-    """What shards hold; a text says why one cannot be trusted."""
+
+def read_shards(found: Mapping[int, IntentShard | UnreadableShard]) -> ReadShards:
+    """What shards hold, and why some cannot be trusted."""
     versions: dict[int, str | None] = {}
     records: dict[int, Mapping[bytes, FenceRecord]] = {}
     unreadable: dict[int, str] = {}
     for number, shard in found.items():
-        if isinstance(shard, str):
-            unreadable[number] = shard
+        if isinstance(shard, UnreadableShard):
+            unreadable[number] = shard.message
             continue
         try:
             records[number] = {} if shard.version is None else decode_shard(shard.data)

@@ -36,7 +36,7 @@ class WriteRecords:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What one tick sees; `may_write` is False while the WALCluster is paused."""
+    """What one tick sees; `may_write` is False while the WALCluster is paused, or being deleted."""
 
     looked: Looked | CannotLook
     may_write: bool

@@ -6,7 +6,11 @@ that cannot be finished must not hold a namespace for ever, so the finalizer is 
     the policy no longer says Delete · a person paused the object · the namespace itself is terminating
     · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes · the spec is invalid
 
-and when Kafka itself said that no topic of the pool is left: what its metadata show may be old, or filtered by rights.
+While a region, a WALHold or a person needs the topics (`needed.py`), or nobody can see whether they do, neither goes,
+and no time ends that: the condition says what to do.
+
+The finalizer also goes when Kafka itself said that no topic of the pool is left: what its metadata show may be old, or
+filtered by rights.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from seawall.domain.step import Act, EventType, Record, Step, Wait
 from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster.actions import ClusterAction, FinishDeletion, RemoveFinalizer
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
+from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.status import record_or_wait
@@ -49,10 +54,10 @@ def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALCl
     released = _release(cluster, observed)
     if released is not None or isinstance(spec, InvalidSpec):
         return Act((released,)) if released else Wait("nothing is known of the topics")
-    hindrance = _hindrance(cluster, observed)
+    pool = spec.topics.topic_names()
+    hindrance = _hindrance(cluster, observed) or why_needed(cluster, pool, observed.needs)
     if hindrance is not None:
         return record_or_wait(cluster, observed, hindrance)
-    pool = spec.topics.topic_names()
     shown = observed.kafka.topics if isinstance(observed.kafka, KafkaView) else {}
     left = [name for name in pool if name in shown]
     message = f"{len(left)} of {len(pool)} topics are left to delete"

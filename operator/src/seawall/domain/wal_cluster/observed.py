@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,10 +11,24 @@ from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.holds import Hold
+from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.topics.pool import Pool
 from seawall.domain.walconfig.config_map import ConfigMap
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What was read anew of those who may need the topics.
+
+    Attributes:
+        holds: a sentence if any cannot be read.
+        looked: the ledger, or why nobody can look at it; None where no database is declared.
+    """
+
+    holds: Sequence[Hold] | str
+    looked: Looked | CannotLook | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +39,7 @@ class Observed:
 
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
     `data_plane` and `ledger` are None when there is none to look at, or no look at it has ended yet.
+    `needs` is who may need the topics; None unless they are to be deleted.
     `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
 
@@ -38,3 +54,4 @@ class Observed:
     failure: Failure | None = None
     data_plane: DataPlaneView | NoDataPlane | None = None
     ledger: LedgerPage | CannotLook | None = None
+    needs: Needs | None = None

@@ -50,7 +50,7 @@ def next_step(obj: WALHold, observed: Observed) -> HoldStep:
 
 def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verdict:
     if not observed.has_cluster or looked is None:
-        message = "the WALCluster does not exist: create it, or delete the hold"
+        message = "the WALCluster does not exist, or is being deleted: create it, or delete the hold"
         return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
     return Verdict(Outlook.PROGRESSING, looked.why.value, looked.message, RETRY_SECONDS)
 
