@@ -12,15 +12,20 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers import claims, ledger_look, topic_deletion, wal_hold, wal_purge
+from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
+from seawall.controllers.topic_logs import read_logs
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.ledger import rules
+from seawall.domain.ledger import look, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
 from seawall.domain.ledger.holds import Claim, Hold
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.ledger.sightings import Sightings, freshness
+from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import sight, stages
 from seawall.domain.wal_cluster import needed
 from tests import test_purge_run as stories
@@ -186,6 +191,34 @@ def retain_comes_late() -> None:
     deletions.test_it_is_asked_again_right_before_the_topics_go(deletions.retain)
 
 
+def one_report(patch: Patch) -> None:
+    """One advance of a report since the value was seen is enough."""
+    honest = freshness
+
+    def hasty(sightings: Sightings, *args: Any) -> Freshness:
+        newest_only = replace(sightings, earlier_arrived_after=sightings.arrived_after)
+        return replace(honest(sightings, *args), seen_twice=honest(newest_only, *args).seen_twice)
+
+    patch.setattr(look, "freshness", hasty)
+
+
+def offsets_first(patch: Patch) -> None:
+    """Kafka is asked before the datanodes' reports are read."""
+    honest, read = ClusterOpener.open, read_logs
+    early: dict[str, TopicLog] = {}
+
+    def opened(self: ClusterOpener, cluster: WALCluster) -> OpenedCluster:
+        found = honest(self, cluster)
+        early.update(read(found, self.view(cluster, found)))
+        return found
+
+    def known(*_: object) -> Mapping[str, TopicLog]:
+        return dict(early)
+
+    patch.setattr(ClusterOpener, "open", opened)
+    patch.setattr(ledger_look, "read_logs", known)
+
+
 MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (no_reread, stories.test_stop_deletes_stops_the_next_delete),
     (no_topic_id, stories.test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from),
@@ -210,6 +243,8 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (records_stay, deletions.test_a_pool_that_is_deleted_and_made_again_is_no_recreated_one),
     (unconfirmed_records_go, deletions.test_the_record_of_a_topic_that_kafka_still_shows_stays_and_is_waited_for),
     (granted_while_topics_go, deletions.test_no_hold_is_granted_on_topics_that_go),
+    (one_report, stories.test_one_report_is_not_enough),
+    (offsets_first, stories.test_rows_that_are_flushed_while_it_looks_are_no_alarm),
 )
 
 

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
-from tests.purge_world import NAMESPACE, RUN, START, TOPICS, WAL, Calls, World
+from tests.purge_world import NAMESPACE, REGIONS, RUN, START, TOPICS, WAL, Calls, World
 
 FULL = {"wal_0": 36, "wal_1": 36, "wal_2": 36}
 NOTHING = dict.fromkeys(TOPICS, 0)
@@ -249,6 +249,47 @@ def test_everything_is_read_in_the_order_that_the_ledger_demands() -> None:
     at = [calls.names.index(kind) for kind in kinds]
     assert at == sorted(at)
     assert "list" in calls.names[at[-1] :], "the holds are listed after the intents were read"
+
+
+def test_rows_that_are_flushed_while_it_looks_are_no_alarm() -> None:
+    """Were Kafka's offsets older than the reports, what was flushed meanwhile would lie beyond the end of the log."""
+    world = World()
+    world.start_run()
+    calls, last = Calls(world.check), [START]
+
+    def write_and_flush(name: str) -> None:
+        if name == "reports" and world.time.time - last[0] > timedelta(seconds=1):
+            last[0] = world.time.time
+            world.write("wal_1", REGIONS)
+            world.flush((1024 + 1) << 32)
+
+    calls.before = write_and_flush
+    run = world.settle(world.process(calls))
+    assert skipped(run) == {}
+    assert world.log_starts()["wal_1"] >= FULL["wal_1"]
+
+
+def test_one_report_is_not_enough() -> None:
+    """It may have been on its way since before the value was seen."""
+    world = World()
+    process = world.process()
+    world.start_run()
+    while not world.run().status.seen_time:
+        world.settle(process, ticks=1)
+    while min(marker.pruned_entry_id or 0 for marker in world.store.snapshot().topics.values()) == 0:
+        world.settle(process, ticks=1)
+    announced = world.time.time
+    world.data_plane.stopped = {2}
+    while world.time.time - announced < timedelta(seconds=70):
+        world.settle(process, ticks=1)
+    world.data_plane.stopped = set()
+    world.data_plane.reports()
+    world.data_plane.stopped = {2}
+    world.settle(process, ticks=3)
+    assert world.log_starts() == NOTHING
+    world.data_plane.stopped = set()
+    world.settle(process)
+    assert world.log_starts() == FULL
 
 
 def test_a_silent_datanode_leaves_its_topics_alone() -> None:
