@@ -37,7 +37,7 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
-from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
+from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.looked import read_shards
 from seawall.ports import DataPlaneParts, DataPlanes
@@ -229,8 +229,7 @@ class CrashWorld:
     def intents(self) -> dict[str, int]:
         """Topic → how far Seawall meant to delete."""
         found = self.bed.intents.read(PoolId(self.namespace, self.bed.cluster_id, self.prefix), shards_of(self.topics))
-        shards = {n: shard if isinstance(shard, IntentShard) else shard.message for n, shard in found.items()}
-        return {name: record.intent for name, record in read_shards(shards).of_topics(self.topics).items()}
+        return {name: record.intent for name, record in read_shards(found).of_topics(self.topics).items()}
 
     def missing(self) -> set[str]:
         """Acknowledged rows that the database does not have."""
