@@ -141,7 +141,8 @@ class World:
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
         self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned))
         for number, topic in enumerate(TOPICS):
-            self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+            made = self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+            made.log.now = self.time.now
             self.store.put_topic(topic, 0)
             for index in range(REGIONS):
                 self.add_region(topic, (1024 + number) << 32 | index, datanode=index % 3)

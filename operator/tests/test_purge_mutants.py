@@ -21,7 +21,7 @@ from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import look, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
-from seawall.domain.ledger.holds import Claim, Hold
+from seawall.domain.ledger.held import Claim, Hold
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.sightings import Sightings, freshness

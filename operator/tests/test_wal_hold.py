@@ -12,6 +12,8 @@ from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.domain.conditions import find_condition
+from seawall.domain.intent_shards import PoolId, shard_of
+from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.reconciler import Outcome, Reconciler
 from tests.purge_world import NAMESPACE, Calls, World
 
@@ -124,6 +126,8 @@ def test_a_hold_that_is_not_renewed_is_at_risk_then_lost_and_a_renewal_begins_an
     place(world, topics={"wal_0": 3}, ttl="10m", renewTime=world.time.time.isoformat())
     assert settle(world, process).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
     world.time.time += timedelta(minutes=11)
+    assert settle(world, process).status.state is HoldState.AT_RISK
+    world.time.time += timedelta(minutes=1)
     lost = settle(world, process)
     assert lost.status.state is HoldState.LOST
     assert "its ttl is 600 s" in message(lost)
@@ -211,6 +215,114 @@ def test_a_hold_whose_grant_cannot_be_read_stops_the_deletes_of_its_pool_and_kee
     run = world.settle()
     assert world.log_starts() == before
     assert {left.reason for left in run.status.skipped} == {"HoldsUnreadable"}
+
+
+def test_a_renewal_that_the_api_server_took_before_lost_was_written_has_won() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="10m")
+    settle(world)
+    world.time.time += timedelta(minutes=11)
+    settle(world)
+    world.time.time += timedelta(minutes=1)
+    calls = Calls(world.check)
+
+    def renew(call: str) -> None:
+        if call == "replace_status":
+            calls.before = lambda _: None
+            place(world, topics={"wal_0": 3}, ttl="10m", renewTime=world.time.time.isoformat())
+
+    calls.before = renew
+    assert settle(world, granter(world, calls)).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
+
+
+@pytest.mark.parametrize("topics", [{"wal_0": 3}, {"*": "earliest"}])
+def test_a_hold_on_a_topic_that_is_recreated_is_at_risk_then_lost(topics: dict[str, Any]) -> None:
+    world = World()
+    place(world, topics=topics)
+    process = granter(world)
+    granted = settle(world, process)
+    assert granted.status.granted_logs is not None
+    world.foreign.add("wal_0")
+    log = world.kafka.topics["wal_0"].log
+    world.kafka.add_topic("wal_0", replicas=(1, 2, 3), configs={"min.insync.replicas": "2"}).log.append(log.end)
+    process.tick(HOLD)
+    assert read(world).status.state is HoldState.AT_RISK
+    lost = settle(world, process)
+    assert lost.status.state is HoldState.LOST
+    assert "wal_0 was recreated" in message(lost)
+
+
+def test_a_hold_on_everything_is_lost_when_somebody_else_deletes() -> None:
+    world = World()
+    place(world, topics={"*": "earliest"})
+    process = granter(world)
+    settle(world, process)
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.delete_before(2)
+    lost = settle(world, process)
+    assert lost.status.state is HoldState.LOST
+    assert "wal_1 starts at 2" in message(lost)
+
+
+def test_what_keeps_an_intent_from_being_written_or_read_is_said() -> None:
+    world = World()
+    world.annotate(paused="true")
+    place(world, topics={"wal_0": 3})
+    assert "its WALCluster is paused by seawall.dev/paused" in message(settle(world))
+    world.annotate()
+    settle(world)
+    place(world, topics={"wal_0": 4})
+    pool = PoolId(NAMESPACE, "fake-cluster", "wal")
+    world.intents.unreadable[pool.config_map(shard_of("wal_0"))] = "its checksum is wrong"
+    assert "the intent of wal_0 cannot be read: " in message(settle(world))
+
+
+def test_a_hold_that_somebody_deleted_counts_while_a_finalizer_keeps_it_and_ends_by_its_ttl() -> None:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    place(world, topics={"wal_0": 5}, ttl="10m")
+    process = granter(world)
+    world.kube.set_finalizers(settle(world, process), ["example.org/reader"])
+    world.kube.remove(HOLD, WALHold)
+    leaving = settle(world, process)
+    assert "is being deleted and kept by example.org/reader" in message(leaving)
+    world.declare_policy(safety={"staleAfter": "60s", "openGrace": "70s"})
+    world.start_run()
+    world.settle()
+    assert world.log_starts()["wal_0"] == 5
+    world.time.time += timedelta(minutes=10)
+    place(world, topics={"wal_0": 5}, ttl="10m", renewTime=world.time.time.isoformat())
+    settle(world, process)
+    world.time.time += timedelta(minutes=1)
+    assert settle(world, process).status.state is HoldState.LOST
+    world.kube.set_finalizers(read(world), [])
+    assert world.kube.get(WALHold, HOLD) is None
+
+
+def test_a_hold_whose_oldest_record_becomes_too_old_is_at_risk_then_lost() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3}, maxLagAge="1h")
+    process = granter(world)
+    assert is_true(settle(world, process), ConditionType.GRANTED)
+    world.time.time += timedelta(minutes=50)
+    assert settle(world, process).status.state is HoldState.AT_RISK
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "nobody answers")
+    world.time.time += timedelta(minutes=20)
+    assert settle(world, process).status.state is HoldState.AT_RISK
+    world.kafka.unreachable = None
+    lost = settle(world, process)
+    assert lost.status.state is HoldState.LOST
+    assert "the record of wal_0 at 3 is older than" in message(lost)
+
+
+def test_a_hold_at_the_end_of_its_log_has_no_record_that_could_be_too_old() -> None:
+    world = World()
+    place(world, topics={"wal_0": world.kafka.topics["wal_0"].log.end}, maxLagAge="1h")
+    process = granter(world)
+    settle(world, process)
+    world.time.time += timedelta(hours=5)
+    assert settle(world, process).status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
 
 
 @pytest.mark.parametrize("answer_is_lost", [False, True])

@@ -26,6 +26,7 @@ from seawall.domain.kafka_log import (
     DescribedTopic,
     EpochEnd,
     EpochUnknown,
+    FirstSince,
     LogOffsets,
     LogSizes,
     TopicFailure,
@@ -102,6 +103,10 @@ class KafkaLogs(Protocol):
 
     def describe_offsets(self, topics: Collection[str]) -> Mapping[str, LogOffsets | TopicFailure]:
         """Log start, high watermark and leader epoch. The log start is read first: it is not ahead of the other."""
+        ...
+
+    def find_first_since(self, topics: Collection[str], since: datetime) -> Mapping[str, FirstSince | TopicFailure]:
+        """The first record of each log whose timestamp is at or after `since`."""
         ...
 
     def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import pytest
@@ -22,6 +24,7 @@ from seawall.domain.kafka_log import (
     DescribedTopic,
     EpochEnd,
     EpochUnknown,
+    FirstSince,
     LogOffsets,
     LogSizes,
     TopicFailure,
@@ -36,6 +39,7 @@ from tests.support.records import elect_unclean, open_transaction, produce
 
 KEY = Key("wal", "orders")
 NOBODY = "127.0.0.1:1"
+LONG_AGO = datetime.fromtimestamp(0, UTC)
 REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
 
 
@@ -224,6 +228,7 @@ def test_nothing_is_asked_about_nothing(world: World) -> None:
     logs = world.logs
     assert logs.describe_topics([]) == logs.describe_offsets([]) == logs.describe_sizes([]) == {}
     assert logs.describe_epoch_ends({}) == {}
+    assert logs.find_first_since([], LONG_AGO) == {}
     assert logs.delete_records({}) == {}
 
 
@@ -237,6 +242,7 @@ def test_each_topic_has_its_own_answer(world: World) -> None:
         dict(logs.describe_offsets(asked)),
         dict(logs.describe_epoch_ends(dict.fromkeys(asked, 0))),
         dict(logs.describe_sizes(asked)),
+        dict(logs.find_first_since(asked, LONG_AGO)),
     ]
     for answer in answers:
         assert answer.keys() == set(asked)
@@ -258,8 +264,9 @@ def test_a_topic_that_does_not_exist_is_told_also_when_nobody_asks_about_another
         dict(logs.describe_offsets([gone])),
         dict(logs.describe_epoch_ends({gone: 0})),
         dict(logs.describe_sizes([gone])),
+        dict(logs.find_first_since([gone], LONG_AGO)),
     ]
-    assert [why(answer[gone]) for answer in answers] == [TopicTrouble.UNKNOWN_TOPIC] * 4
+    assert [why(answer[gone]) for answer in answers] == [TopicTrouble.UNKNOWN_TOPIC] * 5
     assert isinstance(world.delete(gone, 1), DeleteRefused)
 
 
@@ -316,6 +323,23 @@ def test_a_compacted_topic_refuses_deletes_in_kafkas_words(world: World) -> None
     assert world.ends(topic)[0] == 0
 
 
+def test_the_first_record_since_a_time_is_found_by_the_timestamps_of_the_records(world: World) -> None:
+    topic, empty = world.create("a", records=3), world.create("b")
+    time.sleep(0.1)
+    between = datetime.now(UTC)
+    time.sleep(0.1)
+    world.bed.produce(topic, 2)
+    logs, day = world.logs, timedelta(days=1)
+    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
+    assert logs.find_first_since([topic, empty, topic], between) == {topic: FirstSince(3), empty: FirstSince(None)}
+    assert logs.find_first_since([topic], datetime.fromtimestamp(0, UTC) - day) == {topic: FirstSince(0)}
+    assert logs.find_first_since([topic], between + day) == {topic: FirstSince(None)}
+    assert world.delete(topic, 4) == Deleted(4)
+    assert logs.find_first_since([topic], between) == {topic: FirstSince(4)}
+    assert world.delete(topic, 5) == Deleted(5)
+    assert logs.find_first_since([topic], between) == {topic: FirstSince(None)}
+
+
 def test_an_epoch_ends_where_the_log_ends_while_its_leader_leads(world: World) -> None:
     topic = world.create(records=4)
     offsets = world.offsets(topic)
@@ -346,6 +370,7 @@ def test_nobody_at_the_address_leaves_every_topic_unanswered(world: World) -> No
         logs.describe_offsets(["a", "b"]),
         logs.describe_epoch_ends({"a": 0, "b": 1}),
         logs.describe_sizes(["a", "b"]),
+        logs.find_first_since(["a", "b"], LONG_AGO),
     ):
         assert [why(answer) for answer in answers.values()] == [TopicTrouble.UNANSWERED] * 2
     outcomes = logs.delete_records({"a": 1})
@@ -368,6 +393,7 @@ def test_a_broker_that_is_down_leaves_only_its_own_topics_unanswered(world: Worl
             dict(logs.describe_offsets(asked)),
             dict(logs.describe_epoch_ends(dict.fromkeys(asked, 0))),
             dict(logs.describe_offsets(asked)),
+            dict(logs.find_first_since(asked, LONG_AGO)),
             dict(logs.describe_sizes(asked)),
         ]
         for answer in answers:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from secrets import token_urlsafe
 
 RECORD_BYTES = 100
@@ -19,6 +21,8 @@ class FakeLog:
         segments_start: where the oldest segment on disk starts: segments go later than records.
         epochs: each leader's epoch and the offset where it began, oldest first.
         leader: the broker that leads, as far as anybody looked.
+        now: the clock of those who write.
+        times: offsets from which on records have a timestamp, oldest first.
     """
 
     topic_id: str = field(default_factory=lambda: token_urlsafe(16))
@@ -27,6 +31,8 @@ class FakeLog:
     segments_start: int = 0
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     leader: int | None = None
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    times: list[tuple[int, datetime]] = field(default_factory=list)
 
     @property
     def epoch(self) -> int:
@@ -40,7 +46,13 @@ class FakeLog:
 
     def append(self, records: int) -> None:
         """Somebody writes records; all replicas have them."""
+        self.times.append((self.end, self.now()))
         self.end += records
+
+    def first_since(self, since: datetime) -> int | None:
+        """The first record whose timestamp is at or after this; None when there is none."""
+        young = (max(start, self.log_start) for start, at in self.times if at >= since)
+        return next((offset for offset in young if offset < self.end), None)
 
     def lead(self, broker: int) -> None:
         """A broker leads; another one than before does so in a new epoch."""
@@ -52,6 +64,7 @@ class FakeLog:
         """An unclean election: a replica that lacks the last records leads, and they are gone."""
         last = self.epoch
         self.end = end
+        self.times = [(start, at) for start, at in self.times if start < end]
         self.epochs = [(epoch, start) for epoch, start in self.epochs if start < end or epoch == 0]
         self.epochs.append((last + 1, end))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError
@@ -16,6 +17,7 @@ from seawall.domain.kafka_log import (
     DescribedTopic,
     EpochEnd,
     EpochUnknown,
+    FirstSince,
     LogOffsets,
     LogSizes,
     TopicFailure,
@@ -50,6 +52,15 @@ class FakeKafkaLogs:
         found = {name: self._find(name) for name in topics}
         return {
             name: topic if isinstance(topic, TopicFailure) else _offsets(topic.log) for name, topic in found.items()
+        }
+
+    def find_first_since(self, topics: Collection[str], since: datetime) -> Mapping[str, FirstSince | TopicFailure]:
+        """The first record of each log that is as young."""
+        self.kafka.count("find_first_since")
+        found = {name: self._find(name) for name in topics}
+        return {
+            name: topic if isinstance(topic, TopicFailure) else FirstSince(topic.log.first_since(since))
+            for name, topic in found.items()
         }
 
     def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -12,7 +13,14 @@ from confluent_kafka.admin import AdminClient, DeletedRecords, ListOffsetsResult
 from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_connection import Trouble, open_client
 from seawall.adapters.kafka_errors import is_refusal, wait_for
-from seawall.adapters.kafka_topic_answers import EARLIEST, LATEST, by_topic, describe_topics, list_offsets
+from seawall.adapters.kafka_topic_answers import (
+    EARLIEST,
+    LATEST,
+    by_topic,
+    describe_topics,
+    find_first_since,
+    list_offsets,
+)
 from seawall.adapters.kafka_values import log_offsets_of
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import NoKafka
@@ -24,6 +32,7 @@ from seawall.domain.kafka_log import (
     DescribedTopic,
     EpochEnd,
     EpochUnknown,
+    FirstSince,
     LogOffsets,
     LogSizes,
     TopicFailure,
@@ -62,6 +71,10 @@ class ConfluentKafkaLogs:
             return {topic: log_offsets_of(topic, start, ends.get(topic, start)) for topic, start in starts.items()}
 
         return self._read(ask)
+
+    def find_first_since(self, topics: Collection[str], since: datetime) -> Mapping[str, FirstSince | TopicFailure]:
+        """The first record of each log whose timestamp is at or after `since`."""
+        return self._read(lambda client, seconds: find_first_since(client, topics, since, seconds))
 
     def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
         """Where the given epoch of each topic ends now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -14,13 +15,16 @@ from seawall.adapters.kafka_batches import DESCRIBE_LOGS, batches
 from seawall.adapters.kafka_errors import UNKNOWN_TOPIC, is_refusal, wait_for
 from seawall.adapters.kafka_values import described_topic_of
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import DescribedTopic, FirstSince, TopicFailure, TopicTrouble
 from seawall.domain.topics.name import describe_illegal_name
 
 _AnswerT = TypeVar("_AnswerT")
 
 EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+NO_SUCH_OFFSET = -1
+"""Kafka's answer when no record is as young."""
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 Ask = Callable[[AdminClient, Sequence[str], float], Mapping[str, Future[Any]]]
 """Asks about the topics of a batch, with so many seconds for the answers."""
@@ -62,14 +66,40 @@ def list_offsets(
     Read uncommitted, or an open transaction would hold it back at the last stable offset.
     """
 
+    def read(topic: str, told: ListOffsetsResultInfo) -> ListOffsetsResultInfo | TopicFailure:
+        # librdkafka's answer for a broker that died is the offset -1001, and no error.
+        return told if told.offset >= 0 else unanswered(topic, "its leader told no offset")
+
+    return _ask_offsets(client, topics, spec, read, seconds)
+
+
+def find_first_since(
+    client: AdminClient, topics: Collection[str], since: datetime, seconds: float
+) -> dict[str, FirstSince | TopicFailure]:
+    """The first offset of each topic whose record is as young."""
+
+    def read(topic: str, told: ListOffsetsResultInfo) -> FirstSince | TopicFailure:
+        if told.offset < NO_SUCH_OFFSET:
+            return unanswered(topic, "its leader told no offset")
+        return FirstSince(None if told.offset == NO_SUCH_OFFSET else told.offset)
+
+    # For Kafka a time is a number of milliseconds, and one below zero means something else.
+    milliseconds = max(0, (since - _EPOCH) // timedelta(milliseconds=1))
+    spec: OffsetSpec = OffsetSpec.for_timestamp(milliseconds)
+    return _ask_offsets(client, topics, spec, read, seconds)
+
+
+def _ask_offsets(
+    client: AdminClient,
+    topics: Collection[str],
+    spec: OffsetSpec,
+    read: Callable[[str, ListOffsetsResultInfo], _AnswerT | TopicFailure],
+    seconds: float,
+) -> dict[str, _AnswerT | TopicFailure]:
     def ask(client: AdminClient, batch: Sequence[str], seconds: float) -> Mapping[str, Future[Any]]:
         asked = {TopicPartition(topic, 0): spec for topic in batch}
         isolation = IsolationLevel.READ_UNCOMMITTED
         return by_topic(client.list_offsets(asked, isolation_level=isolation, request_timeout=seconds))
-
-    def read(topic: str, told: ListOffsetsResultInfo) -> ListOffsetsResultInfo | TopicFailure:
-        # librdkafka's answer for a broker that died is the offset -1001, and no error.
-        return told if told.offset >= 0 else unanswered(topic, "its leader told no offset")
 
     deadline = time.monotonic() + seconds
     answers = ask_topics(client, topics, ask, read, seconds)

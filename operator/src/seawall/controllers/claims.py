@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.controllers.opened_cluster import Blocked
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.declared import hold_of, policy_of
-from seawall.domain.ledger.holds import Hold
+from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.looked import Obstacle
 from seawall.domain.ledger.policy import Policy
 from seawall.ports import Kube

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldStatus
+from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, WALHold, WALHoldStatus
 from seawall.controllers.ledger_look import LedgerLooks
-from seawall.domain.errors import SeawallError
+from seawall.controllers.opened_cluster import OpenedCluster
+from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
+from seawall.domain.kafka_log import FirstSince
+from seawall.domain.ledger.hold_limits import NEAR
+from seawall.domain.ledger.looked import Looked
 from seawall.domain.step import Event
 from seawall.domain.wal_hold.actions import WriteRecords
 from seawall.domain.wal_hold.next_step import HoldStep, next_step
-from seawall.domain.wal_hold.observed import Observed
+from seawall.domain.wal_hold.observed import Observed, YoungRecords
 from seawall.ports import Clock, Kube
 
 
@@ -41,9 +46,27 @@ class WALHoldController:
         if cluster is None or (cluster.metadata.deletion_timestamp is not None and _has_request(obj)):
             # Whoever deletes topics lists the holds after the deletion was asked for: nothing more may be granted.
             return Observed(self.clock.now())
-        looked = self.looks.look(cluster)
+        looked, now = self.looks.look(cluster), self.clock.now()
+        ages = self._read_ages(cluster, obj, looked, now) if isinstance(looked, Looked) else None
         may_write = not cluster.metadata.is_paused and cluster.metadata.deletion_timestamp is None
-        return Observed(self.clock.now(), looked, has_cluster=True, may_write=may_write)
+        return Observed(now, looked, has_cluster=True, may_write=may_write, ages=ages)
+
+    def _read_ages(self, cluster: WALCluster, obj: WALHold, looked: Looked, now: datetime) -> YoungRecords | None:
+        """Two requests for all topics that are held, if there is a maxLagAge; what Kafka does not tell is unknown."""
+        max_lag_age = None if isinstance(obj.spec, InvalidSpec) else obj.spec.max_lag_age
+        opened = None if max_lag_age is None else self.looks.open(cluster)
+        if max_lag_age is None or not isinstance(opened, OpenedCluster):
+            return None
+        logs, topics = opened.logs, _held(obj, looked)
+
+        def since(age: timedelta) -> dict[str, FirstSince]:
+            found = logs.find_first_since(topics, now - age)
+            return {name: first for name, first in found.items() if isinstance(first, FirstSince)}
+
+        try:
+            return YoungRecords(near=since(max_lag_age * NEAR), young=since(max_lag_age))
+        except OutsideUnavailable:
+            return None
 
     def next_step(self, obj: WALHold, observed: Observed) -> HoldStep:
         """Decides (pure)."""
@@ -73,4 +96,10 @@ def _has_request(obj: WALHold) -> bool:
 
 
 def _is_over(obj: WALHold) -> bool:
-    return obj.metadata.deletion_timestamp is not None or (obj.status.state is not None and obj.status.state.is_final)
+    return obj.status.state is not None and obj.status.state.is_final
+
+
+def _held(obj: WALHold, looked: Looked) -> list[str]:
+    """The topics of the pool that a hold claims, or was granted."""
+    named = obj.status.granted.keys() | (set() if isinstance(obj.spec, InvalidSpec) else obj.spec.topics.keys())
+    return sorted(looked.topics if ALL_TOPICS in named else looked.topics & named)

@@ -62,6 +62,17 @@ class LogOffsets:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstSince:
+    """The first record of a log that is as young as was asked, by the timestamps that its writers gave.
+
+    Attributes:
+        offset: its offset; None: all records are older, or there is none.
+    """
+
+    offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class EpochEnd:
     """Where the records of an epoch end (OffsetsForLeaderEpoch).
 

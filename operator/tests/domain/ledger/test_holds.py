@@ -9,20 +9,14 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.wal_hold import HoldState
-from seawall.domain.ledger.holds import (
-    Claim,
-    HeldTopic,
-    Hold,
-    HoldView,
-    lag_bytes,
-    lowest_claims,
-    next_change,
-    why_not_granted,
-)
+from seawall.domain.ledger.fence import Break, Finding
+from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds
+from seawall.domain.ledger.hold_limits import lag_bytes
+from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-WAL = HeldTopic(log_start=100, high_watermark=200, intent=100, floor=110, size_bytes=1000)
+WAL = HeldTopic(log_start=100, high_watermark=200, intent=100, floor=110, size_bytes=1000, topic_id="old")
 VIEW = HoldView({"wal_0": WAL})
 FRESH = Hold("spark", Claim({"wal_0": 150}), ttl=24 * HOUR)
 
@@ -102,10 +96,28 @@ def test_a_hold_is_at_risk_before_it_is_lost() -> None:
     first = next_change(hold, VIEW, NOW + 30 * HOUR)
     assert first is not None
     assert first.hold.state is HoldState.AT_RISK
-    second = next_change(first.hold, VIEW, NOW + 30 * HOUR)
+    assert next_change(first.hold, VIEW, NOW + 30 * HOUR + timedelta(seconds=59)) is None
+    second = next_change(first.hold, VIEW, NOW + 30 * HOUR + timedelta(seconds=60))
     assert second is not None
     assert second.hold.state is HoldState.LOST
     assert "ttl" in second.sentence
+
+
+def test_a_short_hold_is_at_risk_for_a_fifth_of_its_ttl_only() -> None:
+    first = next_change(granted(ttl=timedelta(seconds=10)), VIEW, NOW + HOUR)
+    assert first is not None
+    assert next_change(first.hold, VIEW, NOW + HOUR + timedelta(seconds=1)) is None
+    lost = next_change(first.hold, VIEW, NOW + HOUR + timedelta(seconds=2))
+    assert lost is not None
+    assert lost.hold.state is HoldState.LOST
+
+
+def test_a_clock_that_was_set_back_does_not_keep_a_hold_at_risk() -> None:
+    at_risk = settle(replace(granted(), max_lag_bytes=400))
+    assert at_risk.state is HoldState.AT_RISK
+    lost = next_change(replace(at_risk, at_risk_since=NOW + 99 * HOUR), VIEW, NOW + HOUR)
+    assert lost is not None
+    assert lost.hold.state is HoldState.LOST
 
 
 def test_a_renewal_brings_it_back() -> None:
@@ -154,9 +166,33 @@ def test_max_lag_bytes_is_at_risk_before_lost_and_unknown_sizes_cost_nothing() -
     assert lag_bytes(Claim(everything=True), VIEW.topics) == 1000
     assert granted(max_lag_bytes=10_000).state is HoldState.ACTIVE
     assert granted(max_lag_bytes=600).state is HoldState.AT_RISK
-    lost = settle(replace(granted(), max_lag_bytes=400))
-    assert lost.state is HoldState.LOST
+    at_risk = settle(replace(granted(), max_lag_bytes=400))
+    assert at_risk.state is HoldState.AT_RISK
+    unknown = looking_at(size_bytes=None)
+    assert settle(at_risk, unknown, NOW + HOUR).state is HoldState.AT_RISK
+    assert settle(at_risk, VIEW, NOW + HOUR).state is HoldState.LOST
     assert settle(replace(granted(), max_lag_bytes=400), looking_at(size_bytes=None)).state is HoldState.ACTIVE
+
+
+def test_max_lag_age_is_at_risk_before_lost_and_unknown_ages_cost_nothing() -> None:
+    hold = replace(granted(), max_lag_age=10 * HOUR)
+    assert settle(hold, looking_at(near_from=150, young_from=150)).state is HoldState.ACTIVE
+    assert settle(hold).state is HoldState.ACTIVE
+    near = settle(hold, looking_at(near_from=151, young_from=150), NOW)
+    assert near.state is HoldState.AT_RISK
+    assert settle(near, looking_at(near_from=151, young_from=150), NOW + HOUR).state is HoldState.AT_RISK
+    assert settle(near, VIEW, NOW + HOUR).state is HoldState.AT_RISK
+    assert settle(near, looking_at(near_from=150, young_from=140), NOW + HOUR).state is HoldState.ACTIVE
+    lost = next_change(near, looking_at(near_from=170, young_from=151), NOW + HOUR)
+    assert lost is not None
+    assert lost.hold.state is HoldState.LOST
+    assert "the record of wal_0 at 150 is older than 100% of maxLagAge, 36000 s" in lost.sentence
+
+
+def test_the_age_of_a_hold_on_everything_is_that_of_the_oldest_record_there_is() -> None:
+    hold = granted(claim=Claim(everything=True), max_lag_age=10 * HOUR)
+    assert settle(hold, looking_at(near_from=100, young_from=100)).state is HoldState.EXTENDED
+    assert settle(hold, looking_at(near_from=101, young_from=100)).state is HoldState.AT_RISK
 
 
 def test_a_hold_that_somebody_overtook_is_lost() -> None:
@@ -167,6 +203,87 @@ def test_a_hold_that_somebody_overtook_is_lost() -> None:
 def test_an_intent_beyond_a_grant_is_legal() -> None:
     """It was written by who then listed the hold, and deleted no further."""
     assert settle(granted(), looking_at(intent=170)).state is HoldState.ACTIVE
+
+
+@pytest.mark.parametrize("claim", [FRESH.claim, Claim(everything=True)])
+def test_a_hold_on_a_topic_that_was_recreated_is_at_risk_and_lost_once_the_fence_is_sure(claim: Claim) -> None:
+    hold = granted(claim=claim)
+    other = Finding(Break.TOPIC_ID_CHANGED, "the topic was recreated")
+    suspected = looking_at(topic_id="new", intent=None, log_start=0, high_watermark=300, finding=other)
+    at_risk = settle(hold, suspected)
+    assert at_risk.state is HoldState.AT_RISK
+    assert settle(at_risk).state is hold.state
+    lost = next_change(at_risk, HoldView({"wal_0": replace(suspected.topics["wal_0"], is_broken=True)}), NOW)
+    assert lost is not None
+    assert lost.hold.state is HoldState.LOST
+    assert "wal_0 was recreated" in lost.sentence
+
+
+@pytest.mark.parametrize("claim", [FRESH.claim, Claim(everything=True)])
+def test_a_topic_that_was_recreated_and_readopted_between_two_looks_is_noticed_all_the_same(claim: Claim) -> None:
+    hold = granted(claim=claim)
+    assert hold.granted_logs == LogIds.of({"wal_0": "old"})
+    assert settle(hold, looking_at(topic_id=None)).state is hold.state
+    assert settle(hold, looking_at(topic_id="new", log_start=100, intent=100)).state is HoldState.LOST
+
+
+def test_a_pool_that_grows_recreates_nothing_and_one_that_shrinks_is_in_doubt() -> None:
+    hold = granted(claim=Claim(everything=True))
+    grown = HoldView({**VIEW.topics, "wal_1": replace(WAL, topic_id="another")})
+    hold = settle(hold, grown)
+    assert (hold.state, hold.granted_logs) == (HoldState.EXTENDED, LogIds.of({"wal_0": "old", "wal_1": "another"}))
+    shrunk = settle(hold, VIEW)
+    assert (shrunk.state, shrunk.granted_logs) == (HoldState.AT_RISK, hold.granted_logs)
+    recreated = HoldView({**VIEW.topics, "wal_1": replace(WAL, topic_id="a third")})
+    assert settle(shrunk, recreated).state is HoldState.LOST
+    gone = settle(granted(), HoldView({}))
+    assert gone.state is HoldState.AT_RISK
+
+
+def test_a_log_that_was_cut_off_below_what_is_held_loses_it_once_the_fence_is_sure() -> None:
+    cut = Finding(Break.TRUNCATED, "records were cut off")
+    suspected = settle(granted(), looking_at(high_watermark=149, finding=cut))
+    assert suspected.state is HoldState.AT_RISK
+    lost = settle(suspected, looking_at(high_watermark=149, finding=cut, is_broken=True))
+    assert lost.state is HoldState.LOST
+    above = settle(granted(), looking_at(high_watermark=160, finding=cut, is_broken=True))
+    assert above.state is HoldState.AT_RISK
+    assert settle(above, VIEW, NOW + HOUR).state is HoldState.ACTIVE
+    went_back = Finding(Break.FLUSHED_WENT_BACK, "a manifest was restored")
+    assert settle(granted(), looking_at(finding=went_back, is_broken=True)).state is HoldState.ACTIVE
+
+
+def test_a_high_watermark_that_lags_behind_after_a_failover_costs_no_hold() -> None:
+    hold = settle(granted(), looking_at(high_watermark=140))
+    assert hold.state is HoldState.AT_RISK
+    assert settle(hold, VIEW).state is HoldState.ACTIVE
+
+
+def test_a_delete_by_somebody_else_overtakes_a_hold_on_everything() -> None:
+    hold = granted(claim=Claim(everything=True))
+    assert settle(hold, looking_at(intent=170)).state is HoldState.EXTENDED
+    lost = settle(hold, looking_at(log_start=101))
+    assert lost.state is HoldState.LOST
+
+
+def test_a_hold_that_somebody_deleted_counts_and_names_what_keeps_it_until_its_ttl_is_over() -> None:
+    leaving = replace(granted(), kept_by=("example.org/reader",))
+    assert lowest_claims([leaving])[0]["wal_0"] == (
+        150,
+        "spark, which is being deleted and kept by example.org/reader",
+    )
+    renewed = replace(leaving, renew_time=NOW + 23 * HOUR)
+    at_risk = settle(renewed, VIEW, NOW + 23 * HOUR)
+    assert at_risk.state is HoldState.AT_RISK
+    assert settle(at_risk, VIEW, NOW + 24 * HOUR).state is HoldState.LOST
+    open_request = settle(replace(FRESH, kept_by=("example.org/reader",)))
+    assert (open_request.state, open_request.granted) == (HoldState.REQUESTED, None)
+    assert settle(open_request, VIEW, NOW + 24 * HOUR).state is HoldState.LOST
+
+
+def test_why_there_is_no_intent_is_said_when_it_is_known() -> None:
+    paused = looking_at(intent=None, trouble="seawall.dev/paused is set")
+    assert why_not_granted(FRESH, paused) == "seawall.dev/paused is set"
 
 
 def test_its_owner_releases_it() -> None:

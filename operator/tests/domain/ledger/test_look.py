@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from seawall.domain.ledger.fence import Break, Readoption, Verdict, parse_readoption
-from seawall.domain.ledger.holds import Claim
+from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
 from tests.domain.ledger.simulation.operator import START
 from tests.domain.ledger.test_scenarios import flush_all, grown, purge, sentence

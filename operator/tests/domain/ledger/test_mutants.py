@@ -247,7 +247,7 @@ MUTANTS = (
     ),
     Mutant(
         "grant while somebody else deletes",
-        f"{LEDGER}/holds.py",
+        f"{LEDGER}/held.py",
         "return self.intent is not None and self.log_start is not None and self.log_start > self.intent",
         "return False",
         "test_scenarios.test_somebody_elses_deletes_stop_ours_and_lose_the_holds_that_they_overtook()",

@@ -12,7 +12,7 @@ import pytest
 
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.holds import Claim
+from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
 from seawall.domain.ledger.policy import Level, Policy, Requirement
 from tests.domain.ledger.simulation.operator import START

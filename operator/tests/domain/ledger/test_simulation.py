@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from seawall.domain.ledger.holds import Claim
+from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
 from tests.domain.ledger.simulation.operator import START
 from tests.domain.ledger.simulation.world import GRACE, World

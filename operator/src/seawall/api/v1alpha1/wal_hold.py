@@ -66,6 +66,7 @@ class WALHoldSpec(APIModel):
             lambda hold: all((name == ALL_TOPICS) == (held == EARLIEST) for name, held in hold.topics.items()),
         ),
         duration_rule("ttl"),
+        duration_rule("maxLagAge"),
         bytes_rule("maxLagBytes", MAX_LARGE),
     )
 
@@ -77,12 +78,14 @@ class WALHoldSpec(APIModel):
     """How long after renewTime the hold expires."""
     max_lag_bytes: LargeBytes | None = None
     """Beyond this many bytes from its offsets to the end of the topics the hold is given up; absent means never."""
+    max_lag_age: Duration | None = None
+    """Once a record that it keeps is older than this by its own timestamp, it is given up; absent means never."""
     reason: Annotated[str, Field(max_length=1024)] = ""
     """Who needs it and why, for people."""
     renew_time: datetime | None = None
     """When the holder last said that it is alive, as in a Lease; absent means at its creation."""
     release: StrictBool = False
-    """Lets the hold go, and keeps the object to be read. Deleting it lets it go as well."""
+    """Lets the hold go, and keeps the object to be read. Deleting it lets it go as well, once no finalizer keeps it."""
 
 
 class Renewal(StatusModel):
@@ -92,6 +95,15 @@ class Renewal(StatusModel):
     """The renewTime of the spec; absent when it had none."""
     seen_time: datetime
     """When the operator first saw it."""
+
+
+class GrantedLogs(StatusModel):
+    """Which logs were granted: a topic that is deleted and created again has another one."""
+
+    topics: Annotated[int, Field(ge=0)]
+    """How many."""
+    digest: Annotated[str, Field(max_length=64)]
+    """A digest of their names and of the ids that Kafka gave them."""
 
 
 class WALHoldStatus(StatusModel):
@@ -105,8 +117,12 @@ class WALHoldStatus(StatusModel):
     """What became of the hold; absent until it is first looked at, which counts as Requested."""
     granted: Annotated[dict[str, HeldFrom], Field(max_length=10_000)] = Field(default_factory=dict)
     """Topic → what was granted. It stands until an edited spec is granted in its place."""
+    granted_logs: GrantedLogs | None = None
+    """The logs of what was granted: when they are others, the hold is Lost."""
     renewal: Renewal | None = None
     """The last renewal that the operator saw."""
+    at_risk_time: datetime | None = None
+    """Since when the hold is AtRisk; it is not Lost before it was seen to be."""
     topics: Annotated[int, Field(ge=0)] | None = None
     """How many topics are held."""
     expire_time: datetime | None = None

@@ -9,7 +9,8 @@ from datetime import datetime
 import numpy as np
 
 from seawall.domain.ledger.columns import Ids, Mask, mask_of
-from seawall.domain.ledger.holds import Hold, lowest_claims
+from seawall.domain.ledger.held import Hold
+from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.policy import EffectivePolicy, Level
 from seawall.domain.ledger.tables import Bounds, TopicLog

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, HoldState, WALHo
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.domain.ledger import mode
-from seawall.domain.ledger.holds import Claim, Hold, Renewal
+from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
 from seawall.domain.ledger.policy import Policy, Safety
 
 
@@ -49,17 +49,21 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
     problem = _unreadable(obj)
     if problem is not None:
         return InvalidSpec(problem, cluster=obj.spec.cluster_ref.name)
-    seen = obj.status.renewal
+    seen, logs = obj.status.renewal, obj.status.granted_logs
     return Hold(
         name=obj.metadata.name,
         claim=claim_of(obj.spec.topics),
         ttl=obj.spec.ttl,
         renew_time=obj.spec.renew_time,
         max_lag_bytes=obj.spec.max_lag_bytes,
+        max_lag_age=obj.spec.max_lag_age,
         release=obj.spec.release,
         state=obj.status.state or HoldState.REQUESTED,
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
+        granted_logs=None if logs is None else LogIds(logs.topics, logs.digest),
         renewal=None if seen is None else Renewal(seen.renew_time, seen.seen_time),
+        at_risk_since=obj.status.at_risk_time,
+        kept_by=None if obj.metadata.deletion_timestamp is None else obj.metadata.finalizers,
     )
 
 

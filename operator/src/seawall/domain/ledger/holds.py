@@ -3,8 +3,8 @@
     Requested ──granted──► Active ◄──────► Extended        Extended: it keeps records that the database needs no more
         │                    │ ▲              │ ▲
         │                    ▼ └── renewed ── ▼ │
-        │                   AtRisk ◄────────────┘          AtRisk: near or beyond its ttl or maxLagBytes
-        │ refused, expired     │ still beyond, one look later
+        │                   AtRisk ◄────────────┘          AtRisk: near or beyond a limit, or its log is in doubt
+        │ refused, expired     │ still beyond, a minute later
         └────────────► Lost ◄──┘                           Lost and Released are final
     any but Lost ──release──► Released
 
@@ -22,91 +22,33 @@ Safe readings of the design:
   Requested until its ttl is over: it may be right a moment later. A topic without an intent yet is waited for.
 * `"*": earliest` claims everything; what is granted of a topic begins at the greater of its intent and its log start,
   as a delete that was decided before the hold may still arrive.
-* A hold passes through AtRisk for at least one look before it is Lost, except where records are gone already.
+* A hold stays AtRisk for a minute, or a fifth of a short ttl, before it is Lost, except where records are gone already.
+* Records that were granted are gone when the log starts after them, when it is another log (its topic was recreated),
+  or when it ends before the granted offset. The last two need the fence's verdict: until then, and while it finds
+  anything else of the log, the hold is AtRisk. A hold on everything is lost by any delete beyond an intent, because
+  Seawall itself deletes nothing then. It does not remember each topic's intent (a pool may have 10,000), so deletes of
+  somebody else between an intent and a higher one that a purge wrote, but never used, go unseen, and so do those that
+  a person readopted before the hold's next look.
+* A hold that somebody deleted counts until it is gone, because who set the finalizer may be reading. It is granted
+  nothing new and cannot be renewed, so its ttl ends it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
 
 from seawall.api.v1alpha1.wal_hold import HoldState
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Keep these topics from these offsets on; `everything`: no deletes on any topic (`"*": earliest`)."""
-
-    offsets: Mapping[str, int] = field(default_factory=dict)
-    everything: bool = False
-
-    def offsets_among(self, topics: Iterable[str]) -> Mapping[str, int]:
-        """By topic the first offset that is claimed; of a claim on everything all of these topics, from 0 on."""
-        return dict.fromkeys(topics, 0) if self.everything else self.offsets
-
-
-@dataclass(frozen=True, slots=True)
-class Renewal:
-    """A renewTime, as it stands in the spec, and when the operator first saw it."""
-
-    stated: datetime | None
-    seen_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """A hold: what its spec asks, and what its status says."""
-
-    name: str
-    claim: Claim
-    ttl: timedelta
-    renew_time: datetime | None = None
-    max_lag_bytes: int | None = None
-    release: bool = False
-    """Its owner wants to let it go."""
-    state: HoldState = HoldState.REQUESTED
-    granted: Claim | None = None
-    renewal: Renewal | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HeldTopic:
-    """A topic as the granter sees it; the intent is read uncached, after the hold existed and after Kafka's offsets."""
-
-    log_start: int | None
-    high_watermark: int | None
-    intent: int | None
-    floor: int | None = None
-    size_bytes: int | None = None
-
-    def is_foreign(self) -> bool:
-        """Somebody else deletes: the log starts beyond the intent."""
-        return self.intent is not None and self.log_start is not None and self.log_start > self.intent
-
-
-@dataclass(frozen=True, slots=True)
-class HoldView:
-    """What the granter sees: all topics of the pool."""
-
-    topics: Mapping[str, HeldTopic]
-
-
-@dataclass(frozen=True, slots=True)
-class HoldChange:
-    """What to write, by compare-and-swap, and the sentence that the condition and the event show."""
-
-    hold: Hold
-    sentence: str
-
+from seawall.domain.ledger.fence import Break
+from seawall.domain.ledger.held import Claim, Hold, HoldChange, HoldView, Renewal
+from seawall.domain.ledger.hold_limits import NEAR, are_limits_known, limit_reached, was_seen_at_risk
 
 GRANTED = "granted: what it claims is there and stays"
-NEAR = 0.8
-"""From this share of a limit on a hold is AtRisk."""
 
 
 def lowest_claims(holds: Iterable[Hold]) -> tuple[dict[str, tuple[int, str]], str | None]:
-    """By topic the lowest offset that a hold claims, and which; and the name of a hold on everything.
+    """By topic the lowest offset that a hold claims, and which; and which hold is on everything, for people.
 
     Every hold counts that is not written Lost or Released: Requested too, and both halves of an edited one.
     """
@@ -116,10 +58,10 @@ def lowest_claims(holds: Iterable[Hold]) -> tuple[dict[str, tuple[int, str]], st
         if hold.state.is_final:
             continue
         for claim in (hold.claim, hold.granted or Claim()):
-            everything = everything or (hold.name if claim.everything else None)
+            everything = everything or (hold.described if claim.everything else None)
             for topic, offset in claim.offsets.items():
                 if topic not in lowest or offset < lowest[topic][0]:
-                    lowest[topic] = (offset, hold.name)
+                    lowest[topic] = (offset, hold.described)
     return lowest, everything
 
 
@@ -137,21 +79,15 @@ def why_not_granted(hold: Hold, view: HoldView) -> str | None:
     return _obstacle(hold.claim, view) or _below(hold.claim, view)
 
 
-def lag_bytes(claim: Claim, topics: Mapping[str, HeldTopic]) -> int | None:
-    """What the records from the claimed offsets on take on disk, by each topic's mean; None if a size is unknown."""
-    total = 0
-    for name, offset in claim.offsets_among(topics).items():
-        topic = topics.get(name)
-        if topic is None or topic.log_start is None or topic.high_watermark is None or topic.size_bytes is None:
-            return None
-        entries = topic.high_watermark - topic.log_start
-        kept = topic.high_watermark - max(offset, topic.log_start)
-        total += topic.size_bytes * max(kept, 0) // entries if entries else 0
-    return total
-
-
 def _change(hold: Hold, state: HoldState, sentence: str) -> HoldChange:
-    return HoldChange(replace(hold, state=state), sentence)
+    return HoldChange(replace(hold, state=state, at_risk_since=None), sentence)
+
+
+def _at_risk(hold: Hold, sentence: str, now: datetime) -> HoldChange | None:
+    """None: it is already."""
+    if hold.state is HoldState.AT_RISK:
+        return None
+    return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=now), sentence)
 
 
 def _released(hold: Hold, _: HoldView, __: datetime) -> HoldChange | None:
@@ -159,8 +95,8 @@ def _released(hold: Hold, _: HoldView, __: datetime) -> HoldChange | None:
 
 
 def _renewed(hold: Hold, _: HoldView, now: datetime) -> HoldChange | None:
-    """Any other renewTime is a renewal, whatever it says."""
-    if hold.renewal is not None and hold.renewal.stated == hold.renew_time:
+    """Any other renewTime is a renewal, whatever it says; who deleted a hold does not renew it."""
+    if hold.renewal is not None and (hold.renewal.stated == hold.renew_time or hold.kept_by is not None):
         return None
     sentence = "seen for the first time" if hold.renewal is None else "renewed"
     return HoldChange(replace(hold, renewal=Renewal(hold.renew_time, now)), sentence)
@@ -168,41 +104,81 @@ def _renewed(hold: Hold, _: HoldView, now: datetime) -> HoldChange | None:
 
 def _overtaken(hold: Hold, view: HoldView, _: datetime) -> HoldChange | None:
     """A granted record is gone already: only somebody else can have deleted it."""
-    for name, offset in (hold.granted or Claim()).offsets.items():
+    if hold.granted is None:
+        return None
+    gone = _deleted(hold.granted, view) or _recreated(hold, hold.granted, view) or _cut(hold.granted, view)
+    return None if gone is None else _change(hold, HoldState.LOST, gone)
+
+
+def _deleted(granted: Claim, view: HoldView) -> str | None:
+    for name, offset in granted.offsets.items():
         topic = view.topics.get(name)
         if topic is not None and topic.log_start is not None and topic.log_start > offset:
-            sentence = f"{name} starts at {topic.log_start} and offset {offset} was held: somebody else deleted it"
-            return _change(hold, HoldState.LOST, sentence)
+            return f"{name} starts at {topic.log_start} and offset {offset} was held: somebody else deleted it"
+    for name, topic in view.topics.items():
+        if granted.everything and topic.is_foreign():
+            return f"{name} starts at {topic.log_start}, and everything was held: somebody else deleted records"
+    return None
+
+
+def _recreated(hold: Hold, granted: Claim, view: HoldView) -> str | None:
+    """Another log: as the fence is sure, or, when a person has readopted it meanwhile, by what was granted then."""
+    recreated = [name for name in granted.offsets_among(view.topics) if _is_recreated(name, view)]
+    if recreated:
+        is_sure = view.topics[recreated[0]].is_broken
+        return f"{recreated[0]} was recreated, and what was held of it is gone" if is_sure else None
+    before, now = hold.granted_logs, view.logs_of(granted)
+    if before is None or now is None or now.count != before.count or now == before:
+        return None
+    return "a topic that it holds was recreated since, and what was held of it is gone"
+
+
+def _is_recreated(name: str, view: HoldView) -> bool:
+    return name in view.topics and view.topics[name].is_recreated()
+
+
+def _cut(granted: Claim, view: HoldView) -> str | None:
+    """A log that ends before the granted offset, and the fence is sure that it was cut."""
+    for name, offset in granted.offsets.items():
+        topic = view.topics.get(name)
+        if topic is not None and topic.is_broken and topic.ends_before(offset):
+            return f"{name} was cut off: it ends at {topic.high_watermark}, and offset {offset} was held"
+    return None
+
+
+def _doubt(hold: Hold, granted: Claim, view: HoldView) -> str | None:
+    """What may mean that granted records are gone, in one sentence: a region whose manifest was restored does not."""
+    for name, offset in granted.offsets_among(view.topics).items():
+        topic = view.topics.get(name)
+        if topic is None:
+            return f"there is no topic {name} any more"
+        if topic.finding is not None and topic.finding.what is not Break.FLUSHED_WENT_BACK:
+            return f"the log of {name} is in doubt: {topic.finding.sentence}"
+        if topic.ends_before(offset):
+            return f"{name} ends at {topic.high_watermark}, before offset {offset}, which is held"
+    if hold.granted_logs is not None and granted.everything and hold.granted_logs.count > len(view.topics):
+        return f"{hold.granted_logs.count} topics were held, and there are only {len(view.topics)} now"
     return None
 
 
 def _ended(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
-    """Beyond a limit; what was granted was AtRisk before."""
-    if hold.state not in {HoldState.REQUESTED, HoldState.AT_RISK}:
+    """Beyond a limit; what was granted was AtRisk before, for long enough to be seen."""
+    is_ripe = hold.state is HoldState.AT_RISK and was_seen_at_risk(hold, now)
+    if not is_ripe and hold.state is not HoldState.REQUESTED:
         return None
-    beyond = _limit(hold, view, now, 1.0)
+    beyond = limit_reached(hold, view, now, 1.0)
     return None if beyond is None else _change(hold, HoldState.LOST, beyond)
-
-
-def _limit(hold: Hold, view: HoldView, now: datetime, share: float) -> str | None:
-    """The first limit of which this share is used up, as a sentence."""
-    age = now - hold.renewal.seen_at if hold.renewal is not None else timedelta(0)
-    if age >= hold.ttl * share:
-        return f"it was last renewed {_duration(age)} ago and its ttl is {_duration(hold.ttl)}"
-    used = lag_bytes(hold.granted or hold.claim, view.topics) if hold.max_lag_bytes is not None else None
-    if used is not None and hold.max_lag_bytes is not None and used >= hold.max_lag_bytes * share:
-        return f"it keeps {used} bytes and maxLagBytes is {hold.max_lag_bytes}"
-    return None
 
 
 def _granted(hold: Hold, view: HoldView, _: datetime) -> HoldChange | None:
     """Grants, refuses for good, or leaves the request open (None)."""
-    if hold.granted == hold.claim or _obstacle(hold.claim, view) is not None:
+    if hold.granted == hold.claim or hold.kept_by is not None or _obstacle(hold.claim, view) is not None:
         return None
     below = _below(hold.claim, view)
     if below is None:
         state = HoldState.ACTIVE if hold.state is HoldState.REQUESTED else hold.state
-        return _change(replace(hold, granted=hold.claim), state, GRANTED)
+        granted = replace(hold, state=state, granted=hold.claim, granted_logs=view.logs_of(hold.claim))
+        return HoldChange(granted, GRANTED)
     return _change(hold, HoldState.LOST, below) if hold.granted is None else None
 
 
@@ -216,10 +192,9 @@ def _obstacle(claim: Claim, view: HoldView) -> str | None:
             return f"Kafka does not say where {name} starts and ends"
         if offset > topic.high_watermark:
             return f"offset {offset} is beyond the end of {name}, {topic.high_watermark}"
-    claimed = view.topics if claim.everything else claim.offsets
-    for name in claimed:
+    for name in claim.offsets_among(view.topics):
         if view.topics[name].intent is None:
-            return f"no intent is written for {name} yet"
+            return view.topics[name].trouble or f"no intent is written for {name} yet"
         if view.topics[name].is_foreign():
             return f"somebody else deletes from {name}, so nothing can be promised"
     return None
@@ -238,9 +213,11 @@ def _stands(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
     """Active, Extended or AtRisk, as a granted hold is now."""
     if hold.granted is None:
         return None
-    near = _limit(hold, view, now, NEAR)
-    if near is not None:
-        return None if hold.state is HoldState.AT_RISK else _change(hold, HoldState.AT_RISK, near)
+    risk = limit_reached(hold, view, now, NEAR) or _doubt(hold, hold.granted, view)
+    if risk is not None:
+        return _at_risk(hold, risk, now)
+    if hold.state is HoldState.AT_RISK and not are_limits_known(hold, view):
+        return None
     if _keeps_more_than_the_database(hold.granted, view):
         state, sentence = HoldState.EXTENDED, "records are kept for it that the database needs no more"
     else:
@@ -254,9 +231,13 @@ def _keeps_more_than_the_database(claim: Claim, view: HoldView) -> bool:
     return any(floor is not None and held[name] < floor for name, floor in floors)
 
 
-def _duration(age: timedelta) -> str:
-    return f"{age.total_seconds():g} s"
+def _counted(hold: Hold, view: HoldView, _: datetime) -> HoldChange | None:
+    """Which logs are held: of a grant by a version that did not write it down, and of a pool that has grown."""
+    seen = None if hold.granted is None else view.logs_of(hold.granted)
+    if seen is None or (hold.granted_logs is not None and hold.granted_logs.count >= seen.count):
+        return None
+    return HoldChange(replace(hold, granted_logs=seen), f"it holds {seen.count} topics")
 
 
-STEPS = (_released, _renewed, _overtaken, _ended, _granted, _stands)
+STEPS = (_released, _renewed, _overtaken, _ended, _granted, _stands, _counted)
 """The changes, in the order in which they are looked for."""

@@ -22,7 +22,7 @@ from seawall.domain.ledger.bounds import Claims, Verified, make_bounds
 from seawall.domain.ledger.columns import Ids, Numbers
 from seawall.domain.ledger.fence import Finding, LogSeen, Readoption, Verdict
 from seawall.domain.ledger.flushed_ids import FlushedIds
-from seawall.domain.ledger.holds import Hold
+from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import Regime

@@ -18,7 +18,8 @@ from seawall.api.meta import STOP_DELETES_ANNOTATION
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.ledger.columns import Mask
-from seawall.domain.ledger.holds import Hold, lowest_claims
+from seawall.domain.ledger.held import Hold
+from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.topics.actions import listed
 from seawall.domain.wal_cluster.observed import Needs

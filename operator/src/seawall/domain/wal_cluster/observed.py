@@ -11,7 +11,7 @@ from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka
-from seawall.domain.ledger.holds import Hold
+from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.topics.pool import Pool

@@ -1,21 +1,25 @@
 """The next step of a WALHold: a pure function of the hold and of what was observed.
 
-    being deleted, over → findings (spec, WALCluster, look) → the next change of its state (`ledger/holds.py`)
+    over → findings (spec, WALCluster, look) → the next change of its state (`ledger/holds.py`)
     → first records of its topics are written → status tells the truth → nothing to do
 
-A hold is deleted without a finalizer: that it is gone releases it. What cannot be known changes nothing: a hold never
-expires or is lost while nobody can look.
+A hold is deleted without a finalizer of ours: that it is gone releases it. One that somebody else's finalizer keeps
+still counts, says so, and ends by its ttl at last. What cannot be known changes nothing: a hold never expires or is
+lost while nobody can look.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.ledger.declared import hold_of
-from seawall.domain.ledger.holds import NEAR, Hold, HoldView, next_change, why_not_granted
+from seawall.domain.ledger.held import Hold, HoldView
+from seawall.domain.ledger.hold_limits import NEAR, at_risk_until
+from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.step import Act, Record, Step, Wait
@@ -34,8 +38,6 @@ HoldStep = Step[WALHoldStatus, WriteRecords]
 
 def next_step(obj: WALHold, observed: Observed) -> HoldStep:
     """Decides what one tick does."""
-    if obj.metadata.deletion_timestamp is not None:
-        return Wait("the hold is being deleted")
     hold = hold_of(obj)
     if isinstance(hold, InvalidSpec):
         reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
@@ -56,14 +58,14 @@ def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verd
 
 
 def _tend(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldStep:
-    view, now = hold_view(looked), observed.now
+    view, now = hold_view(looked, observed.ages, may_write=observed.may_write), observed.now
     change = next_change(hold, view, now)
     if change is not None:
         verdict = _verdict_of_change(change.hold, view, change.sentence)
         status = status_of(obj, change.hold, verdict, view, now)
         return Record(status, events_of(obj, status, verdict))
     shards = looked.shards.changed(_records_to_write(hold, looked))
-    if shards and observed.may_write and observed.failure is None:
+    if shards and hold.kept_by is None and observed.may_write and observed.failure is None:
         return Act((WriteRecords(looked.pool, shards),))
     verdict = _verdict(obj, hold, view, observed)
     status = status_of(obj, hold, verdict, view, now)
@@ -92,6 +94,9 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
     """Of a hold whose state does not change; its sentence stays, as it holds times that would change for ever."""
     if observed.failure is not None:
         return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, observed.failure.message, RETRY_SECONDS)
+    leaving = _leaving(hold)
+    if leaving is not None:
+        return replace(leaving, after=_until_next_limit(hold, observed.now))
     problem = why_not_granted(hold, view)
     if hold.granted is None:
         return _open_request(problem or "it will be granted at the next look")
@@ -104,6 +109,15 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
     return Verdict(Outlook.READY, hold.state.value, message, _until_next_limit(hold, observed.now))
 
 
+def _leaving(hold: Hold) -> Verdict | None:
+    """Of a hold that somebody deleted and that still counts."""
+    if hold.kept_by is None or hold.state.is_final:
+        return None
+    kept_by = " and ".join(hold.kept_by) or "the API server"
+    message = f"it is being deleted and kept by {kept_by}: what it claims counts until it is gone, or its ttl is over"
+    return Verdict(Outlook.PROGRESSING, Reason.BEING_DELETED, message)
+
+
 def _open_request(message: str) -> Verdict:
     return Verdict(Outlook.PROGRESSING, Reason.NOT_GRANTED_YET, message, RETRY_SECONDS)
 
@@ -112,8 +126,8 @@ def _until_next_limit(hold: Hold, now: datetime) -> float:
     """Seconds until the hold is near its ttl, or beyond it; not longer than until the next look."""
     if hold.renewal is None:
         return RETRY_SECONDS
-    limits = (hold.renewal.seen_at + hold.ttl * NEAR, hold.renewal.seen_at + hold.ttl)
-    waits = [(limit - now).total_seconds() for limit in limits if limit > now]
+    limits = (hold.renewal.seen_at + hold.ttl * NEAR, hold.renewal.seen_at + hold.ttl, at_risk_until(hold))
+    waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
     return min([*waits, LOOK_SECONDS])
 
 

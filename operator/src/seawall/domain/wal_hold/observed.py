@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.domain.failure import Failure
+from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.looked import CannotLook, Looked
+
+
+@dataclass(frozen=True, slots=True)
+class YoungRecords:
+    """By topic the first record that is younger than maxLagAge, and than its share `NEAR`; left out: unknown."""
+
+    near: Mapping[str, FirstSince]
+    young: Mapping[str, FirstSince]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +32,5 @@ class Observed:
     may_write: bool = False
     """Whether the WALCluster is not paused: a paused one writes no ConfigMap."""
     failure: Failure | None = None
+    ages: YoungRecords | None = None
+    """Of a hold with maxLagAge."""

@@ -16,6 +16,8 @@ class Reason(StrEnum):
     """There is no such WALCluster in the namespace: create it, or delete the hold."""
     NOT_GRANTED_YET = "NotGrantedYet"
     """What is claimed cannot be promised now; the message says why. Until then it counts, and nobody may rely on it."""
+    BEING_DELETED = "BeingDeleted"
+    """Somebody deleted it and a finalizer keeps it: it counts until that goes, or until its ttl is over."""
     EDIT_REFUSED = "EditRefused"
     """What the edited spec claims is gone, or may go; what was granted before still stands. Edit it again."""
     UNANSWERED = "ChangeUnanswered"

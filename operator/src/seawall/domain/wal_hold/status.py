@@ -9,19 +9,22 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1 import wal_hold
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, EARLIEST, HeldFrom, HoldState, WALHold, WALHoldStatus
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
-from seawall.domain.ledger.holds import Claim, Hold, HoldView, lag_bytes
+from seawall.domain.ledger.held import Claim, Hold, HoldView
+from seawall.domain.ledger.hold_limits import lag_bytes
 from seawall.domain.step import Event, EventType
 
 
 def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, now: datetime) -> WALHoldStatus:
     """The status of a hold whose topics were looked at."""
-    renewal = hold.renewal
+    renewal, logs = hold.renewal, hold.granted_logs
     return WALHoldStatus(
         observed_generation=obj.metadata.generation,
         conditions=_conditions(obj, hold, verdict, now),
         state=hold.state,
         granted={} if hold.granted is None else _topics_of(hold.granted),
+        granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
         renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.seen_at),
+        at_risk_time=hold.at_risk_since,
         topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
         expire_time=None if renewal is None or hold.state.is_final else renewal.seen_at + hold.ttl,
         lag_entries=_lag_entries(hold.claim, view),

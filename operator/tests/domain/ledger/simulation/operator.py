@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.fence import Readoption
-from seawall.domain.ledger.holds import HeldTopic, Hold, HoldView, lowest_claims, next_change
+from seawall.domain.ledger.held import HeldTopic, Hold, HoldView
+from seawall.domain.ledger.holds import lowest_claims, next_change
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, seen_column, seen_values
 from seawall.domain.ledger.look import Look, Memory, Read, look

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from seawall.domain.ledger.holds import Claim, Hold
+from seawall.domain.ledger.held import Claim, Hold
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy, Safety
 from seawall.domain.ledger.reasons import Reason
