@@ -43,6 +43,25 @@ class _Remembered:
     memory: Memory
     lock: threading.Lock = field(default_factory=threading.Lock)
     seen_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
+    begun: int = 0
+    """How many looks have begun."""
+    waiting: int = 0
+    """How many callers are in a look, or wait for it."""
+    shared: _Shared | None = None
+    """The newest look for nobody in particular, kept only while others wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A look that others may share who asked before it began, for the same version of the WALCluster."""
+
+    number: int
+    version: str
+    found: Looked | CannotLook
+
+    def serves(self, asked: int, cluster: WALCluster) -> bool:
+        """Whether it began after so many others, which had begun when somebody asked."""
+        return self.number > asked and self.version == cluster.metadata.resource_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +79,33 @@ class LedgerLooks:
         """Looks; with a run, as that run: by its safety too, and with evidence for what it has seen.
 
         Blocks for as long as the database, Kafka and the API server take, and while another looks at the same cluster.
+        Who waits meanwhile shares the next look, which begins after all of them asked: a hundred holds take two looks.
         """
         remembered = self._remember(cluster)
-        with remembered.lock:
-            return self._try_look(remembered, cluster, run)
+        with self._lock:
+            remembered.waiting += 1
+            asked = remembered.begun
+        try:
+            with remembered.lock:
+                return self._look_or_share(remembered, asked, cluster, run)
+        finally:
+            with self._lock:
+                remembered.waiting -= 1
+                if not remembered.waiting:
+                    remembered.shared = None
+
+    def _look_or_share(
+        self, remembered: _Remembered, asked: int, cluster: WALCluster, run: WALPurge | None
+    ) -> Looked | CannotLook:
+        shared = remembered.shared
+        if run is None and shared is not None and shared.serves(asked, cluster):
+            return shared.found
+        with self._lock:
+            remembered.begun += 1
+        found = self._try_look(remembered, cluster, run)
+        if run is None:
+            remembered.shared = _Shared(remembered.begun, cluster.metadata.resource_version, found)
+        return found
 
     def preview(self, cluster: WALCluster, run: WALPurge) -> Looked | CannotLook | None:
         """Looks as a run would that begins now and that nobody made, and remembers nothing of it.
