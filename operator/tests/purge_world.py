@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
@@ -62,6 +62,14 @@ CLUSTER: dict[str, Any] = {
 
 CHANGES = frozenset({"delete_records", "advance_markers", "write", "flush_regions", "replace_status"})
 """Calls that change something outside."""
+
+
+class Guard(Protocol):
+    """Stands between a process and its ports."""
+
+    def guard(self, port: Any) -> Any:
+        """The same port."""
+        ...
 
 
 class Calls:
@@ -212,7 +220,7 @@ class World:
         controller = WALPurgeController(calls.guard(self.kube), self.looks(calls), self.time, self.time)
         return Reconciler(controller, may_write=lambda: True)
 
-    def looks(self, calls: Calls | None = None) -> LedgerLooks:
+    def looks(self, calls: Guard | None = None) -> LedgerLooks:
         """The looks of a new process."""
         calls = calls or Calls(self.check)
         parts = DataPlaneParts(calls.guard(self.data_plane), calls.guard(self.store))

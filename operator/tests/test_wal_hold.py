@@ -15,16 +15,13 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.intent_shards import PoolId, shard_of
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.reconciler import Outcome, Reconciler
-from tests.purge_world import NAMESPACE, Calls, World
+from tests.purge_world import NAMESPACE, Calls, Guard, World
+from tests.test_crash_at_every_call import DeathRow, Died
 
 HOLD = Key(NAMESPACE, "spark")
 
 
-class _Died(BaseException):
-    pass
-
-
-def granter(world: World, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
+def granter(world: World, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
     """A new operator process that looks after holds."""
     calls = calls or Calls(world.check)
     return Reconciler(
@@ -327,32 +324,17 @@ def test_a_hold_at_the_end_of_its_log_has_no_record_that_could_be_too_old() -> N
 
 @pytest.mark.parametrize("answer_is_lost", [False, True])
 def test_a_grant_ends_the_same_wherever_the_process_dies(*, answer_is_lost: bool) -> None:
-    recorded = Calls(lambda _: None)
+    undisturbed = DeathRow()
     world = World()
     place(world, topics={"wal_0": 3})
-    settle(world, granter(world, recorded))
-    for at in range(len(recorded.names)):
+    settle(world, granter(world, undisturbed))
+    for at in range(undisturbed.calls):
         world = World()
         place(world, topics={"wal_0": 3})
-        calls = _dying_at(world, at, answer_is_lost=answer_is_lost)
-        with pytest.raises(_Died):
-            settle(world, granter(world, calls))
+        with pytest.raises(Died):
+            settle(world, granter(world, DeathRow(at, after=answer_is_lost)))
+        world.check()
         hold = settle(world)
         assert hold.status.granted == {"wal_0": 3}
         assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
-    assert len(recorded.names) > 20
-
-
-def _dying_at(world: World, at: int, *, answer_is_lost: bool) -> Calls:
-    """Calls of which the one with this number is the last of its process."""
-
-    class Dying(Calls):
-        def call(self, function: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-            if len(self.names) != at:
-                return super().call(function, name, *args, **kwargs)
-            if answer_is_lost:
-                super().call(function, name, *args, **kwargs)
-            self.names.append(name)
-            raise _Died
-
-    return Dying(world.check)
+    assert undisturbed.calls > 20
