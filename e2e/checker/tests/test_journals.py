@@ -63,3 +63,15 @@ def test_rows_follow_from_their_batch() -> None:
 
 def test_a_partition_holds_the_names_that_begin_with_its_number() -> None:
     assert 'PARTITION p0 VALUES LESS THAN ("01"), PARTITION p1 VALUES LESS THAN (MAXVALUE)' in create_table(2)
+
+
+def test_what_is_needed_is_the_oldest_acknowledged_entry_beyond_the_flushed_one(tmp_path: Path) -> None:
+    file = LedgerFile(tmp_path, "w")
+    for number, (region, entry) in enumerate([(1, 9), (1, 5), (1, 7), (2, 6), (3, 8)]):
+        batch = Batch(batch_name(0, file.name, number), 1, 1, 8)
+        file.tried(batch)
+        file.acknowledged(batch, Ack(region, "t", entry))
+    ledger = Ledger(tmp_path)
+    ledger.refresh()
+    needed = {region: ack.entry_id for region, ack in ledger.oldest_above({1: 5, 2: 6}).items()}
+    assert needed == {1: 7}, "all of region 2 is flushed, and region 3 has not reported"

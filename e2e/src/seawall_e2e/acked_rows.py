@@ -83,6 +83,12 @@ class AckedRows:
         """How far they are."""
         return Progress(**json.loads(self._kubectl("exec", "checker-reader-0", "--", "checker", "progress")))
 
+    def needed(self, flushed: Mapping[str, int]) -> list[dict[str, Any]]:
+        """By region, the oldest acknowledged entry beyond its flushed one: `topic`, `entry_id`, `region_id`."""
+        command = ("exec", "-i", "checker-reader-0", "--", "checker", "needed")
+        found: list[dict[str, Any]] = json.loads(self._kubectl(*command, stdin=json.dumps(flushed)))
+        return found
+
     def wait_for_more(self, rows: int, *, readings: int = 0) -> None:
         """Waits until so many more rows were acknowledged, and so many more readings done."""
         before = self.progress()
@@ -171,5 +177,5 @@ class AckedRows:
             "volumes": [{"name": "journals", "persistentVolumeClaim": {"claimName": _JOURNALS}}],
         }
 
-    def _kubectl(self, *words: str, timeout: float = 60) -> str:
-        return kubectl("-n", self._namespace, *words, timeout=timeout)
+    def _kubectl(self, *words: str, stdin: str = "", timeout: float = 60) -> str:
+        return kubectl("-n", self._namespace, *words, stdin=stdin, timeout=timeout)

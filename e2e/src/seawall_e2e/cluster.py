@@ -78,6 +78,12 @@ class Operator:
         except CommandFailed as failed:
             raise AssertionError(f"{failed}\n{self.log()}\n{kubectl('-n', self.namespace, 'get', 'events')}") from None
 
+    def scale(self, replicas: int) -> None:
+        """Runs so many pods of it, and waits until they are ready."""
+        kubectl("-n", self.namespace, "scale", "deployment/seawall", f"--replicas={replicas}")
+        status = ("rollout", "status", "deployment/seawall", f"--timeout={START_SECONDS}s")
+        kubectl("-n", self.namespace, *status, timeout=START_SECONDS + 10)
+
     def uninstall(self) -> None:
         """Uninstalls the release and waits until no pod of it is left."""
         helm("uninstall", "seawall", "--namespace", self.namespace, "--wait", "--ignore-not-found")

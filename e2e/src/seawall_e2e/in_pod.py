@@ -4,15 +4,19 @@ python - describe PREFIX          the topics with this prefix: partitions, repli
 python - alter TOPIC KEY VALUE    sets a config behind the operator's back
 python - under_replicated PREFIX  the topics with this prefix of which a replica is not in sync
 python - offsets PREFIX           log start and high watermark of the topics with this prefix
+python - sample PREFIX NAMESPACE  for each line of stdin a line: log starts, then the markers of the database in a
+                                  namespace, then what it has flushed; null when something does not answer
 python - delete PREFIX            deletes the topics with this prefix; prints their names
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +102,40 @@ def _bound(kafka: AdminClient, names: list[str], spec: OffsetSpec) -> dict[str, 
     return {partition.topic: future.result(TIMEOUT).offset for partition, future in asked.items()}
 
 
+def sample(kafka: AdminClient, prefix: str, namespace: str) -> None:
+    """Reads and prints once for each line of stdin."""
+    for _ in sys.stdin:
+        try:
+            found = _sample(kafka, prefix, namespace)
+        except (OSError, KafkaException):
+            found = None
+        print(json.dumps(found), flush=True)
+
+
+def _sample(kafka: AdminClient, prefix: str, namespace: str) -> dict[str, dict[str, int]]:
+    """Topic → log start, topic → marker, region → flushed entry id, read in this order.
+
+    A region that is flushed in between needs less by then than a purge could know: that raises no alarm.
+    """
+    starts = {topic: start for topic, (start, _) in offsets(kafka, prefix).items()}
+    key = f"__topic_name/kafka/{prefix}".encode()
+    body = {"key": base64.b64encode(key).decode(), "range_end": base64.b64encode(key + b"\xff").decode()}
+    pairs = _ask(f"http://etcd.{namespace}:2379/v3/kv/range", json.dumps(body).encode()).get("kvs", [])
+    texts = {base64.b64decode(pair["key"]).decode(): base64.b64decode(pair["value"]) for pair in pairs}
+    markers = {name.rsplit("/", 1)[1]: json.loads(text)["pruned_entry_id"] for name, text in texts.items()}
+    flushed: dict[str, int] = {}
+    for histories in _ask(f"http://metasrv.{namespace}:4000/admin/heartbeat"):
+        for region in histories[-1]["region_stats"]:
+            entry = region["region_manifest"]["Mito"]["flushed_entry_id"]
+            flushed[region["id"]] = max(entry, flushed.get(region["id"], 0))
+    return {"starts": starts, "markers": markers, "flushed": flushed}
+
+
+def _ask(url: str, data: bytes | None = None) -> Any:
+    with urllib.request.urlopen(url, data, TIMEOUT) as answer:  # noqa: S310 - http
+        return json.load(answer)
+
+
 def delete(kafka: AdminClient, prefix: str) -> list[str]:
     """Deletes the topics with a prefix."""
     names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
@@ -108,7 +146,7 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
 
 def main() -> None:
     """Runs one command."""
-    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, offsets, delete)
+    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, offsets, sample, delete)
     verbs = {each.__name__: each for each in known}
     verb, *words = sys.argv[1:]
     print(json.dumps(verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)))

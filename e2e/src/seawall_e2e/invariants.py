@@ -1,68 +1,166 @@
-"""The invariants that can be seen from outside, looked at again and again while faults go on."""
+"""The invariants of purges that can be seen from outside, looked at again and again while faults go on.
+
+What is read later may allow more, never less: log starts and markers are read first, then what the database has
+flushed, then the intents and holds, then what was acknowledged. So a change in between raises no alarm.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
-from seawall_e2e.commands import CommandFailed
-from seawall_e2e.purges import Purges
+from seawall_e2e.acked_rows import AckedRows
+from seawall_e2e.commands import CommandFailed, Object, get
+from seawall_e2e.intents import intents_of
+from seawall_e2e.site import Site
 
-DISASTERS = frozenset({"LogStartBeyondReplay", "IdentityFenceBroken", "ForeignDelete"})
+PAUSE = 0.5
+"""Seconds between two samples."""
+GRANTED = frozenset({"Active", "Extended", "AtRisk"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was seen at about one time; offsets by topic."""
+
+    log_starts: Mapping[str, int]
+    markers: Mapping[str, int]
+    intents: Mapping[str, int]
+    granted: Mapping[str, Mapping[str, int]]
+    """Hold → topic → what it was granted, of the holds that are not over."""
+    needed: Sequence[Mapping[str, Any]]
+    """Of each region, the oldest acknowledged entry that is only in its log: `topic`, `entry_id`, `region_id`."""
+    disaster: str | None = None
+    """What WALIntact says when it is False."""
+
+
+def violations(before: Sample | None, now: Sample) -> Iterator[str]:
+    """What must not be, in words."""
+    yield from _needed(now)
+    yield from _promised(now)
+    for what, old, new in _what_only_rises(before, now):
+        for topic in old.keys() & new.keys():
+            if new[topic] < old[topic]:
+                yield f"I2: the {what} of {topic} went back from {old[topic]} to {new[topic]}"
+    if now.disaster is not None:
+        yield f"WALIntact is False: {now.disaster}"
+
+
+def _needed(now: Sample) -> Iterator[str]:
+    for entry in now.needed:
+        topic, offset = str(entry["topic"]), int(entry["entry_id"])
+        if offset < now.log_starts.get(topic, 0):
+            yield f"I1: {topic} starts at {now.log_starts[topic]}, region {entry['region_id']} needs {offset}"
+        if offset <= now.markers.get(topic, -1):
+            yield f"I1: the marker of {topic} is {now.markers[topic]}, region {entry['region_id']} needs {offset}"
+
+
+def _promised(now: Sample) -> Iterator[str]:
+    for topic, start in now.log_starts.items():
+        if start > now.intents.get(topic, start):
+            yield f"{topic} starts at {start}, and the intent was {now.intents[topic]}"
+        for hold, topics in now.granted.items():
+            if start > topics.get(topic, start):
+                yield f"hold {hold} was granted {topics[topic]} of {topic}, which starts at {start}"
+
+
+def _what_only_rises(before: Sample | None, now: Sample) -> Iterator[tuple[str, Mapping[str, int], Mapping[str, int]]]:
+    """Log starts are not among it: they may go back when a broker dies."""
+    if before is not None:
+        yield "marker", before.markers, now.markers
+        yield "intent", before.intents, now.intents
+
+
+def read_granted(objects: Sequence[Object]) -> dict[str, dict[str, int]]:
+    """Hold → topic → offset, of the holds that were granted and are neither over nor being deleted."""
+    return {
+        each["metadata"]["name"]: {
+            topic: offset for topic, offset in each["status"].get("granted", {}).items() if isinstance(offset, int)
+        }
+        for each in objects
+        if each["kind"] == "WALHold"
+        and each.get("status", {}).get("state") in GRANTED
+        and "deletionTimestamp" not in each["metadata"]
+    }
 
 
 @dataclass(slots=True)
 class InvariantSampler:
-    """Asks for the ledger all the time, in a thread, as long as the `with` lasts.
+    """Samples all the time, in a thread, as long as the `with` lasts; `check` and its end raise what was found.
 
     Attributes:
-        samples: how often the ledger was answered.
-        unanswered: how often not: the operator was down.
-        violations: what must not be, in words. Log starts are not compared: they may go back when a broker dies.
-        reasons: how often a topic was left alone for which reason.
+        samples: how often all of it was read.
+        unanswered: how often something did not answer, because of a fault.
+        violations: what must not be, in words.
+        largest: the greatest number of regions of which something was needed, and of holds that were granted.
     """
 
-    purges: Purges
-    every: float = 1.0
+    site: Site
+    rows: AckedRows
     samples: int = 0
     unanswered: int = 0
     violations: list[str] = field(default_factory=list)
-    reasons: Counter[str] = field(default_factory=Counter)
-    _markers: dict[str, int] = field(default_factory=dict)
+    largest: Counter[str] = field(default_factory=Counter)
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _broken: BaseException | None = None
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failed: object, *_: object) -> None:
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+        if failed is None:
+            self.check()
 
-    def _sample(self) -> None:
-        while not self._over.wait(self.every):
-            try:
-                lines = self.purges.ledger()
-            except CommandFailed:
-                self.unanswered += 1
-                continue
-            self.samples += 1
-            for topic, line in lines.items():
-                self._judge(topic, line)
+    def check(self) -> None:
+        """Raises AssertionError when something was seen that must not be."""
+        if self._broken is not None:
+            raise AssertionError("the sampler ended") from self._broken
+        if self.violations:
+            raise AssertionError("\n".join(self.violations[:20]))
 
-    def _judge(self, topic: str, line: dict[str, object]) -> None:
-        reason, marker = line["reason"], line["marker"]
-        self.reasons[str(reason)] += 1
-        if reason in DISASTERS:
-            self.violations.append(f"{topic}: {reason}: {line['message']}")
-        if not isinstance(marker, int):
-            return
-        highest = self._markers.get(topic, marker)
-        if marker < highest:
-            self.violations.append(f"{topic}: its marker went back from {highest} to {marker}")
-        self._markers[topic] = max(marker, highest)
+    def _run(self) -> None:
+        before: Sample | None = None
+        try:
+            with self.site.toolbox.sampling(f"{self.site.prefix}_", self.site.namespace) as sample:
+                while not self._over.wait(PAUSE):
+                    now = self._completed(sample())
+                    if now is None:
+                        self.unanswered += 1
+                        continue
+                    self.samples += 1
+                    self.largest |= Counter(needed=len(now.needed), granted=len(now.granted))
+                    self.violations += violations(before, now)
+                    before = now
+        except BaseException as error:
+            self._broken = error
+            raise
+
+    def _completed(self, read: Mapping[str, Mapping[str, int]] | None) -> Sample | None:
+        """What the toolbox read, and what is read only now: intents, holds and acknowledged rows."""
+        if read is None:
+            return None
+        try:
+            objects = get("-n", self.site.namespace, "configmaps,walholds,walclusters")["items"]
+            needed = self.rows.needed(read["flushed"])
+        except CommandFailed:
+            return None
+        intents = intents_of(objects, read["starts"])
+        granted, disaster = read_granted(objects), _disaster(objects)
+        return Sample(read["starts"], read["markers"], intents, granted, needed, disaster)
+
+
+def _disaster(objects: Sequence[Object]) -> str | None:
+    conditions = [
+        each for found in objects if found["kind"] == "WALCluster" for each in found["status"].get("conditions", ())
+    ]
+    broken = [each for each in conditions if (each["type"], each["status"]) == ("WALIntact", "False")]
+    return f"{broken[0]['reason']}: {broken[0]['message']}" if broken else None

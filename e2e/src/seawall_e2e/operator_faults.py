@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from seawall_e2e.armed import ArmedSignal
 from seawall_e2e.cluster import Operator
 from seawall_e2e.faults import FaultKind
+from seawall_e2e.intents import read_intents, wait_for_a_new_intent
+from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
 
@@ -53,26 +56,46 @@ class LeadingPodCrashed:
         return "the pod that leads"
 
 
-@dataclass(frozen=True, slots=True)
-class LeadingPodStopped:
-    """SIGSTOP of the pod that leads until another does; then it goes on, not knowing that."""
+@dataclass(slots=True)
+class StoppedBeforeDelete:
+    """SIGSTOP of the pod that leads as soon as it has written an intent, which is before its delete; then SIGCONT.
 
-    operator: Operator
+    Attributes:
+        pending: topic → intent, of those topics from which it had not deleted when it stopped.
+    """
+
+    site: Site
+    pending: dict[str, int] = field(default_factory=dict)
     kind = FaultKind.OPERATOR_STOPPED
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Stops it; at the end it goes on. The kubelet must not have given up on it before."""
-        leader = wait_until(self.operator.leader, "one leads", explain=self.operator.log)
-        restarts = self.operator.restarts()
-        self.operator.signal(leader, "STOP")
+        """Stops it; at the end it goes on, and another must lead by then. The kubelet must not have given up on it."""
+        operator = self.site.operator
+        leader = wait_until(operator.leader, "one leads", explain=operator.log)
+        restarts = operator.restarts()
+        with ArmedSignal(operator.namespace, leader, "STOP") as stop:
+            wait_for_a_new_intent(self.site.namespace, self.site.log_starts())
+            stop.fire()
         try:
-            wait_until(lambda: self.operator.leader() not in {None, leader}, "another leads", explain=self.operator.log)
+            starts = self.site.log_starts()
+            intents = read_intents(self.site.namespace, starts)
+            self.pending.update({name: intent for name, intent in intents.items() if starts[name] < intent})
+            if not self.pending:
+                raise AssertionError(f"{leader} was stopped too late: it had deleted up to {intents} already")
             yield
+            if operator.leader() in {None, leader}:
+                raise AssertionError(f"{leader} leads still: nobody acted beside it")
         finally:
-            self.operator.signal(leader, "CONT")
-        if self.operator.restarts() > restarts:
+            operator.signal(leader, "CONT")
+        if operator.restarts() > restarts:
             raise AssertionError(f"{leader} was started again: it did not go on as a leader that knows nothing")
 
+    def wait_for_another(self) -> None:
+        """While it is stopped: waits until another leads."""
+        operator = self.site.operator
+        stopped = operator.leader()
+        wait_until(lambda: operator.leader() not in {None, stopped}, "another leads", explain=operator.log)
+
     def __str__(self) -> str:
-        return "the pod that leads"
+        return "the pod that leads, before its delete"

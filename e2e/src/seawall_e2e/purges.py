@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from seawall_e2e.commands import Object, apply, find, get, kubectl, run
 from seawall_e2e.waiting import wait_until
 
 POLICY = "purge"
-OPEN_GRACE_SECONDS = 13
-FAST = {"staleAfter": "3s", "openGrace": f"{OPEN_GRACE_SECONDS}s"}
+FAST = {"staleAfter": "3s", "openGrace": "13s"}
 """The shortest grace that the API allows: 10 s longer than staleAfter."""
 SEAWALL = Path(sys.executable).with_name("seawall")
 """The command line of this environment."""
@@ -72,8 +70,11 @@ class Purges:
         apply(self._object("WALPurgePolicy", POLICY, body))
 
     def suspend(self) -> None:
-        """No more runs; waits until the one that has begun has ended."""
+        """No more runs begin."""
         self._kubectl("patch", "walpp", POLICY, "--type=merge", "-p", '{"spec": {"suspend": true}}')
+
+    def wait_until_over(self) -> None:
+        """Waits until every run has ended."""
         wait_until(lambda: not self._unfinished(), "every run has ended", every=0.5, explain=self.explain)
 
     def purge_once(self, name: str, **spec: Any) -> Run:
@@ -115,17 +116,6 @@ class Purges:
             return next((one for one in self.completed() if one.name not in begun), None)
 
         return wait_until(found, "a new run completed", within=150, every=0.5, explain=self.explain)
-
-    def wait_for_deletes_to_be_near(self) -> None:
-        """Waits until openGrace is nearly over since a run saw what it may delete."""
-
-        def is_near() -> bool:
-            seen = [each.get("status", {}).get("seenTime") for each in get("-n", self.wal.namespace, "walp")["items"]]
-            newest = max(filter(None, seen), default=None)
-            age = (datetime.now(UTC) - datetime.fromisoformat(newest)).total_seconds() if newest else 0.0
-            return OPEN_GRACE_SECONDS - 1 <= age <= OPEN_GRACE_SECONDS
-
-        wait_until(is_near, "a run is about to delete", every=0.2, explain=self.explain)
 
     def request(self, name: str, topics: Mapping[str, int | str], **spec: Any) -> str:
         """Places a hold and waits for the answer: its state."""

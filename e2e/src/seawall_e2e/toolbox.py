@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,28 @@ class Toolbox:
     def offsets(self, prefix: str) -> dict[str, tuple[int, int]]:
         """Topic → log start and high watermark, of the topics with this prefix."""
         return {topic: (start, end) for topic, (start, end) in self._run("offsets", prefix).items()}
+
+    @contextmanager
+    def sampling(self, prefix: str, namespace: str) -> Iterator[Callable[[], dict[str, dict[str, int]] | None]]:
+        """A function that reads log starts, markers and flushed ids of the database in a namespace, as `in_pod.sample`.
+
+        It is one process in the pod, however often it is called.
+        """
+        command = ("kubectl", "-n", self.namespace, "exec", "-i", "toolbox", "--", "python", "-c", SCRIPT.read_text())
+        words, pipe = (*command, "sample", prefix, namespace), subprocess.PIPE
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, bufsize=1) as process:
+
+            def sample() -> dict[str, dict[str, int]] | None:
+                if process.stdin is None or process.stdout is None:
+                    raise ValueError("a process with pipes has pipes")
+                process.stdin.write("now\n")
+                found: dict[str, dict[str, int]] | None = json.loads(process.stdout.readline())
+                return found
+
+            try:
+                yield sample
+            finally:
+                process.kill()
 
     def alter(self, topic: str, key: str, value: str) -> None:
         """Sets a config of a topic behind the operator's back."""

@@ -7,6 +7,7 @@ an unknown outcome: its rows may be there or not, now or after the next replay.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,14 @@ class Ledger:
     def unknown_rows(self) -> int:
         """How many were tried and not acknowledged."""
         return sum(batch.count for name, batch in self.batches.items() if name not in self.acks)
+
+    def oldest_above(self, flushed: Mapping[int, int]) -> dict[int, Ack]:
+        """By region, the oldest acknowledged entry beyond its flushed entry id: a restart must find it in the log."""
+        found: dict[int, Ack] = {}
+        for ack in sorted(self.acks.values(), key=lambda ack: ack.entry_id):
+            if ack.entry_id > flushed.get(ack.region_id, ack.entry_id):
+                found.setdefault(ack.region_id, ack)
+        return found
 
     def _take(self, line: Any) -> None:
         match line:

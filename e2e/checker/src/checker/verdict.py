@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,13 @@ def progress(folder: Path) -> dict[str, Any]:
         "refused": readings.refusals.total(),
         "findings": len(readings.findings),
     }
+
+
+def needed(folder: Path, flushed: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Where the oldest acknowledged entry is that each region has only in its log; `flushed` by region, as reported."""
+    ledger = Ledger(folder)
+    ledger.refresh()
+    return [asdict(ack) for ack in ledger.oldest_above(flushed).values()]
 
 
 def _last_reading(
