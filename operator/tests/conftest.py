@@ -8,13 +8,32 @@ from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
+LONGEST = ("cluster", "test_restarts", "test_purge_crash_points", "test_purge", "test_purge_policy", "test_deletion")
+"""Groups that take minutes, longest first: the tests on the cluster take half of all time."""
+LONG = ("test_mutants", "test_simulation", "test_purge_mutants")
+"""Files without beds that take a minute."""
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps each file of tests with beds on one worker of xdist (--dist loadgroup), so that beds start once a file."""
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Keeps each file of tests with beds on one worker of xdist (--dist loadgroup), so that beds start once a file.
+
+    What takes long begins first, and single tests fill what is left: no worker waits for the other at the end. Without
+    --no-loadscope-reorder, xdist would begin with the groups of the most tests.
+    """
     for item in items:
         if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    yield
+    items.sort(key=_order)
+
+
+def _order(item: pytest.Item) -> tuple[bool, int, str]:
+    marker = item.get_closest_marker("xdist_group")
+    if marker is None:
+        return True, int(item.path.stem not in LONG), ""
+    group = str(marker.args[0])
+    return False, LONGEST.index(group) if group in LONGEST else len(LONGEST), group
 
 
 @pytest.fixture(scope="session")
