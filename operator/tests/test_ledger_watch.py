@@ -20,7 +20,7 @@ from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
 from seawall.reconciler import Outcome, Reconciler
-from tests.purge_world import NAMESPACE, TOPICS, WAL, World
+from tests.purge_world import NAMESPACE, TOPICS, WAL, Calls, World
 
 
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
@@ -148,6 +148,96 @@ def test_a_paused_cluster_is_watched_and_nothing_is_written() -> None:
     world.annotate(paused="true")
     look(world, watch(world))
     assert world.records() == {}
+
+
+def recreate(world: World, *topics: str) -> None:
+    """Somebody deletes topics and makes them again; others have written to them since."""
+    for topic in topics:
+        world.foreign.add(topic)
+        world.kafka.topics.pop(topic)
+        world.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"}).log.append(100)
+
+
+def broken(world: World) -> set[str]:
+    return {topic for topic, record in world.records().items() if record.broken}
+
+
+def until(world: World, hours: int) -> str:
+    """An annotation that expires so many hours from now."""
+    return f"checked by hand@{(world.time.now() + timedelta(hours=hours)).isoformat()}"
+
+
+def test_a_readoption_is_told_as_an_event_and_adopts_nothing_later() -> None:
+    world = World()
+    watching = watch(world)
+    look(world, watching, times=3)
+    recreate(world, "wal_0")
+    look(world, watching, times=3)
+    assert broken(world) == {"wal_0"}
+    world.annotate(readopt=until(world, 2))
+    look(world, watching, times=3)
+    assert broken(world) == set()
+    told = [event for event in world.kube.events if event.reason == "LogsReadopted"]
+    assert [event.message for event in told] == ["Readopted topic wal_0, as seawall.dev/readopt says: checked by hand"]
+    recreate(world, "wal_1")
+    page = look(world, watch(world), times=4)
+    assert broken(world) == {"wal_1"}
+    assert [line.name for line in page.damaged()] == ["wal_1"]
+
+
+def test_a_readoption_that_is_not_followed_says_why_where_the_damage_is_said() -> None:
+    world = World()
+    watching = watch(world)
+    look(world, watching, times=3)
+    recreate(world, "wal_0")
+    world.annotate(readopt=until(world, 25))
+    look(world, watching, times=3)
+    assert "expires more than 24 hours ahead and is not followed" in intact(world, watching).message
+    world.annotate(readopt="soon")
+    look(world, watching, times=1)
+    assert "must be <reason>@<expiry>" in intact(world, watching).message
+    assert broken(world) == {"wal_0"}
+
+
+def test_a_paused_cluster_readopts_nothing_until_it_goes_on() -> None:
+    world = World()
+    watching = watch(world)
+    look(world, watching, times=3)
+    recreate(world, "wal_0")
+    look(world, watching, times=3)
+    world.annotate(paused="true", readopt=until(world, 2))
+    page = look(world, watching, times=3)
+    assert [line.name for line in page.damaged()] == ["wal_0"]
+    world.annotate(readopt=until(world, 2))
+    assert look(world, watching, times=3).damaged() == ()
+
+
+class Died(BaseException):
+    """The process was killed."""
+
+
+def test_a_readoption_ends_the_same_when_the_process_dies_between_two_shards() -> None:
+    for death in range(1, 4):
+        world = World()
+        watching = watch(world)
+        look(world, watching, times=3)
+        recreate(world, "wal_0", "wal_2")
+        look(world, watching, times=3)
+        world.annotate(readopt=until(world, 2))
+        calls = Calls(lambda _: None)
+
+        def die(name: str, calls: Calls = calls, death: int = death) -> None:
+            if name == "write" and calls.names.count("write") == death:
+                raise Died
+
+        calls.before = die
+        with pytest.raises(Died):
+            look(world, LedgerWatch(world.kube, world.looks(calls), lambda _: None), times=1)
+        look(world, watch(world), times=3)
+        assert broken(world) == set()
+        recreate(world, "wal_1")
+        look(world, watch(world), times=3)
+        assert broken(world) == {"wal_1"}
 
 
 class Api:

@@ -75,9 +75,10 @@ class LedgerLooks:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _remembered: dict[Key, _Remembered] = field(default_factory=dict)
 
-    def look(self, cluster: WALCluster, run: WALPurge | None = None) -> Looked | CannotLook:
+    def look(self, cluster: WALCluster, run: WALPurge | None = None, *, readopts: bool = False) -> Looked | CannotLook:
         """Looks; with a run, as that run: by its safety too, and with evidence for what it has seen.
 
+        `readopts`: who looks follows seawall.dev/readopt, and tells of it. Only one does, so that there is one event.
         Blocks for as long as the database, Kafka and the API server take, and while another looks at the same cluster.
         Who waits meanwhile shares the next look, which begins after all of them asked: a hundred holds take two looks.
         """
@@ -87,25 +88,29 @@ class LedgerLooks:
             asked = remembered.begun
         try:
             with remembered.lock:
-                return self._look_or_share(remembered, asked, cluster, run)
+                if run is not None or readopts:
+                    return self._look_alone(remembered, cluster, run, readopts=readopts)
+                return self._look_or_share(remembered, asked, cluster)
         finally:
             with self._lock:
                 remembered.waiting -= 1
                 if not remembered.waiting:
                     remembered.shared = None
 
-    def _look_or_share(
-        self, remembered: _Remembered, asked: int, cluster: WALCluster, run: WALPurge | None
-    ) -> Looked | CannotLook:
+    def _look_or_share(self, remembered: _Remembered, asked: int, cluster: WALCluster) -> Looked | CannotLook:
         shared = remembered.shared
-        if run is None and shared is not None and shared.serves(asked, cluster):
+        if shared is not None and shared.serves(asked, cluster):
             return shared.found
+        found = self._look_alone(remembered, cluster, None, readopts=False)
+        remembered.shared = _Shared(remembered.begun, cluster.metadata.resource_version, found)
+        return found
+
+    def _look_alone(
+        self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool
+    ) -> Looked | CannotLook:
         with self._lock:
             remembered.begun += 1
-        found = self._try_look(remembered, cluster, run)
-        if run is None:
-            remembered.shared = _Shared(remembered.begun, cluster.metadata.resource_version, found)
-        return found
+        return self._try_look(remembered, cluster, run, readopts=readopts)
 
     def preview(self, cluster: WALCluster, run: WALPurge) -> Looked | CannotLook | None:
         """Looks as a run would that begins now and that nobody made, and remembers nothing of it.
@@ -151,9 +156,11 @@ class LedgerLooks:
                 self._remembered[cluster.metadata.key] = found
             return found
 
-    def _try_look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None) -> Looked | CannotLook:
+    def _try_look(
+        self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool = False
+    ) -> Looked | CannotLook:
         try:
-            return self._look(remembered, cluster, run)
+            return self._look(remembered, cluster, run, readopts=readopts)
         except Blocked as blocked:
             return blocked.found
         except (PartUnavailable, PartRefused) as error:
@@ -161,7 +168,7 @@ class LedgerLooks:
         except SeawallError as error:
             return CannotLook(Obstacle.KUBERNETES, str(error))
 
-    def _look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None) -> Looked:
+    def _look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool) -> Looked:
         """The order of the reads is `look.Read`'s, and matters."""
         opened = self.clusters.open(cluster)
         regime = regime_of(opened.greptimedb)
@@ -190,7 +197,7 @@ class LedgerLooks:
             now=self.clock.now(),
             unreadable_records=shards.unreadable_topics(logs),
             stopped=cluster.metadata.stops_deletes,
-            readoption=adoption if isinstance(adoption, Readoption) else None,
+            readoption=adoption if readopts and isinstance(adoption, Readoption) else None,
         )
         found = _decide(remembered, read, regime, policies, run)
         return Looked(
@@ -200,7 +207,7 @@ class LedgerLooks:
             found,
             read,
             shards,
-            readopt_problem=adoption if isinstance(adoption, str) else None,
+            readopt_problem=adoption.problem(read.now) if isinstance(adoption, Readoption) else adoption,
             holds_problem=holds if isinstance(holds, str) else None,
         )
 

@@ -50,15 +50,15 @@ class LedgerWatch:
 
     def observe(self, obj: WALCluster) -> Watched:
         """Looks, and keeps what was found."""
-        looked = self.looks.look(obj)
+        # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
+        may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
+        looked = self.looks.look(obj, readopts=may_write)
         page = looked if isinstance(looked, CannotLook) else build_page(looked)
         with self._lock:
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
         if _news(before) != _news(page):
             self.wake(obj.metadata.key)
-        # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
-        may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
         return Watched(looked, may_write)
 
     def next_step(self, obj: WALCluster, observed: Watched) -> Act[WriteRecords] | Wait:  # noqa: ARG002 - the reconciler's

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -104,9 +104,21 @@ def test_a_readoption_is_a_reason_and_an_expiry() -> None:
     found = parse_readoption("restored from backup@2026-12-24T18:00:00Z")
     assert isinstance(found, Readoption)
     assert found.reason == "restored from backup"
-    assert found.may_adopt(RECORD, NOW)
+    day = found.expires - timedelta(hours=24)
+    assert found.may_adopt(RECORD, day)
     assert not found.may_adopt(RECORD, found.expires)
-    assert not found.may_adopt(first_record(SEEN, found.token), NOW), "one annotation adopts a topic once"
+    assert not found.may_adopt(first_record(SEEN, found.token), day), "one annotation adopts a topic once"
+
+
+def test_a_readoption_that_expires_more_than_a_day_ahead_is_refused_for_good() -> None:
+    found = parse_readoption("restored from backup@2026-12-24T18:00:00Z")
+    assert isinstance(found, Readoption)
+    assert found.problem(NOW) is not None
+    assert not found.may_adopt(RECORD, NOW)
+    marked = found.mark(RECORD, NOW)
+    day = found.expires - timedelta(hours=23)
+    assert found.problem(day) is None
+    assert not found.may_adopt(marked, day), "it must not come into force by waiting"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from seawall.domain.ledger.fence import Break, Readoption, Verdict, parse_readop
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
 from tests.domain.ledger.simulation.operator import START
+from tests.domain.ledger.simulation.world import World
 from tests.domain.ledger.test_scenarios import flush_all, grown, purge, sentence
 
 
@@ -18,7 +19,7 @@ def test_a_person_readopts_a_topic_that_somebody_else_deleted_from() -> None:
     world.logs["wal_0"].delete_records(9)
     world.beat(3)
     assert sentence(world) == "ForeignDelete"
-    expiry = (START + timedelta(days=1)).isoformat()
+    expiry = (START + timedelta(hours=20)).isoformat()
     adoption = parse_readoption(f"the retention was wrong@{expiry}")
     assert isinstance(adoption, Readoption)
     world.operators[0].readoption = adoption
@@ -37,7 +38,7 @@ def test_a_readopted_topic_that_still_ends_too_early_stays_broken() -> None:
     world.broken_since["wal_0"] = world.database.now
     world.logs["wal_0"].recreate()
     world.beat(3)
-    adoption = parse_readoption(f"it was me@{(START + timedelta(days=1)).isoformat()}")
+    adoption = parse_readoption(f"it was me@{(START + timedelta(hours=20)).isoformat()}")
     assert isinstance(adoption, Readoption)
     world.operators[0].readoption = adoption
     world.beat(3)
@@ -93,3 +94,92 @@ def test_unreadable_holds_stop_every_topic() -> None:
     world.operators[0].holds_readable = False
     assert purge(world) == 0
     assert sentence(world) == "HoldsUnreadable"
+
+
+def readopt(world: World, reason: str = "it was me", hours: int = 20) -> None:
+    """A person annotates the WALCluster."""
+    adoption = parse_readoption(f"{reason}@{(START + timedelta(hours=hours)).isoformat()}")
+    assert isinstance(adoption, Readoption)
+    world.operators[0].readoption = adoption
+
+
+def broken_and_whole() -> World:
+    """`wal_0` was recreated and has grown beyond all ids that the database knows; `wal_1` is whole."""
+    world = World(Mode.B, topics=2, operators=1)
+    for number in range(2):
+        world.database.create(number, f"wal_{number}", number, 1, 0)
+    world.beat(2)
+    for number in range(2):
+        world.database.write(number, 0)
+    world.beat(3)
+    recreate(world, "wal_0")
+    world.beat(3)
+    assert world.store.records["wal_0"].broken
+    return world
+
+
+def recreate(world: World, topic: str) -> None:
+    """Somebody deletes and makes a topic again, and others write to it."""
+    world.broken_since[topic] = world.database.now
+    world.logs[topic].recreate()
+    for _ in range(60):
+        world.logs[topic].append()
+
+
+def test_a_readoption_that_lingers_does_not_adopt_what_breaks_later() -> None:
+    """Found here: within its expiry one annotation adopted later breaks of other topics, unseen."""
+    world = broken_and_whole()
+    readopt(world)
+    world.beat(2)
+    assert world.operators[0].memory.findings == {}
+    assert not world.store.records["wal_0"].broken
+    recreate(world, "wal_1")
+    world.operators[0].start()
+    world.beat(4)
+    assert world.store.records["wal_1"].broken
+    readopt(world, "that one too")
+    world.beat(2)
+    assert not world.store.records["wal_1"].broken
+
+
+def test_a_topic_that_is_only_suspected_when_a_readoption_comes_is_not_adopted() -> None:
+    world = broken_and_whole()
+    recreate(world, "wal_1")
+    readopt(world)
+    world.beat(4)
+    assert not world.store.records["wal_0"].broken
+    assert world.store.records["wal_1"].broken
+
+
+def test_a_topic_that_kafka_is_silent_about_when_a_readoption_comes_is_marked_all_the_same() -> None:
+    """Somebody else deletes from it later: that is not adopted."""
+    world = broken_and_whole()
+    operator = world.operators[0]
+    operator.silent = frozenset({"wal_1"})
+    readopt(world)
+    world.beat(2)
+    world.broken_since["wal_1"] = world.database.now
+    world.logs["wal_1"].delete_records(world.logs["wal_1"].high_watermark)
+    operator.silent = frozenset()
+    world.beat(4)
+    assert world.logs["wal_1"].log_start > world.store.records["wal_1"].intent
+
+
+def test_a_topic_that_is_born_under_a_readoption_is_not_adopted_by_it_later() -> None:
+    world = broken_and_whole()
+    del world.store.records["wal_1"]
+    readopt(world)
+    world.beat(2)
+    recreate(world, "wal_1")
+    world.beat(4)
+    assert world.store.records["wal_1"].broken
+
+
+def test_a_readoption_that_was_refused_does_not_come_into_force_by_waiting() -> None:
+    world = broken_and_whole()
+    readopt(world, hours=25)
+    world.beat(3)
+    assert world.store.records["wal_0"].broken
+    world.database.now += 2 * 3_600_000
+    world.beat(3)
+    assert world.store.records["wal_0"].broken

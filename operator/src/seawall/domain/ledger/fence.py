@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from seawall.domain.ledger.intents import FenceRecord
@@ -163,18 +163,37 @@ def renew(record: FenceRecord, seen: LogSeen, verdict: Verdict) -> FenceRecord:
     )
 
 
+LONGEST_READOPTION = timedelta(hours=24)
+"""How far ahead a readoption may expire: what a person found right today says nothing of next week."""
+
+
 @dataclass(frozen=True, slots=True)
 class Readoption:
-    """`seawall.dev/readopt: <reason>@<expiry>`: a person says that the log is right."""
+    """`seawall.dev/readopt: <reason>@<expiry>`: a person says that the logs that are known to be broken are right.
+
+    It adopts what is recorded as broken, or is deleted from by somebody else, when a look first meets it, and writes
+    its token into every record of the pool, whole ones too: nothing that breaks later is adopted with it. A topic that
+    is only suspected then breaks later. What could not be looked at is marked as well, if its record can be read.
+    """
 
     reason: str
     expires: datetime
     token: int
-    """Tells annotations apart: one adopts each topic once, so that a later break is not adopted with it."""
+    """Tells annotations apart: crc32 of the text."""
 
-    def may_adopt(self, record: FenceRecord | None, now: datetime) -> bool:
+    def problem(self, now: datetime) -> str | None:
+        """Why it is not followed, in one sentence; it never will be: it is marked as used."""
+        if self.expires - now <= LONGEST_READOPTION:
+            return None
+        return "seawall.dev/readopt expires more than 24 hours ahead and is not followed: set one that expires sooner"
+
+    def may_adopt(self, record: FenceRecord, now: datetime) -> bool:
         """Whether it is in time and has not been used for this topic."""
-        return now < self.expires and (record is None or record.readopted != self.token)
+        return now < self.expires and self.problem(now) is None and record.readopted != self.token
+
+    def mark(self, record: FenceRecord, now: datetime) -> FenceRecord:
+        """The record of a topic that it does not adopt, now or ever."""
+        return replace(record, readopted=self.token) if now < self.expires else record
 
 
 _READOPT = re.compile(r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)

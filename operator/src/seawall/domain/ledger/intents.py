@@ -22,7 +22,7 @@ Layout of a shard, version 2 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     leader epoch  varint      only with flag 1
     min flushed   zigzag      min flushed less log start; only with flag 2
     max flushed   zigzag      max flushed less log start; only with flag 16
-    readopted     4 bytes     crc32 of the annotation that the record was started by; only with flag 8
+    readopted     4 bytes     crc32 of the last readoption that met the record; only with flag 8
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class FenceRecord:
     broken: bool = False
     """The identity fence was found broken by two looks: this stands until somebody readopts the topic."""
     readopted: int | None = None
-    """crc32 of the annotation that started this record: one annotation adopts a topic once."""
+    """crc32 of the last readoption that met this record, whether it started it or not: it adopts a topic once."""
 
 
 Shard = Mapping[bytes, FenceRecord]

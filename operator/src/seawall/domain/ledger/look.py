@@ -108,6 +108,8 @@ class Look:
     policies: Mapping[str, EffectivePolicy]
     identities: Mapping[str, Identity]
     """By topic; one of which Kafka said nothing has none."""
+    marked: Mapping[str, FenceRecord]
+    """Records to write at once of topics that have no identity: a readoption has met them."""
 
 
 def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy]) -> Look:
@@ -139,7 +141,8 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
     inputs = Inputs(regime, regions, fresh, topics, bounds)
-    return Look(Memory(sightings, flushed, findings, seen_since), inputs, table, by_topic, identities)
+    found = Memory(sightings, flushed, findings, seen_since)
+    return Look(found, inputs, table, by_topic, identities, _marked(read, identities))
 
 
 def _effective(names: tuple[str, ...], policies: tuple[Policy, ...]) -> dict[str, EffectivePolicy]:
@@ -213,21 +216,36 @@ def _identities(
 
 def _identity(read: Read, before: Finding | None, record: FenceRecord | None, seen: LogSeen) -> Identity:
     finding = fence.find_break(record, seen)
-    is_foreign = record is not None and record.topic_id == seen.topic_id and seen.log_start > record.intent
     adoption = read.readoption
-    if adoption is not None and (finding is not None or is_foreign) and adoption.may_adopt(record, read.now):
+    if record is None:
+        verdict = fence.judge(before, finding)
+        first = fence.renew(fence.first_record(seen), seen, verdict)
+        first = first if adoption is None else adoption.mark(first, read.now)
+        is_sure = verdict is not Verdict.SUSPECTED
+        return Identity(verdict, finding, first if is_sure else None, is_urgent=is_sure)
+    is_foreign = record.topic_id == seen.topic_id and seen.log_start > record.intent
+    if adoption is not None and (record.broken or is_foreign) and adoption.may_adopt(record, read.now):
         return _readopted(seen, adoption)
     verdict = fence.judge(before, finding)
-    if record is None:
-        first = None if verdict is Verdict.SUSPECTED else fence.renew(fence.first_record(seen), seen, verdict)
-        return Identity(verdict, finding, first, is_urgent=first is not None)
     renewed = fence.renew(record, seen, verdict)
+    renewed = renewed if adoption is None else adoption.mark(renewed, read.now)
     is_urgent = (
         renewed.broken != record.broken
         or renewed.leader_epoch != record.leader_epoch
+        or renewed.readopted != record.readopted
         or (verdict is Verdict.WHOLE and _is_outdated(record, seen))
     )
     return Identity(verdict, finding, renewed, is_urgent=is_urgent)
+
+
+def _marked(read: Read, identities: Mapping[str, Identity]) -> dict[str, FenceRecord]:
+    """Records of topics that could not be looked at, with the mark of a readoption that they do not break under."""
+    adoption = read.readoption
+    if adoption is None:
+        return {}
+    unseen = {name: record for name, record in read.records.items() if name not in identities and not record.broken}
+    marked = {name: adoption.mark(record, read.now) for name, record in unseen.items()}
+    return {name: record for name, record in marked.items() if record != unseen[name]}
 
 
 def _is_outdated(record: FenceRecord, seen: LogSeen) -> bool:

@@ -144,9 +144,14 @@ class Looked:
     """Why the holds could not be read, in one sentence; None: they were."""
 
     def urgent_records(self) -> dict[str, FenceRecord]:
-        """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs."""
-        return {
+        """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs, readoptions."""
+        found = {
             name: found.record
             for name, found in self.look.identities.items()
-            if found.is_urgent and found.record is not None and name in self.topics
+            if found.is_urgent and found.record is not None
         }
+        return {name: record for name, record in {**self.look.marked, **found}.items() if name in self.topics}
+
+    def readopted(self) -> tuple[str, ...]:
+        """The topics that a person's annotation adopted in this look."""
+        return tuple(name for name, found in self.look.identities.items() if found.is_readopted and name in self.topics)

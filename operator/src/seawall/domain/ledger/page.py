@@ -50,4 +50,5 @@ def _with_finding(looked: Looked, line: TopicLine) -> TopicLine:
     identity = looked.look.identities.get(line.name)
     if line.reason is not Reason.FENCE_BROKEN or identity is None or identity.finding is None:
         return line
-    return replace(line, message=f"{line.message} Found: {identity.finding.sentence}.")
+    said = "" if looked.readopt_problem is None else f" But {looked.readopt_problem}."
+    return replace(line, message=f"{line.message} Found: {identity.finding.sentence}.{said}")

@@ -15,6 +15,7 @@ from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
 from seawall.domain.step import Act, Event, EventType, Wait
+from seawall.domain.topics.actions import listed
 
 IDLE_SECONDS = 60.0
 """Until the next look at a WALCluster that has nothing to look at."""
@@ -27,9 +28,16 @@ class WriteRecords:
     pool: PoolId
     shards: Mapping[int, IntentShard]
     topics: tuple[str, ...]
+    readopted: tuple[str, ...] = ()
+    """Those that a person says are right."""
+    reason: str = ""
+    """Why they are, in the person's words."""
 
     def event(self) -> Event:
         """What the event says."""
+        if self.readopted:
+            message = f"Readopted {listed(list(self.readopted))}, as seawall.dev/readopt says: {self.reason}"
+            return Event(EventType.WARNING, "LogsReadopted", message)
         more = f" and {len(self.topics) - 1} more" if len(self.topics) > 1 else ""
         return Event(EventType.NORMAL, "LogsRecorded", f"Recorded the identity of {self.topics[0]}{more}")
 
@@ -52,7 +60,9 @@ def next_step(watched: Watched) -> Act[WriteRecords] | Wait:
     records = looked.urgent_records()
     shards = looked.shards.changed(records)
     if shards and watched.may_write and watched.failure is None:
-        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records))),))
+        adoption = looked.read.readoption
+        reason = "" if adoption is None else adoption.reason
+        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.readopted(), reason),))
     return Wait("it is looked at again soon", _poll_seconds(looked))
 
 

@@ -158,7 +158,7 @@ class Operator:
 
     def _write_records(self, found: Look, delete_up_to: dict[str, int]) -> Generator[str, None, bool]:
         """By compare-and-swap: what is urgent, and the intents."""
-        records = dict(self.read.records)
+        records = {**self.read.records, **found.marked}
         for name, identity in found.identities.items():
             if identity.record is not None and (identity.is_urgent or name in delete_up_to):
                 records[name] = raise_intent(identity.record, delete_up_to.get(name, 0))
