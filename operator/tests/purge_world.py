@@ -29,6 +29,7 @@ from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kube import FakeKube
+from tests.fakes.meters import FakeMeters
 
 NAMESPACE = "db"
 WAL, RUN = Key(NAMESPACE, "wal"), Key(NAMESPACE, "run")
@@ -217,7 +218,7 @@ class World:
     def process(self, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process, which remembers nothing."""
         calls = calls or Calls(self.check)
-        controller = WALPurgeController(calls.guard(self.kube), self.looks(calls), self.time, self.time)
+        controller = WALPurgeController(calls.guard(self.kube), self.looks(calls), self.time, self.time, FakeMeters())
         return Reconciler(controller, may_write=lambda: True)
 
     def looks(self, calls: Guard | None = None) -> LedgerLooks:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.api.v1alpha1.wal_purge import Stage
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.telemetry import Telemetry
 from seawall.reconciler import Outcome
@@ -417,7 +419,7 @@ def test_alerts_and_dashboard_use_metrics_that_exist(render: Render) -> None:
     expressions += [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     used = {name for expression in expressions for name in re.findall(r"\bseawall_\w+", expression)}
     published = {metric.name for metric in Telemetry(per_topic=False).registry.collect()}
-    assert {re.sub("_(bucket|count|sum)$", "", name) for name in used} == published - {"seawall_topic_state"}
+    assert {re.sub("_(bucket|count|sum|total)$", "", name) for name in used} == published - {"seawall_topic_state"}
     assert all(rule["annotations"].keys() == {"summary", "description"} for rule in group["rules"])
     assert all("{{" not in expression for expression in expressions)
 
@@ -426,7 +428,8 @@ def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
     (group,) = the(render(EVERYTHING), "PrometheusRule")["spec"]["groups"]
     text = " ".join(rule["expr"] for rule in group["rules"])
     states = {state for found in re.findall(r'state[!=~]+"(.+?)"', text) for state in found.split("|")}
-    assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign"}
+    assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign", HoldState.AT_RISK}
+    assert set(re.findall(r'result="(.+?)"', text)) == {Stage.FAILED}
     assert set(re.findall(r'outcome="(.+?)"', text)) == {Outcome.ERROR}
 
 

@@ -20,12 +20,13 @@ from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
 from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, TOPICS, WAL, Calls, World
 
 
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
     """A new process that watches."""
-    return LedgerWatch(world.kube, world.looks(), (woken if woken is not None else []).append)
+    return LedgerWatch(world.kube, world.looks(), (woken if woken is not None else []).append, FakeMeters())
 
 
 def look(world: World, watching: LedgerWatch, times: int = 6) -> LedgerPage:

@@ -27,6 +27,7 @@ from seawall.reconciler import Outcome, Reconciler
 from tests.domain.purges import make_line
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.meters import FakeMeters
 from tests.test_crash_at_every_call import DeathRow, Died
 
 NIGHTLY, WAL = Key("db", "nightly"), Key("db", "wal")
@@ -63,7 +64,7 @@ class World:
 
     def process(self, row: DeathRow) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process."""
-        controller = WALPurgePolicyController(row.guard(self.kube), self.clock, self.ledgers)
+        controller = WALPurgePolicyController(row.guard(self.kube), self.clock, self.ledgers, FakeMeters())
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow | None = None) -> None:

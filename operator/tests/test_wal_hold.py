@@ -15,6 +15,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.intent_shards import PoolId, shard_of
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, Calls, Guard, World
 from tests.test_crash_at_every_call import DeathRow, Died
 
@@ -25,7 +26,7 @@ def granter(world: World, calls: Guard | None = None) -> Reconciler[Any, Any, An
     """A new operator process that looks after holds."""
     calls = calls or Calls(world.check)
     return Reconciler(
-        WALHoldController(calls.guard(world.kube), world.looks(calls), world.time), may_write=lambda: True
+        WALHoldController(calls.guard(world.kube), world.looks(calls), world.time, FakeMeters()), may_write=lambda: True
     )
 
 

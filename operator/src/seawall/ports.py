@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
@@ -32,6 +33,7 @@ from seawall.domain.kafka_log import (
     TopicFailure,
 )
 from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.numbers import LedgerNumbers
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
@@ -384,4 +386,50 @@ class TopicMeter(Protocol):
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of an object that is gone."""
+        ...
+
+
+class LedgerMeter(Protocol):
+    """Where the metrics of ledgers go."""
+
+    def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
+        """Replaces the metrics of one WALCluster's ledger; None: nobody can look, and only that is known."""
+        ...
+
+    def forget_ledger(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone, or has no data plane."""
+        ...
+
+
+class RunMeter(Protocol):
+    """Where the metrics of runs go."""
+
+    def count_run(self, cluster: Key, status: WALPurgeStatus) -> None:
+        """Counts a run of this WALCluster that has just ended."""
+        ...
+
+
+class HoldMeter(Protocol):
+    """Where the metrics of holds go that a look does not show, because they are over."""
+
+    def count_lost_hold(self, cluster: Key) -> None:
+        """Counts a hold on this WALCluster that was just written Lost."""
+        ...
+
+
+class PolicyMeter(Protocol):
+    """Where the metrics of policies go."""
+
+    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
+        """Replaces the metrics of one policy; without a period no run is expected, and there are none.
+
+        Args:
+            key: the policy.
+            last_success: when a run last completed; before that, when the policy was made.
+            period: time from one run to the next.
+        """
+        ...
+
+    def forget_policy(self, key: Key) -> None:
+        """Removes the metrics of a policy that is gone."""
         ...

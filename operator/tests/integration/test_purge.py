@@ -198,6 +198,13 @@ def begin_by_size(purged: Purged) -> None:
 
     wait_until(shrunk, "a topic's size begins a run that shrinks it", within=RUN_SECONDS, explain=explain)
     purged.site.kube.delete(f"{policies}/by-size")
+    its_operator, labels = purged.site.operators[0], f'{{name="wal",namespace="{purged.site.namespace}"}}'
+    assert its_operator.metric(f"seawall_purge_deleted_entries_total{labels}"), "the metrics tell of it"
+    wait_until(
+        lambda: its_operator.metric(f"seawall_wal_intact{labels}") == 1, "the metrics tell that the WAL is intact"
+    )
+    plan = json.loads(its_operator.page(f"/plan/{purged.site.namespace}/wal"))
+    assert {line["name"] for line in plan["topics"]} == before.keys()
     after = purged.log_starts()
     assert any(after[topic] > before[topic] for topic in before)
     assert purged.missing() == set()

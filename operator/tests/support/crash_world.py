@@ -46,6 +46,7 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import WaitedInVain, wait_until
+from tests.fakes.meters import FakeMeters
 from tests.support.kafka import KafkaEyes
 from tests.support.kube import OBJECTS, WAL_CLUSTERS, KubeClient, Object
 from tests.support.mortal import Deaths, Died
@@ -186,7 +187,7 @@ class CrashWorld:
             kube, deaths.guard(bed.clusters, opens={"connect", "logs"}), _Guarded(bed.data_planes, deaths)
         )
         looks = LedgerLooks(opener, deaths.guard(bed.intents), clock, stopwatch)
-        return Reconciler(WALPurgeController(kube, looks, clock, stopwatch), may_write=lambda: True)
+        return Reconciler(WALPurgeController(kube, looks, clock, stopwatch, FakeMeters()), may_write=lambda: True)
 
     def settle(self, deaths: Deaths) -> None:
         """Ticks until the run is over. A process that dies is followed by one that lives."""

@@ -96,6 +96,10 @@ class OperatorProcess:
         """What its metric says."""
         return self.metric("seawall_leader") == 1
 
+    def page(self, path: str) -> str:
+        """A page that it serves; empty when nobody answers."""
+        return self._get(path) or ""
+
     def metrics(self) -> str:
         """Its /metrics page; empty when nobody answers."""
         return self._get("/metrics") or ""

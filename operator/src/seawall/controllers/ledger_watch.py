@@ -11,11 +11,12 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import SeawallError
 from seawall.domain.failure import Failure
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.ledger.numbers import ledger_numbers
 from seawall.domain.ledger.page import LedgerPage, build_page
 from seawall.domain.ledger.watch import Watched, WriteRecords, next_step
 from seawall.domain.step import Act, Event, Wait
-from seawall.ports import Kube
+from seawall.ports import Kube, LedgerMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,13 @@ class LedgerWatch:
 
     Args:
         wake: told the key of a WALCluster of which there is news for people.
+        meter: where the numbers of each look go.
     """
 
     kube: Kube
     looks: LedgerLooks
     wake: Callable[[Key], None]
+    meter: LedgerMeter
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
@@ -47,6 +50,7 @@ class LedgerWatch:
         with self._lock:
             self._pages.pop(key, None)
         self.looks.forget(key)
+        self.meter.forget_ledger(key)
 
     def observe(self, obj: WALCluster) -> Watched:
         """Looks, and keeps what was found."""
@@ -57,9 +61,18 @@ class LedgerWatch:
         with self._lock:
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
+        self._measure(obj.metadata.key, looked, page)
         if _news(before) != _news(page):
             self.wake(obj.metadata.key)
         return Watched(looked, may_write)
+
+    def _measure(self, key: Key, looked: Looked | CannotLook, page: LedgerPage | CannotLook) -> None:
+        if isinstance(looked, Looked) and isinstance(page, LedgerPage):
+            self.meter.measure_ledger(key, ledger_numbers(looked, page))
+        elif isinstance(looked, CannotLook) and looked.why is Obstacle.NO_DATA_PLANE:
+            self.meter.forget_ledger(key)
+        else:
+            self.meter.measure_ledger(key, None)
 
     def next_step(self, obj: WALCluster, observed: Watched) -> Act[WriteRecords] | Wait:  # noqa: ARG002 - the reconciler's
         """Decides (pure)."""

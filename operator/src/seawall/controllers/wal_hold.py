@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, WALHold, WALHoldStatus
+from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HoldState, WALHold, WALHoldStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.domain.errors import OutsideUnavailable, SeawallError
@@ -19,7 +19,7 @@ from seawall.domain.step import Event
 from seawall.domain.wal_hold.actions import WriteRecords
 from seawall.domain.wal_hold.next_step import HoldStep, next_step
 from seawall.domain.wal_hold.observed import Observed, YoungRecords
-from seawall.ports import Clock, Kube
+from seawall.ports import Clock, HoldMeter, Kube
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class WALHoldController:
     kube: Kube
     looks: LedgerLooks
     clock: Clock
+    meter: HoldMeter
     kind: str = WALHold.KIND.kind
 
     def read(self, key: Key) -> WALHold | None:
@@ -79,6 +80,8 @@ class WALHoldController:
     def record(self, obj: WALHold, status: WALHoldStatus) -> None:
         """Replaces the status, at the resource version that was read: a renewal meanwhile wins."""
         self.kube.replace_status(obj, status)
+        if status.state is HoldState.LOST and not isinstance(obj.spec, InvalidSpec):
+            self.meter.count_lost_hold(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
 
     def perform(self, obj: WALHold, action: WriteRecords) -> Event:  # noqa: ARG002 - the reconciler's signature
         """Writes the first records of topics."""

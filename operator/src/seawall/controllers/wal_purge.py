@@ -27,7 +27,7 @@ from seawall.domain.purge.next_step import PurgeStep, next_step
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.turn import run_in_front
 from seawall.domain.step import Event, EventType
-from seawall.ports import Clock, Kube, Stopwatch
+from seawall.ports import Clock, Kube, RunMeter, Stopwatch
 
 
 @dataclass(slots=True)
@@ -46,6 +46,7 @@ class WALPurgeController:
     looks: LedgerLooks
     clock: Clock
     stopwatch: Stopwatch
+    meter: RunMeter
     kind: str = WALPurge.KIND.kind
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _asked: dict[Key, _Asked] = field(default_factory=dict)
@@ -85,8 +86,10 @@ class WALPurgeController:
         return replace(observed, failure=Failure.of(error), refused=refused)
 
     def record(self, obj: WALPurge, status: WALPurgeStatus) -> None:
-        """Replaces the status."""
+        """Replaces the status; a run that ends by it is counted."""
         self.kube.replace_status(obj, status)
+        if status.is_finished and not isinstance(obj.spec, InvalidSpec):
+            self.meter.count_run(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), status)
 
     def post(self, obj: WALPurge, event: Event) -> None:
         """Posts an event about the WALPurge."""

@@ -16,8 +16,9 @@ from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.purge_policy.next_step import PolicyStep, next_step
 from seawall.domain.purge_policy.observed import Observed
+from seawall.domain.purge_policy.plan import expected_period
 from seawall.domain.step import Event
-from seawall.ports import Clock, Kube, Ledgers
+from seawall.ports import Clock, Kube, Ledgers, PolicyMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class WALPurgePolicyController:
     kube: Kube
     clock: Clock
     ledgers: Ledgers
+    meter: PolicyMeter
     kind: str = WALPurgePolicy.KIND.kind
 
     def read(self, key: Key) -> WALPurgePolicy | None:
@@ -34,13 +36,16 @@ class WALPurgePolicyController:
         return self.kube.get(WALPurgePolicy, key)
 
     def forget(self, key: Key) -> None:
-        """Nothing is held for a policy."""
+        """Removes the metrics of a policy that is gone."""
+        self.meter.forget_policy(key)
 
     def observe(self, obj: WALPurgePolicy) -> Observed:
         """Reads the runs of the namespace, whether the WALCluster is there, and for a trigger its topics' sizes."""
         runs = self.kube.list(WALPurge, obj.metadata.namespace).items
-        ledger = self._latest(obj)
-        return Observed(self.clock.now(), runs, has_cluster=self._has_cluster(obj), ledger=ledger)
+        ledger, now = self._latest(obj), self.clock.now()
+        last_success = obj.status.last_successful_time or obj.metadata.creation_timestamp
+        self.meter.measure_policy(obj.metadata.key, last_success, expected_period(obj, now))
+        return Observed(now, runs, has_cluster=self._has_cluster(obj), ledger=ledger)
 
     def next_step(self, obj: WALPurgePolicy, observed: Observed) -> PolicyStep:
         """Decides (pure)."""

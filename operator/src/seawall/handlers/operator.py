@@ -71,22 +71,22 @@ class Operator:
 
     def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
         """Kind → its tick. A kind without a controller is watched for the sake of the others."""
-        clock = SystemClock()
+        clock, wal = SystemClock(), self._telemetry.wal
         looks = BackgroundLooks(clock, self._wake_wal_cluster)
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
-        self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster)
+        self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(
                 self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry, deletion
             ),
             self._watch_of_ledgers,
-            WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers),
-            WALPurgeController(self._kube, ledgers, clock, stopwatch),
-            WALHoldController(self._kube, ledgers, clock),
+            WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
+            WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
+            WALHoldController(self._kube, ledgers, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

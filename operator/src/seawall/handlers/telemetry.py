@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 
 from seawall.api.meta import Key
 from seawall.domain.topics.pool import Pool, TopicState
+from seawall.handlers.wal_telemetry import WALTelemetry
 from seawall.reconciler import Outcome, Ticked
 
 
@@ -53,6 +54,7 @@ class Telemetry:
             ["namespace", "name"],
             registry=self.registry,
         )
+        self.wal = WALTelemetry(self.registry, per_topic=per_topic)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
@@ -107,6 +109,7 @@ class Telemetry:
         if not leading:
             for gauge in (self._reachable, self._topics, self._topic_state):
                 gauge.clear()
+            self.wal.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""

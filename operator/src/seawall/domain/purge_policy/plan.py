@@ -36,6 +36,18 @@ def last_run_time(policy: WALPurgePolicy, own: OwnRuns, now: datetime) -> dateti
     return max((time for time in times if time is not None and time <= now + SKEW), default=None)
 
 
+def expected_period(policy: WALPurgePolicy, now: datetime) -> timedelta | None:
+    """The time from the next run to the one after; None where no runs are expected by time."""
+    spec = policy.spec
+    if isinstance(spec, InvalidSpec) or spec.suspend or (spec.schedule is None and spec.interval is None):
+        return None
+    schedule = read_schedule(spec, policy.metadata.creation_timestamp)
+    if isinstance(schedule, BadSchedule):
+        return None
+    following = schedule.following(now)
+    return schedule.following(following) - following
+
+
 def make_plan(policy: WALPurgePolicy, observed: Observed, own: OwnRuns, last: datetime | None) -> Plan:
     """Decides. Runs that the history limits do not keep go in any case; the spec must only be readable."""
     spec = policy.spec

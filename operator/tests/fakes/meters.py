@@ -1,0 +1,44 @@
+"""Where metrics go in tests: the numbers as they were told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
+from seawall.domain.ledger.numbers import LedgerNumbers
+
+
+@dataclass
+class FakeMeters:
+    """The LedgerMeter, HoldMeter, RunMeter and PolicyMeter ports."""
+
+    ledgers: dict[Key, LedgerNumbers | None] = field(default_factory=dict)
+    lost_holds: list[Key] = field(default_factory=list)
+    runs: list[WALPurgeStatus] = field(default_factory=list)
+    policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
+
+    def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
+        """Keeps the newest."""
+        self.ledgers[key] = numbers
+
+    def forget_ledger(self, key: Key) -> None:
+        """Forgets."""
+        self.ledgers.pop(key, None)
+
+    def count_lost_hold(self, cluster: Key) -> None:
+        """Keeps all."""
+        self.lost_holds.append(cluster)
+
+    def count_run(self, cluster: Key, status: WALPurgeStatus) -> None:  # noqa: ARG002 - the port's signature
+        """Keeps all."""
+        self.runs.append(status)
+
+    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
+        """Keeps the newest."""
+        self.policies[key] = last_success, period
+
+    def forget_policy(self, key: Key) -> None:
+        """Forgets."""
+        self.policies.pop(key, None)
