@@ -233,7 +233,7 @@ def test_a_readoption_ends_the_same_when_the_process_dies_between_two_shards() -
 
         calls.before = die
         with pytest.raises(Died):
-            look(world, LedgerWatch(world.kube, world.looks(calls), lambda _: None), times=1)
+            look(world, LedgerWatch(world.kube, world.looks(calls), lambda _: None, FakeMeters()), times=1)
         look(world, watch(world), times=3)
         assert broken(world) == set()
         recreate(world, "wal_1")
