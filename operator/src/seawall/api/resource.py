@@ -19,6 +19,8 @@ class Resource(Generic[SpecT, StatusT]):
     """Metadata, spec and status of an object. Each kind is a subclass that names its `KIND`."""
 
     KIND: ClassVar[Kind]
+    KEPT: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the status, as they are called on the wire, that are kept as they are when they cannot be read."""
 
     metadata: ObjectMeta
     spec: SpecT | InvalidSpec
@@ -35,13 +37,9 @@ class Resource(Generic[SpecT, StatusT]):
         return cls(metadata=metadata, spec=cls._parse_spec(spec), status=known, unreadable=unreadable)
 
     def written(self, status: StatusT) -> dict[str, Any]:
-        """A new status as the API server is given it.
-
-        What this version could not read, and has no value of its own for, stays as it is: a newer version may need it.
-        """
+        """A new status as the API server is given it: what of `KEPT` could not be read stays as it is."""
         dump = status.model_dump(mode="json", by_alias=True, exclude_none=True)
-        values = status.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        return {**dump, **{name: raw for name, raw in self.unreadable.items() if name not in values}}
+        return dump | {name: raw for name, raw in self.unreadable.items() if name in self.KEPT}
 
     @classmethod
     def _parse_spec(cls, raw: Mapping[str, Any]) -> SpecT | InvalidSpec:

@@ -160,3 +160,4 @@ class WALHold(Resource[WALHoldSpec, WALHoldStatus]):
     """A WALHold as read from the API server."""
 
     KIND = WAL_HOLD
+    KEPT = frozenset({"state", "granted"})

@@ -70,7 +70,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
 def _unreadable(obj: WALHold) -> str | None:
     """What of a hold's status, on which it depends what the hold keeps, makes no sense to this version."""
     status = obj.status
-    wrong = [name for name in ("state", "granted") if name in obj.unreadable]
+    wrong = sorted(obj.KEPT & obj.unreadable.keys())
     if any((name == ALL_TOPICS) != isinstance(held, str) for name, held in status.granted.items()):
         wrong.append("granted")
     if not wrong:

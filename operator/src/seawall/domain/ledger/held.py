@@ -70,9 +70,13 @@ class Hold:
     @property
     def described(self) -> str:
         """Its name, and why it still counts if somebody has deleted it."""
-        if self.kept_by is None:
-            return self.name
-        return f"{self.name}, which is being deleted and kept by {' and '.join(self.kept_by) or 'the API server'}"
+        return self.name if self.kept_by is None else f"{self.name}, which is being deleted and kept by {self.keeper}"
+
+    @property
+    def keeper(self) -> str:
+        """Who keeps a hold that is being deleted."""
+        first, *others = self.kept_by or ("the API server",)
+        return f"{first} and {len(others)} more" if others else first
 
 
 @dataclass(frozen=True, slots=True)

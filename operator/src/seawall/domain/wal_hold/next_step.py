@@ -38,12 +38,12 @@ HoldStep = Step[WALHoldStatus, WriteRecords]
 
 def next_step(obj: WALHold, observed: Observed) -> HoldStep:
     """Decides what one tick does."""
+    if obj.status.state is not None and obj.status.state.is_final:
+        return Wait(f"the hold is {obj.status.state.value}, which is final")
     hold = hold_of(obj)
     if isinstance(hold, InvalidSpec):
         reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
         return _record_or_wait(obj, None, Verdict(Outlook.STALLED, reason, hold.message), observed)
-    if hold.state.is_final:
-        return Wait(f"the hold is {hold.state.value}, which is final")
     looked = observed.looked
     if isinstance(looked, Looked):
         return _tend(obj, hold, looked, observed)
@@ -113,8 +113,9 @@ def _leaving(hold: Hold) -> Verdict | None:
     """Of a hold that somebody deleted and that still counts."""
     if hold.kept_by is None or hold.state.is_final:
         return None
-    kept_by = " and ".join(hold.kept_by) or "the API server"
-    message = f"it is being deleted and kept by {kept_by}: what it claims counts until it is gone, or its ttl is over"
+    message = (
+        f"it is being deleted and kept by {hold.keeper}: what it claims counts until it is gone, or its ttl is over"
+    )
     return Verdict(Outlook.PROGRESSING, Reason.BEING_DELETED, message)
 
 
