@@ -275,6 +275,21 @@ def test_what_keeps_an_intent_from_being_written_or_read_is_said() -> None:
     assert "the intent of wal_0 cannot be read: " in message(settle(world))
 
 
+def test_a_request_on_a_log_in_doubt_says_so_and_not_that_an_intent_is_missing() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3})
+    process = granter(world)
+    settle(world, process)
+    world.foreign.add("wal_0")
+    world.kafka.add_topic("wal_0", replicas=(1, 2, 3), configs={"min.insync.replicas": "2"}).log.append(50)
+    settle(world, process)
+    world.kube.remove(HOLD, WALHold)
+    place(world, topics={"wal_0": 4})
+    assert "nothing can be promised of wal_0 while its log is in doubt: the topic was recreated" in message(
+        settle(world, process)
+    )
+
+
 def test_a_hold_that_somebody_deleted_counts_while_a_finalizer_keeps_it_and_ends_by_its_ttl() -> None:
     world = World()
     for region in world.data_plane.regions:
