@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from checker.ledger import Ledger
 from checker.verdict import progress
-from refdb.meta.etcd import Etcd, Put
+from refdb.meta.etcd import Etcd
 from refdb.meta.keys import topic_name
 from refdb.meta.values import topic_name_value
 from seawall_e2e.loopback import KafkaProcesses
@@ -136,7 +136,7 @@ def test_rows_that_a_marker_hides_from_replay_are_found_lost_one_by_one(checker:
     marker = sorted(ack.entry_id for ack in behind.values())[len(behind) // 2]
     store = Etcd([etcd.url], f"{checker.db.prefix}/")
     topic = next(iter(behind.values())).topic
-    assert store.txn([], [Put(topic_name(topic), topic_name_value(marker))])
+    assert store.txn([], {topic_name(topic): topic_name_value(marker)})
     assert checker.judge()[0] == 0  # they are still in memory
 
     checker.restart_datanode()

@@ -12,7 +12,7 @@ import pytest
 from refdb.datanode.node import Datanode, NodeOptions
 from refdb.errors import DatabaseError
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, Put
+from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer, RegionRoute, TableRoute, checkpoint, checkpoint_value
 from refdb.region.files import RegionFiles
 from refdb.region.opener import Assignment, Floors, open_region
@@ -47,7 +47,7 @@ class Bed:
         self.region.write([(1, "a")])
         self.region.flush()
         self.write_route(RegionRoute(REGION, ME))
-        self.etcd.txn([], [Put(keys.topic_region(self.topic, REGION), checkpoint_value(None))])
+        self.etcd.txn([], {keys.topic_region(self.topic, REGION): checkpoint_value(None)})
 
     @property
     def region(self) -> Region:
@@ -58,11 +58,11 @@ class Bed:
         return self.node._files(REGION)
 
     def write_route(self, route: RegionRoute) -> None:
-        self.etcd.txn([], [Put(keys.table_route(1024), TableRoute((route,)).to_text())])
+        self.etcd.txn([], {keys.table_route(1024): TableRoute((route,)).to_text()})
 
     def checkpoint(self) -> int | None:
         held = self.etcd.get(keys.topic_region(self.topic, REGION))
-        assert held is not None
+        assert held.exists
         return checkpoint(held.value)
 
 

@@ -176,7 +176,6 @@ def test_a_replay_that_takes_longer_than_a_call_is_waited_for(
     db.datanodes[1].signal(signal.SIGCONT)
     moving.join(30)
     held = store.get(keys.table_route(1024))
-    assert held is not None
     route = TableRoute.from_text(held.value).of(FIRST)
     assert route is not None
     assert (route.leader.id, route.downgrading) == (1, False)

@@ -20,7 +20,7 @@ from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.pruner import move_markers
-from refdb.metasrv.server import Metasrv, register_topics
+from refdb.metasrv.server import metasrv_application, register_topics
 from refdb.metasrv.state import DETECT_PERIOD, ClusterState
 from refdb.metasrv.tables import Tables
 from refdb.repeats import every, until_available
@@ -61,7 +61,7 @@ def run_metasrv(args: argparse.Namespace) -> None:
     if options.auto_prune_interval:
         move = functools.partial(move_markers, etcd, state, options.topics)
         every(options.auto_prune_interval, "Pruned markers", move)
-    serve(Metasrv(args.advertise or args.http, etcd, state, tables, migrations).application(), args.http)
+    serve(metasrv_application(args.advertise or args.http, etcd, state, tables, migrations), args.http)
 
 
 def run_datanode(args: argparse.Namespace) -> None:

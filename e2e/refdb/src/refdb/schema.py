@@ -1,11 +1,14 @@
-"""Tables: columns, partition rules, and their JSON form in etcd and in manifests."""
+"""Tables: columns, partition rules, and their JSON form in etcd and in manifests; rows as tables of Arrow."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
+
+import pyarrow as pa
 
 from refdb.errors import invalid
 
@@ -26,21 +29,14 @@ class ColumnType(StrEnum):
     TIMESTAMP = "TimestampMillisecond"
 
 
-_PYTHON: dict[ColumnType, type] = {
-    ColumnType.STRING: str,
-    ColumnType.INT32: int,
-    ColumnType.INT64: int,
-    ColumnType.UINT64: int,
-    ColumnType.FLOAT64: float,
-    ColumnType.BOOLEAN: bool,
-    ColumnType.TIMESTAMP: int,
-}
-_SIGNED = range(-(2**63), 2**63)
-_RANGES = {
-    ColumnType.INT32: range(-(2**31), 2**31),
-    ColumnType.INT64: _SIGNED,
-    ColumnType.UINT64: range(2**64),
-    ColumnType.TIMESTAMP: _SIGNED,
+_ARROW = {
+    ColumnType.STRING: pa.string(),
+    ColumnType.INT32: pa.int32(),
+    ColumnType.INT64: pa.int64(),
+    ColumnType.UINT64: pa.uint64(),
+    ColumnType.FLOAT64: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.TIMESTAMP: pa.int64(),
 }
 
 
@@ -52,17 +48,12 @@ class Column:
     type: ColumnType
     default_now: bool = False
 
-    def check(self, value: Value) -> Value:
-        """The value as this column keeps it; one of another type is refused."""
-        if value is None:
-            return None
-        if self.type is ColumnType.FLOAT64 and type(value) is int:
-            return float(value)
-        if type(value) is not _PYTHON[self.type]:
-            raise invalid(f"{value!r} is not a {self.type} (column {self.name})")
-        if isinstance(value, int) and self.type in _RANGES and value not in _RANGES[self.type]:
-            raise invalid(f"{value} does not fit {self.type} (column {self.name})")
-        return value
+    def array(self, values: Sequence[Value]) -> Any:
+        """The values as this column keeps them; one of another type, or one that does not fit, is refused."""
+        try:
+            return pa.array(values, _ARROW[self.type])
+        except (pa.ArrowException, OverflowError) as error:
+            raise invalid(f"column {self.name} is {self.type}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +139,19 @@ def checked_table(table: Table) -> Table:
         schema.index(name)
     if partitions.column is not None:
         column = schema.columns[schema.index(partitions.column)]
-        if any(column.check(bound) is None for bound in partitions.bounds):
-            raise invalid("a bound cannot be NULL")
+        column.array(partitions.bounds)
         if any(a >= b for a, b in zip(partitions.bounds, partitions.bounds[1:], strict=False)):  # type: ignore[operator]
             raise invalid("bounds of partitions must rise")
     return table
+
+
+def arrow_table(columns: Sequence[Column], rows: Iterable[Row]) -> Any:
+    """Rows as a table of Arrow, for files and queries; what does not fit its column is refused."""
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [column.array(of_column) for column, of_column in zip(columns, values, strict=True)]
+    return pa.table(arrays, names=[column.name for column in columns])
+
+
+def rows_of(table: Any) -> list[Row]:
+    """A table's rows."""
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

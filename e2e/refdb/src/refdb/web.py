@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -13,28 +12,15 @@ from typing import Any
 import urllib3
 from aiohttp import web
 
-from refdb.errors import DatabaseError, StatusCode, Unavailable
+from refdb.errors import DatabaseError, StatusCode, Unavailable, invalid
 
 LOG = logging.getLogger("refdb.web")
 NOTE = "refdb is a test database: do not keep data in it"
 MAX_BODY = 64 * 2**20
 THREADS = 64
 
-Handler = Callable[["Call"], Any]
-
-
-class Call:
-    """One request: path variables, query and form as text, and a JSON body."""
-
-    def __init__(self, variables: Mapping[str, str], parameters: Mapping[str, str], body: Any) -> None:
-        self.variables, self.parameters, self.body = variables, parameters, body
-
-    def region_id(self) -> int:
-        """The region in the path."""
-        try:
-            return int(self.variables["region_id"])
-        except ValueError:
-            raise DatabaseError(StatusCode.INVALID_ARGUMENTS, "a region id is a number") from None
+Handler = Callable[..., Any]
+"""Takes what a request says by name: numbers in its path, texts of its query and form, members of its JSON body."""
 
 
 def application(routes: Mapping[str, Handler]) -> web.Application:
@@ -58,16 +44,14 @@ class Client:
     """Asks other roles. What does not answer is `Unavailable`; what refuses, refuses here with the same code."""
 
     def __init__(self, timeout: float = 30.0) -> None:
-        self._pool = urllib3.PoolManager(
-            maxsize=THREADS, retries=False, timeout=urllib3.Timeout(connect=2, read=timeout)
-        )
+        self._pool, self._timeout = urllib3.PoolManager(maxsize=THREADS, retries=False), timeout
 
-    def post(self, address: str, path: str, body: Any, timeout: float | None = None) -> Any:
+    def post(self, address: str, path: str, timeout: float | None = None, **body: Any) -> Any:
         """Sends JSON and returns the answer's."""
-        options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        limits = urllib3.Timeout(connect=2, read=timeout or self._timeout)
         try:
-            answer = self._pool.request("POST", f"http://{address}{path}", body=json.dumps(body), **options)
-            data = json.loads(answer.data)
+            answer = self._pool.request("POST", f"http://{address}{path}", json=body, timeout=limits)
+            data = answer.json()
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise Unavailable(f"{address} does not answer ({type(error).__name__})") from None
         if answer.status != 200:  # noqa: PLR2004 - OK
@@ -80,7 +64,7 @@ async def _set_threads(_: web.Application) -> None:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
 
 
-def _health(_: Call) -> Any:
+def _health(**_: str) -> Any:
     return {"note": NOTE}
 
 
@@ -88,8 +72,8 @@ def _served(handler: Handler) -> Callable[[web.Request], Any]:
     async def serve_request(request: web.Request) -> web.Response:
         started = time.monotonic()
         try:
-            call = await _call(request)
-            return web.json_response(await asyncio.to_thread(handler, call))
+            arguments = await _arguments(request)
+            return web.json_response(await asyncio.to_thread(handler, **arguments))
         except DatabaseError as error:
             code, message = error.code, str(error)
         except Exception as error:
@@ -102,14 +86,11 @@ def _served(handler: Handler) -> Callable[[web.Request], Any]:
     return serve_request
 
 
-async def _call(request: web.Request) -> Call:
-    parameters = dict(request.query)
-    body: Any = None
-    if request.content_type == "application/x-www-form-urlencoded":
-        parameters |= {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
-    elif request.can_read_body:
-        try:
-            body = json.loads(await request.read())
-        except ValueError:
-            raise DatabaseError(StatusCode.INVALID_ARGUMENTS, "the body is not JSON") from None
-    return Call(request.match_info, parameters, body)
+async def _arguments(request: web.Request) -> dict[str, Any]:
+    try:
+        arguments: dict[str, Any] = {**request.query, **{name: int(text) for name, text in request.match_info.items()}}
+        if request.content_type == "application/x-www-form-urlencoded":
+            return arguments | dict(await request.post())
+        return arguments | (await request.json() if request.can_read_body else {})
+    except (TypeError, ValueError) as error:
+        raise invalid(f"the request cannot be read: {error}") from None

@@ -15,7 +15,7 @@ from typing import Any
 
 from refdb.errors import DatabaseError, StatusCode
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, Put, Unchanged
+from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer, dumps, node_address_value
 
 
@@ -39,15 +39,14 @@ class Home:
 
 def claim_node_id(etcd: Etcd, peer: Peer, home: Home) -> int:
     """Takes the id, or refuses; returns the epoch, which rises with every start. Also says where the node listens."""
-    claim, address = keys.datanode_claim(peer.id), keys.node_address(peer.id)
-    held = etcd.get(claim)
-    before: dict[str, Any] = json.loads(held.value) if held is not None else {"home": home.id, "epoch": 0}
-    if before["home"] == home.id:
-        mine = dumps({"home": home.id, "epoch": before["epoch"] + 1})
-        compare = [Unchanged(claim, held.mod_revision if held is not None else 0)]
-        if etcd.txn(compare, [Put(claim, mine), Put(address, node_address_value(peer))]):
-            return int(before["epoch"]) + 1
-    raise DatabaseError(
-        StatusCode.INTERNAL,
-        f"datanode id {peer.id} belongs to another home: give this one an id of its own, or delete {claim} in etcd",
-    )
+    held = etcd.get(keys.datanode_claim(peer.id))
+    before: dict[str, Any] = json.loads(held.value) if held.exists else {"home": home.id, "epoch": 0}
+    epoch = int(before["epoch"]) + 1
+    mine = {held.key: dumps({"home": home.id, "epoch": epoch}), keys.node_address(peer.id): node_address_value(peer)}
+    if before["home"] != home.id or not etcd.txn([held], mine):
+        raise DatabaseError(
+            StatusCode.INTERNAL,
+            f"datanode id {peer.id} belongs to another home: "
+            f"give this one an id of its own, or delete {held.key} in etcd",
+        )
+    return epoch

@@ -12,15 +12,22 @@ from typing import Any
 
 from refdb.errors import DatabaseError, RegionFatalError, StatusCode, Unavailable
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, Put, Unchanged
-from refdb.meta.values import DatanodeTable, Peer, TableRoute, checkpoint, checkpoint_value, pruned_entry_id
+from refdb.meta.etcd import Etcd
+from refdb.meta.values import (
+    DatanodeTable,
+    Peer,
+    RegionRoute,
+    TableRoute,
+    checkpoint,
+    checkpoint_value,
+    pruned_entry_id,
+)
 from refdb.region.files import RegionFiles
 from refdb.region.opener import Assignment, Floors, create_region, open_region
 from refdb.region.region import Region, named
 from refdb.schema import Schema
 from refdb.wal.log import WalLog
-from walrecord.region import region_number
-from walrecord.region import table_id as table_id_of
+from walrecord.region import region_number, table_id
 
 LOG = logging.getLogger("refdb.datanode")
 OPENERS = 8
@@ -78,11 +85,10 @@ class Datanode:
                 raise DatabaseError(StatusCode.REGION_BUSY, f"region {named(region_id)} is being opened")
             self._opening.add(region_id)
         try:
-            self.close(
-                region_id, assignment.term, flush=False
-            )  # what it has in memory is of a time before others led it
-            files, floors = self._files(region_id), self._floors(assignment)
-            self._regions[region_id] = open_region(assignment, floors, files, self._log)
+            # What it has in memory is of a time before others led it.
+            self.close(region_id, assignment.term, flush=False)
+            floors = self._floors(assignment)
+            self._regions[region_id] = open_region(assignment, floors, self._files(region_id), self._log)
             self._fatal.pop(region_id, None)
         finally:
             self._opening.discard(region_id)
@@ -117,11 +123,7 @@ class Datanode:
     def report(self) -> dict[str, Any]:
         """What a heartbeat says. A region with a fatal finding is not in it: nobody may count on it."""
         regions = [region for region in list(self._regions.values()) if region.fatal is None]
-        terms = [(region.region_id, region.term) for region in regions]
-        return {"stat": self._stat(regions), "terms": terms}
-
-    def _stat(self, regions: list[Region]) -> dict[str, Any]:
-        return {
+        stat = {
             "timestamp_millis": int(time.time() * 1000),
             "id": self.options.peer.id,
             "addr": self.options.peer.addr,
@@ -130,6 +132,7 @@ class Datanode:
             "topic_stats": self._log.topic_stats(),
             "node_epoch": self.epoch,
         }
+        return {"stat": stat, "terms": [(region.region_id, region.term) for region in regions]}
 
     def granted(self, answer: Any, sent: float) -> None:
         """Takes in what the metasrv answered to a report that was sent at that time (CLOCK_MONOTONIC)."""
@@ -154,7 +157,7 @@ class Datanode:
                 if region.is_idle(self.options.idle_heartbeats):
                     self._idle(region)
             except DatabaseError as error:
-                LOG.warning("Region %s: %s", named(region.region_id), error)
+                LOG.warning("Region %s: %s", region, error)
 
     def _idle(self, region: Region) -> None:
         """Samples how far the region needs no replay, and now and then makes it a durable checkpoint.
@@ -165,32 +168,29 @@ class Datanode:
         if self._ticks % self.options.checkpoint_heartbeats:
             region.sample_idle()
             return
-        route_key = keys.table_route(table_id_of(region.region_id))
-        region_key = keys.topic_region(region.topic, region.region_id)
         try:
-            route, held = self._etcd.get(route_key), self._etcd.get(region_key)
+            route = self._etcd.get(keys.table_route(table_id(region.region_id)))
+            held = self._etcd.get(keys.topic_region(region.topic, region.region_id))
         except Unavailable:
             region.sample_idle()
             raise
-        sample = region.sample_idle()
-        if route is None or held is None or sample is None or sample <= (checkpoint(held.value) or 0):
+        sample, mine = region.sample_idle(), TableRoute.from_text(route.value).of(region.region_id)
+        if mine is None or not self._leads(mine) or sample is None or sample <= (checkpoint(held.value) or 0):
             return
-        mine = TableRoute.from_text(route.value).of(region.region_id)
-        if mine is None or mine.leader.id != self.options.peer.id or mine.downgrading:
-            return
-        compare = [Unchanged(route_key, route.mod_revision), Unchanged(region_key, held.mod_revision)]
-        if self._etcd.txn(compare, [Put(region_key, checkpoint_value(sample))]):
-            LOG.info("Checkpoint of idle region %s: %d", named(region.region_id), sample)
+        if held.exists and self._etcd.txn([route, held], {held.key: checkpoint_value(sample)}):
+            LOG.info("Checkpoint of idle region %s: %d", region, sample)
 
     def _led_here(self, table: DatanodeTable) -> list[Assignment]:
         """Regions of a table to open at the start; one that is being moved is not."""
-        held = self._etcd.get(keys.table_route(table.table_id))
-        routes = TableRoute.from_text(held.value).regions if held is not None else ()
+        routes = TableRoute.from_text(self._etcd.get(keys.table_route(table.table_id)).value).regions
         return [
             Assignment(route.region_id, table.topics[region_number(route.region_id)], route.term)
             for route in routes
-            if route.leader.id == self.options.peer.id and not route.downgrading
+            if self._leads(route)
         ]
+
+    def _leads(self, route: RegionRoute) -> bool:
+        return route.leader.id == self.options.peer.id and not route.downgrading
 
     def _try_open(self, assignment: Assignment) -> None:
         try:
@@ -201,13 +201,10 @@ class Datanode:
             LOG.critical("%s", reason)
 
     def _floors(self, assignment: Assignment) -> Floors:
-        topic = assignment.topic
-        found = self._etcd.get(keys.topic_region(topic, assignment.region_id))
-        marker = self._etcd.get(keys.topic_name(topic)) if self.options.read_pruned_marker else None
-        return Floors(
-            checkpoint=checkpoint(found.value) if found is not None else None,
-            pruned=pruned_entry_id(marker.value) if marker is not None else None,
-        )
+        held = self._etcd.get(keys.topic_region(assignment.topic, assignment.region_id))
+        if not self.options.read_pruned_marker:
+            return Floors(checkpoint(held.value))
+        return Floors(checkpoint(held.value), pruned_entry_id(self._etcd.get(keys.topic_name(assignment.topic)).value))
 
     def _files(self, region_id: int) -> RegionFiles:
-        return RegionFiles(self.options.storage / str(table_id_of(region_id)) / str(region_id))
+        return RegionFiles(self.options.storage / str(table_id(region_id)) / str(region_id))

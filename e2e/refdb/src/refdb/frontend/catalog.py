@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd
-from refdb.meta.values import TableRoute
+from refdb.meta.values import Peer, TableRoute
 from refdb.schema import Table
 
 REMEMBERED = 1.0
@@ -44,6 +44,13 @@ class Catalog:
         self._known[name] = (time.monotonic(), found)
         return found
 
+    def leader(self, name: str, region_id: int, *, fresh: bool = False) -> Peer:
+        """Who leads a table's region."""
+        region = self.table(name, fresh=fresh).route.of(region_id)
+        if region is None:
+            raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id} in table {name}")
+        return region.leader
+
     def tables(self) -> list[RoutedTable]:
         """All tables."""
         return [
@@ -52,10 +59,8 @@ class Catalog:
 
     def _read(self, name: str) -> RoutedTable:
         found = self._etcd.get(keys.table_name(name))
-        table_id = json.loads(found.value)["table_id"] if found is not None else None
-        info = self._etcd.get(keys.table_info(table_id)) if table_id is not None else None
-        route = self._etcd.get(keys.table_route(table_id)) if table_id is not None else None
-        if info is None or route is None:
-            self._known.pop(name, None)
+        if not found.exists:
             raise DatabaseError(StatusCode.TABLE_NOT_FOUND, f"Table not found: {name}")
+        table_id = json.loads(found.value)["table_id"]
+        info, route = self._etcd.get(keys.table_info(table_id)), self._etcd.get(keys.table_route(table_id))
         return RoutedTable(Table.from_json(json.loads(info.value)), TableRoute.from_text(route.value))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable, invalid
 from refdb.frontend.catalog import Catalog, RoutedTable
-from refdb.meta.values import RegionRoute
-from refdb.schema import Column, ColumnType, Row, Table
+from refdb.meta.values import Peer
+from refdb.schema import Column, ColumnType, Row, Table, Value, arrow_table, rows_of
 from refdb.sql.query import Result, run_query
 from refdb.sql.statements import AdminCall, CreateTable, Insert, Query, parse_statement
 from refdb.web import Client
-from walrecord.region import table_id as table_id_of
 
 MIGRATION_TIMEOUT = 300.0
 """How long a client waits by default; the migration goes on all the same."""
@@ -38,7 +39,7 @@ class Answer:
 
     result: Result | None = None
     affected: int = 0
-    regions: tuple[dict[str, Any], ...] = ()
+    regions: Sequence[dict[str, Any]] = ()
 
 
 class Database:
@@ -64,7 +65,7 @@ class Database:
 
     def _create(self, statement: CreateTable) -> Answer:
         try:
-            self._client.post(self._metasrv, "/internal/tables", asdict(statement.table))
+            self._client.post(self._metasrv, "/internal/tables", **asdict(statement.table))
         except DatabaseError as error:
             if error.code is not StatusCode.TABLE_ALREADY_EXISTS or not statement.if_not_exists:
                 raise
@@ -73,78 +74,63 @@ class Database:
     def _insert(self, statement: Insert) -> Answer:
         routed = self._catalog.table(statement.table)
         rows = _complete_rows(routed.table, statement)
-        split: dict[int, list[Row]] = {}
+        parts: dict[int, list[Row]] = defaultdict(list)
         for row in rows:
-            split.setdefault(routed.table.region_of(row), []).append(row)
-        calls = [
-            self._pool.submit(self._on_region, statement.table, place, "write", {"rows": part})
-            for place, part in split.items()
-        ]
-        answers = [call.result() for call in calls]
-        regions = tuple(
-            {"region_id": region.region_id, "topic": answer["topic"], "entry_id": answer["entry_id"], "rows": len(part)}
-            for (region, answer), part in zip(answers, split.values(), strict=True)
-        )
-        return Answer(affected=len(rows), regions=regions)
+            parts[routed.route.regions[routed.table.region_of(row)].region_id].append(row)
+        wrote = self._on_regions(statement.table, "write", {region: {"rows": part} for region, part in parts.items()})
+        return Answer(affected=len(rows), regions=wrote)
 
     def _select(self, query: Query) -> Answer:
         routed = self._catalog.table(query.table)
-        places = range(len(routed.route.regions))
-        calls = [self._pool.submit(self._on_region, query.table, place, "scan", {}) for place in places]
-        answers = [call.result() for call in calls]
-        rows = (tuple(row) for _, answer in answers for row in answer["rows"])
-        regions = tuple({"region_id": r.region_id, "applied_entry_id": a["applied_entry_id"]} for r, a in answers)
-        return Answer(run_query(query.select, routed.table.schema.columns, rows), regions=regions)
+        scans = self._on_regions(query.table, "scan", _everywhere(routed))
+        rows = [tuple(row) for scan in scans for row in scan.pop("rows")]
+        return Answer(run_query(query.select, routed.table.schema.columns, rows), regions=scans)
 
     def _admin(self, call: AdminCall) -> Answer:
         match call.function, call.arguments:
             case "flush_region", (int(region_id),):
-                routed = self._of_region(region_id)
-                places = [n for n, region in enumerate(routed.route.regions) if region.region_id == region_id]
-                self._flush(routed, places)
+                self._on_regions(self._table_of(region_id), "flush", {region_id: {}})
             case "flush_table", (str(name),):
-                routed = self._catalog.table(name)
-                self._flush(routed, list(range(len(routed.route.regions))))
+                self._on_regions(name, "flush", _everywhere(self._catalog.table(name)))
             case "migrate_region", (int(region_id), int(source), int(target), *timeout):
-                body = {"region_id": region_id, "source": source, "target": target}
                 seconds = float(timeout[0] or 0) if timeout else MIGRATION_TIMEOUT
-                self._client.post(self._metasrv, "/internal/migrate", body, seconds)
+                move = {"region_id": region_id, "source": source, "target": target}
+                self._client.post(self._metasrv, "/internal/migrate", seconds, **move)
             case name, arguments:
                 raise invalid(f"refdb has no ADMIN {name} with {len(arguments)} arguments of these types")
         column = Column(f"ADMIN {call.function}", ColumnType.INT64)
         return Answer(Result((column,), [(0,)]))
 
-    def _flush(self, routed: RoutedTable, places: list[int]) -> None:
-        for place in places:
-            self._on_region(routed.table.name, place, "flush", {})
-
-    def _of_region(self, region_id: int) -> RoutedTable:
+    def _table_of(self, region_id: int) -> str:
         for routed in self._catalog.tables():
-            if routed.table.table_id == table_id_of(region_id) and routed.route.of(region_id) is not None:
-                return routed
+            if routed.route.of(region_id) is not None:
+                return routed.table.name
         raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id}")
 
-    def _on_region(self, table: str, place: int, verb: str, body: Any) -> tuple[RegionRoute, Any]:
-        """Asks the leader of a table's region; when it has moved meanwhile, the new one."""
-        region = self._catalog.table(table).route.regions[place]
-        try:
-            return region, self._ask(region, verb, body)
-        except DatabaseError as error:
-            if error.code not in _MOVED:
-                raise
-            moved = self._catalog.table(table, fresh=True).route.regions[place]
-            if moved.leader == region.leader:
-                raise
-            return moved, self._ask(moved, verb, body)
+    def _on_regions(self, table: str, verb: str, bodies: Mapping[int, dict[str, Any]]) -> list[dict[str, Any]]:
+        """Asks the leaders of a table's regions at once, each with its body."""
+        calls = [self._pool.submit(self._on_region, table, region, verb, body) for region, body in bodies.items()]
+        return [call.result() for call in calls]
 
-    def _ask(self, region: RegionRoute, verb: str, body: Any) -> Any:
+    def _on_region(self, table: str, region_id: int, verb: str, body: dict[str, Any]) -> Any:
+        """Asks the leader of a region; when it has moved meanwhile, the new one."""
+        leader = self._catalog.leader(table, region_id)
         try:
-            return self._client.post(region.leader.addr, f"/regions/{region.region_id}/{verb}", body)
+            return self._ask(leader, region_id, verb, body)
+        except DatabaseError as error:
+            moved_to = self._catalog.leader(table, region_id, fresh=True) if error.code in _MOVED else leader
+            if moved_to == leader:
+                raise
+            return self._ask(moved_to, region_id, verb, body)
+
+    def _ask(self, leader: Peer, region_id: int, verb: str, body: dict[str, Any]) -> Any:
+        try:
+            return self._client.post(leader.addr, f"/regions/{region_id}/{verb}", **body)
         except Unavailable as error:
-            raise Unavailable(f"datanode {region.leader.id}: {error}") from None
+            raise Unavailable(f"datanode {leader.id}: {error}") from None
 
     def _region_peers(self) -> list[Row]:
-        nodes = {node["id"]: node for node in self._client.post(self._metasrv, "/internal/datanodes", {})}
+        nodes = {node["id"]: node for node in self._client.post(self._metasrv, "/internal/datanodes")}
         rows: list[Row] = []
         for routed in self._catalog.tables():
             for region in routed.route.regions:
@@ -156,22 +142,24 @@ class Database:
         return rows
 
 
+def _everywhere(routed: RoutedTable) -> dict[int, dict[str, Any]]:
+    return {region.region_id: {} for region in routed.route.regions}
+
+
 def _complete_rows(table: Table, statement: Insert) -> list[Row]:
     """Rows with all columns: what is not given is NULL, or the present time."""
-    names = statement.columns or table.schema.names
-    positions = {table.schema.index(name): given for given, name in enumerate(names)}
-    now = int(time.time() * 1000)
+    schema, now = table.schema, int(time.time() * 1000)
+    names = statement.columns or schema.names
+    given = [schema.index(name) for name in names]
     rows: list[Row] = []
     for values in statement.rows:
         if len(values) != len(names):
             raise invalid(f"{len(values)} values for {len(names)} columns")
-        rows.append(
-            tuple(
-                column.check(values[positions[index]]) if index in positions else (now if column.default_now else None)
-                for index, column in enumerate(table.schema.columns)
-            )
-        )
-    time_index = table.schema.index(table.schema.time_index)
-    if any(row[time_index] is None for row in rows):
-        raise invalid(f"column {table.schema.time_index} is the time index and cannot be NULL")
-    return rows
+        row: list[Value] = [now if column.default_now else None for column in schema.columns]
+        for index, value in zip(given, values, strict=True):
+            row[index] = value
+        rows.append(tuple(row))
+    checked = arrow_table(schema.columns, rows)
+    if checked[schema.time_index].null_count:
+        raise invalid(f"column {schema.time_index} is the time index and cannot be NULL")
+    return rows_of(checked)

@@ -1,4 +1,4 @@
-"""etcd through its JSON gateway: reads at one revision, and transactions that compare before they write.
+"""etcd through its JSON gateway: reads at one revision, and writes that happen only if what was read is still so.
 
 No answer is `Unavailable`; whether a write happened is then unknown, so writes are made to compare.
 """
@@ -6,8 +6,7 @@ No answer is `Unavailable`; whether a write happened is then unknown, so writes 
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,50 +19,25 @@ TIMEOUT = urllib3.Timeout(connect=1, read=3)
 
 @dataclass(frozen=True, slots=True)
 class KeyValue:
-    """A key as it was read."""
+    """A key as it was read, and the revision of its last write: 0 if it is not there."""
 
     key: str
-    value: str
-    mod_revision: int
+    value: str = ""
+    mod_revision: int = 0
+
+    @property
+    def exists(self) -> bool:
+        """Whether the key is there; its value may be empty."""
+        return self.mod_revision > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a range held at a revision."""
 
-    revision: int
-    pairs: tuple[KeyValue, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unchanged:
-    """Compare: the key was last written at this revision; 0 means that it is not there."""
-
-    key: str
-    mod_revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class NothingNewer:
-    """Compare: no key with this prefix was written after the revision."""
-
     prefix: str
     revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """Write a key."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """Remove a key."""
-
-    key: str
+    pairs: tuple[KeyValue, ...]
 
 
 class Etcd:
@@ -74,54 +48,42 @@ class Etcd:
         self._prefix = prefix
         self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=False)
 
-    def get(self, key: str) -> KeyValue | None:
-        """One key, or None."""
-        pairs = self._range({"key": self._encode(key)}).pairs
-        return pairs[0] if pairs else None
+    def get(self, key: str) -> KeyValue:
+        """One key, there or not."""
+        pairs = self._call("/v3/kv/range", {"key": self._encode(key)}).get("kvs", [])
+        return self._pair(pairs[0]) if pairs else KeyValue(key)
 
     def range(self, prefix: str) -> Snapshot:
         """All keys with a prefix."""
-        return self._range({"key": self._encode(prefix), "range_end": self._end(prefix)})
+        answer = self._call("/v3/kv/range", {"key": self._encode(prefix), "range_end": self._end(prefix)})
+        pairs = tuple(self._pair(pair) for pair in answer.get("kvs", []))
+        return Snapshot(prefix, int(answer["header"]["revision"]), pairs)
 
-    def txn(self, compare: Sequence[Unchanged | NothingNewer], then: Sequence[Put | Delete]) -> bool:
-        """Writes all, if everything is as compared; False means that nothing was written."""
-        body = {
-            "compare": [self._compare(item) for item in compare],
-            "success": [self._operation(item) for item in then],
-        }
+    def txn(self, unchanged: Sequence[KeyValue | Snapshot], writes: Mapping[str, str | None]) -> bool:
+        """Writes all (None removes a key), if what was read is unchanged; False means that nothing was written.
+
+        Of a range only what is new or changed is noticed, not what was removed.
+        """
+        success = [self._write(key, value) for key, value in writes.items()]
+        body = {"compare": [self._compare(read) for read in unchanged], "success": success}
         return bool(self._call("/v3/kv/txn", body).get("succeeded", False))
 
-    def _range(self, body: dict[str, str]) -> Snapshot:
-        answer = self._call("/v3/kv/range", body)
-        pairs = tuple(
-            KeyValue(
-                _decode(pair["key"]).removeprefix(self._prefix),
-                _decode(pair.get("value", "")),
-                int(pair["mod_revision"]),
-            )
-            for pair in answer.get("kvs", [])
-        )
-        return Snapshot(int(answer["header"]["revision"]), pairs)
+    def _pair(self, pair: Mapping[str, str]) -> KeyValue:
+        key, value = (base64.b64decode(pair.get(name, "")).decode() for name in ("key", "value"))
+        return KeyValue(key.removeprefix(self._prefix), value, int(pair["mod_revision"]))
 
-    def _compare(self, item: Unchanged | NothingNewer) -> dict[str, str]:
-        match item:
-            case Unchanged(key, mod_revision):
-                return {"key": self._encode(key), "target": "MOD", "result": "EQUAL", "mod_revision": str(mod_revision)}
-            case NothingNewer(prefix, revision):
-                return {
-                    "key": self._encode(prefix),
-                    "range_end": self._end(prefix),
-                    "target": "MOD",
-                    "result": "LESS",
-                    "mod_revision": str(revision + 1),
-                }
+    def _compare(self, read: KeyValue | Snapshot) -> dict[str, str]:
+        match read:
+            case KeyValue(key, _, revision):
+                return {"key": self._encode(key), "target": "MOD", "result": "EQUAL", "mod_revision": str(revision)}
+            case Snapshot(prefix, revision):
+                keys = {"key": self._encode(prefix), "range_end": self._end(prefix)}
+                return {**keys, "target": "MOD", "result": "LESS", "mod_revision": str(revision + 1)}
 
-    def _operation(self, item: Put | Delete) -> dict[str, Any]:
-        match item:
-            case Put(key, value):
-                return {"request_put": {"key": self._encode(key), "value": base64.b64encode(value.encode()).decode()}}
-            case Delete(key):
-                return {"request_delete_range": {"key": self._encode(key)}}
+    def _write(self, key: str, value: str | None) -> dict[str, Any]:
+        if value is None:
+            return {"request_delete_range": {"key": self._encode(key)}}
+        return {"request_put": {"key": self._encode(key), "value": base64.b64encode(value.encode()).decode()}}
 
     def _encode(self, key: str) -> str:
         return base64.b64encode((self._prefix + key).encode()).decode()
@@ -131,11 +93,11 @@ class Etcd:
         last[-1] += 1
         return base64.b64encode(bytes(last)).decode()
 
-    def _call(self, path: str, body: dict[str, Any]) -> Any:
+    def _call(self, path: str, body: Any) -> Any:
         said = "no URL"
         for url in self._urls:
             try:
-                answer = self._pool.request("POST", url + path, body=json.dumps(body))
+                answer = self._pool.request("POST", url + path, json=body)
             except urllib3.exceptions.HTTPError as error:
                 said = f"{url}: {type(error).__name__}"
                 continue
@@ -143,7 +105,3 @@ class Etcd:
                 return answer.json()
             said = f"{url}: {answer.status} {answer.data[:200]!r}"
         raise Unavailable(f"the metadata store (etcd) does not answer: {said}")
-
-
-def _decode(text: str) -> str:
-    return base64.b64decode(text).decode()

@@ -52,8 +52,8 @@ class TableRoute:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Reads a `__table_route` value."""
-        data = json.loads(text)
+        """Reads a `__table_route` value; without one there are no regions."""
+        data = json.loads(text or '{"region_routes":[],"version":0}')
         return cls(tuple(RegionRoute.from_json(region) for region in data["region_routes"]), data["version"])
 
     def to_text(self) -> str:

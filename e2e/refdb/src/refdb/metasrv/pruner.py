@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, NothingNewer, Put, Unchanged
+from refdb.meta.etcd import Etcd
 from refdb.meta.values import checkpoint, pruned_entry_id, topic_name_value
 from refdb.metasrv.state import ClusterState
 
@@ -36,16 +36,12 @@ def move_marker(etcd: Etcd, topic: str, known: Mapping[int, int]) -> int | None:
     regions = etcd.range(keys.topic_regions(topic))
     marker = etcd.get(keys.topic_name(topic))
     ids = {int(pair.key.rsplit("/", 1)[1]): checkpoint(pair.value) or 0 for pair in regions.pairs}
-    if not ids or any(region_id not in known for region_id in ids) or marker is None:
+    if not ids or any(region_id not in known for region_id in ids) or not marker.exists:
         return None
     to = min(max(known[region_id], stored) for region_id, stored in ids.items())
     if to <= pruned_entry_id(marker.value):
         return None
-    compare: list[Unchanged | NothingNewer] = [
-        Unchanged(keys.topic_name(topic), marker.mod_revision),
-        NothingNewer(keys.topic_regions(topic), regions.revision),
-    ]
-    return to if etcd.txn(compare, [Put(keys.topic_name(topic), topic_name_value(to))]) else None
+    return to if etcd.txn([marker, regions], {marker.key: topic_name_value(to)}) else None
 
 
 def move_markers(etcd: Etcd, state: ClusterState, topics: Sequence[str]) -> None:

@@ -81,26 +81,24 @@ class ClusterState:
 
     def heartbeat(self, body: Any) -> dict[str, Any]:
         """Keeps a report; answers which of its regions may be led on, and which have a leader of a later term."""
+        answer: dict[str, Any] = {"granted": [], "revoked": [], "lease_seconds": self.lease}
         report = body["stat"]
         peer = Peer(int(report["id"]), str(report["addr"]))
         with self._lock:
             node = self._nodes.setdefault(peer.id, Node(peer))
             if report["node_epoch"] < node.epoch:
-                return {"granted": [], "revoked": [], "lease_seconds": self.lease}
+                return answer
             if node.dead:
                 LOG.info("Datanode %d is back", peer.id)
             node.peer, node.epoch, node.silence, node.dead = peer, report["node_epoch"], 0.0, False
             node.reports.append(report)
-            known = [
-                (self._leaders[region_id], region_id, term)
-                for region_id, term in body["terms"]
-                if region_id in self._leaders
-            ]
-        granted = [
-            (region_id, term) for leader, region_id, term in known if (leader.term, leader.datanode) == (term, peer.id)
-        ]
-        revoked = [(region_id, leader.term) for leader, region_id, term in known if leader.term > term]
-        return {"granted": granted, "revoked": revoked, "lease_seconds": self.lease}
+            for region_id, term in body["terms"]:
+                leader = self._leaders.get(region_id, Leadership(term, None, 0.0))
+                if (leader.term, leader.datanode) == (term, peer.id):
+                    answer["granted"].append((region_id, term))
+                if leader.term > term:
+                    answer["revoked"].append((region_id, leader.term))
+        return answer
 
     def detect(self) -> None:
         """Marks datanodes dead that have been silent; to be called every `DETECT_PERIOD`.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, Put, Unchanged
+from refdb.meta.etcd import Etcd
 from refdb.meta.values import DatanodeTable, Peer, RegionRoute, TableRoute, checkpoint_value, dumps
 from refdb.metasrv.state import ClusterState
 from refdb.schema import Table
@@ -39,19 +40,19 @@ def place(table_id: int, count: int, peers: Sequence[Peer], topics: Sequence[str
     )
 
 
-def metadata_of(table: Table, placements: Sequence[Placement]) -> list[Put]:
-    """Every key of a new table."""
+def metadata_of(table: Table, placements: Sequence[Placement]) -> dict[str, str]:
+    """Every key of a new table, with its value."""
     routes = tuple(RegionRoute(placement.region_id, placement.leader) for placement in placements)
-    puts = [
-        Put(keys.table_name(table.name), dumps({"table_id": table.table_id})),
-        Put(keys.table_info(table.table_id), dumps(asdict(table))),
-        Put(keys.table_route(table.table_id), TableRoute(routes).to_text()),
-    ]
-    puts += [Put(keys.topic_region(p.topic, p.region_id), checkpoint_value(None)) for p in placements]
+    values = {
+        keys.table_name(table.name): dumps({"table_id": table.table_id}),
+        keys.table_info(table.table_id): dumps(asdict(table)),
+        keys.table_route(table.table_id): TableRoute(routes).to_text(),
+    }
+    values |= {keys.topic_region(p.topic, p.region_id): checkpoint_value(None) for p in placements}
     for datanode in sorted({placement.leader.id for placement in placements}):
         topics = {region_number(p.region_id): p.topic for p in placements if p.leader.id == datanode}
-        puts.append(Put(keys.datanode_table(datanode, table.table_id), DatanodeTable(table.table_id, topics).to_text()))
-    return puts
+        values[keys.datanode_table(datanode, table.table_id)] = DatanodeTable(table.table_id, topics).to_text()
+    return values
 
 
 class Tables:
@@ -59,10 +60,16 @@ class Tables:
 
     def __init__(self, etcd: Etcd, state: ClusterState, client: Client, topics: Sequence[str]) -> None:
         self._etcd, self._state, self._client, self._topics = etcd, state, client, topics
+        self._creating = threading.Lock()
 
     def create(self, wanted: Table) -> int:
-        """Returns the table's id."""
-        if self._etcd.get(keys.table_name(wanted.name)) is not None:
+        """Returns the table's id; one table is made after another."""
+        with self._creating:
+            return self._create(wanted)
+
+    def _create(self, wanted: Table) -> int:
+        name = self._etcd.get(keys.table_name(wanted.name))
+        if name.exists:
             raise _exists(wanted.name)
         peers = self._state.living()
         if not peers:
@@ -73,7 +80,7 @@ class Tables:
         try:
             for placement in placements:
                 self._create_region(placement, table)
-            if not self._etcd.txn([Unchanged(keys.table_name(table.name), 0)], metadata_of(table, placements)):
+            if not self._etcd.txn([name], metadata_of(table, placements)):
                 raise _exists(wanted.name)
         except DatabaseError:
             self._undo(table, placements)
@@ -83,13 +90,13 @@ class Tables:
 
     def _create_region(self, placement: Placement, table: Table) -> None:
         self._state.lead(placement.region_id, 0, placement.leader.id)
-        body = {"topic": placement.topic, "schema": asdict(table.schema)}
-        self._client.post(placement.leader.addr, f"/regions/{placement.region_id}/create", body)
+        path, schema = f"/regions/{placement.region_id}/create", asdict(table.schema)
+        self._client.post(placement.leader.addr, path, topic=placement.topic, schema=schema)
 
     def _undo(self, table: Table, placements: Sequence[Placement]) -> None:
         """Lets the regions go, unless the transaction was made and only its answer was lost."""
         try:
-            if self._etcd.get(keys.table_route(table.table_id)) is not None:
+            if self._etcd.get(keys.table_route(table.table_id)).exists:
                 return
         except DatabaseError:
             LOG.error("Whether table %s was made is unknown until etcd answers", table.name)  # noqa: TRY400 - no traceback
@@ -99,9 +106,8 @@ class Tables:
 
     def _next_id(self) -> int:
         held = self._etcd.get(keys.NEXT_TABLE_ID)
-        table_id = int(held.value) if held is not None else FIRST_TABLE_ID
-        compare = [Unchanged(keys.NEXT_TABLE_ID, held.mod_revision if held is not None else 0)]
-        if not self._etcd.txn(compare, [Put(keys.NEXT_TABLE_ID, str(table_id + 1))]):
+        table_id = int(held.value or FIRST_TABLE_ID)
+        if not self._etcd.txn([held], {held.key: str(table_id + 1)}):
             raise Unavailable("another table is being created")
         return table_id
 

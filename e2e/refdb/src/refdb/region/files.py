@@ -11,13 +11,11 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refdb.arrow import arrow_table
 from refdb.errors import RegionFatalError
 from refdb.region.manifest import Manifest
-from refdb.schema import Row, Schema
+from refdb.schema import Row, Schema, arrow_table, rows_of
 
 KEPT_MANIFESTS = 5
 
@@ -41,7 +39,8 @@ class RegionFiles:
             _sync(folder.parent)
         aside = self._manifests / f"{uuid.uuid4().hex}.aside"
         try:
-            self._write(aside, manifest.to_text().encode())
+            aside.write_text(manifest.to_text())
+            _sync(aside)
             name = self._manifests / f"{manifest.version:020}.json"
             os.link(aside, name)
         except FileExistsError:
@@ -58,30 +57,18 @@ class RegionFiles:
     def write_rows(self, schema: Schema, rows: Iterable[Row]) -> str:
         """Writes a Parquet file and returns its name; it counts once a manifest has it."""
         name = f"{uuid.uuid4().hex}.parquet"
-        sink = pa.BufferOutputStream()
-        pq.write_table(arrow_table(schema.columns, rows), sink)
-        try:
-            self._write(self._data / name, sink.getvalue().to_pybytes())
-        except OSError:
-            (self._data / name).unlink(missing_ok=True)
-            raise
+        pq.write_table(arrow_table(schema.columns, rows), self._data / name)  # a file that it cannot end, it removes
+        _sync(self._data / name)
         _sync(self._data)
         return name
 
-    def read_rows(self, name: str) -> Iterable[Row]:
+    def read_rows(self, name: str) -> list[Row]:
         """The rows of a Parquet file."""
-        table = pq.read_table(self._data / name)
-        return zip(*(column.to_pylist() for column in table.columns), strict=True)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        with path.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        return rows_of(pq.read_table(self._data / name))
 
 
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

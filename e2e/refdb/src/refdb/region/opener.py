@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from refdb.errors import RegionFatalError
@@ -11,7 +12,7 @@ from refdb.region.manifest import Manifest
 from refdb.region.region import Region, named
 from refdb.region.rows import decode_puts
 from refdb.schema import Schema
-from refdb.wal.log import WalLog, Watermarks
+from refdb.wal.log import RawRecord, WalLog, Watermarks
 from walrecord import MissingMiddle, OrphanPart, PartsDoNotJoin, Reassembler, RecordError
 
 SHUT_OUT_ATTEMPTS = 3
@@ -54,7 +55,7 @@ def open_region(assignment: Assignment, floors: Floors, files: RegionFiles, log:
     _check(topic, start, marks)
     region = Region(region_id, manifest, files, log)
     LOG.info("Start replaying memtable at flushed_entry_id + 1 %d for region %s", start, named(region_id))
-    rows = _replay(region, start, marks.high)
+    rows = _replay(region, log.read(topic, start, marks.high))
     last = region.applied_entry_id
     LOG.info("Replay WAL for region: %s, rows recovered: %d, last entry id: %d", named(region_id), rows, last)
     region.applied_entry_id = max(last, start - 1)
@@ -62,24 +63,21 @@ def open_region(assignment: Assignment, floors: Floors, files: RegionFiles, log:
     return region
 
 
-def _shut_out_others(assignment: Assignment, files: RegionFiles) -> Manifest:
+def _shut_out_others(assignment: Assignment, files: RegionFiles, attempts: int = SHUT_OUT_ATTEMPTS) -> Manifest:
     """Writes the next version of the manifest: a leader before that still believes in itself cannot flush any more."""
-    name, topic = named(assignment.region_id), assignment.topic
-    for attempt in range(SHUT_OUT_ATTEMPTS):
-        manifest = files.latest()
-        if manifest is None:
-            raise RegionFatalError(f"region {name} has no manifest")
-        if manifest.topic != topic:
-            raise RegionFatalError(f"region {name} belongs to topic {manifest.topic}, not {topic}")
-        opened = manifest.opened(assignment.term)
-        try:
-            files.commit(opened)
-        except RegionFatalError:
-            if attempt == SHUT_OUT_ATTEMPTS - 1:
-                raise
-        else:
-            return opened
-    raise AssertionError
+    name, topic, manifest = named(assignment.region_id), assignment.topic, files.latest()
+    if manifest is None:
+        raise RegionFatalError(f"region {name} has no manifest")
+    if manifest.topic != topic:
+        raise RegionFatalError(f"region {name} belongs to topic {manifest.topic}, not {topic}")
+    opened = manifest.opened(assignment.term)
+    try:
+        files.commit(opened)
+    except RegionFatalError:  # the one before flushed meanwhile
+        if attempts == 1:
+            raise
+        return _shut_out_others(assignment, files, attempts - 1)
+    return opened
 
 
 def _check(topic: str, start: int, marks: Watermarks) -> None:
@@ -93,23 +91,22 @@ def _check(topic: str, start: int, marks: Watermarks) -> None:
         )
 
 
-def _replay(region: Region, start: int, end: int) -> int:
+def _replay(region: Region, records: Iterable[RawRecord]) -> int:
     """Applies the region's entries; returns how many rows."""
     reassembler, rows = Reassembler(), 0
     try:
-        for record in region.read_log(start, end):
-            outcome = reassembler.feed(record.offset, record.key, record.value)
+        for record in records:
+            outcome = reassembler.feed(*record)
             for finding in outcome.findings:
                 if isinstance(finding, MissingMiddle | PartsDoNotJoin) and finding.region_id == region.region_id:
                     raise RegionFatalError(f"an entry is not whole: {finding}")
                 if isinstance(finding, OrphanPart) and finding.region_id == region.region_id:
                     LOG.warning("Dropped %s", finding)
             entry = outcome.entry
-            if entry is None or entry.region_id != region.region_id:
-                continue
-            for put in decode_puts(region.schema, entry.payload, entry.entry_id):
-                region.apply(entry.entry_id, put, len(entry.payload))
-                rows += len(put.rows)
+            if entry is not None and entry.region_id == region.region_id:
+                for put in decode_puts(region.schema, entry.payload, entry.entry_id):
+                    region.apply(entry.entry_id, put, len(entry.payload))
+                    rows += len(put.rows)
     except RecordError as error:
         raise RegionFatalError(f"topic {region.topic}: {error}") from None
     return rows

@@ -9,16 +9,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from refdb.errors import DatabaseError, RegionFatalError, StatusCode, Unavailable
 from refdb.region.files import RegionFiles
 from refdb.region.manifest import Manifest
 from refdb.region.rows import Put, encode_put
-from refdb.schema import Row, Schema
-from refdb.wal.log import RawRecord, WalLog
+from refdb.schema import Row
+from refdb.wal.log import WalLog
 from walrecord import split
 from walrecord.region import region_number, table_id
 
@@ -29,11 +28,9 @@ LEASE_WAIT = 3.0
 _Key = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """All rows of a region, and the last entry of the log that is in them."""
 
-    schema: Schema
     rows: list[Row]
     applied_entry_id: int
 
@@ -46,21 +43,13 @@ def named(region_id: int) -> str:
 class Region:
     """An open region. All methods may be called from any thread."""
 
-    def __init__(
-        self,
-        region_id: int,
-        manifest: Manifest,
-        files: RegionFiles,
-        log: WalLog,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.region_id, self.term = region_id, manifest.term
-        self.topic = manifest.topic
+    def __init__(self, region_id: int, manifest: Manifest, files: RegionFiles, log: WalLog) -> None:
+        self.region_id, self.manifest = region_id, manifest  # what is durable
+        self.topic, self.term, self.schema = manifest.topic, manifest.term, manifest.schema
         self.fatal: str | None = None
         self.applied_entry_id = manifest.flushed_entry_id
         self.idle_entry_id = manifest.flushed_entry_id
-        self._manifest, self._files, self._log, self._clock = manifest, files, log, clock
+        self._files, self._log, self._clock = files, log, time.monotonic
         self._memtable: dict[_Key, Row] = {}
         self.memtable_bytes = 0
         self._idle_ticks = 0
@@ -73,16 +62,6 @@ class Region:
     def __str__(self) -> str:
         return named(self.region_id)
 
-    @property
-    def schema(self) -> Schema:
-        """The table's columns."""
-        return self._manifest.schema
-
-    @property
-    def manifest(self) -> Manifest:
-        """What is durable."""
-        return self._manifest
-
     def extend_lease(self, until: float) -> None:
         """The metasrv lets this datanode lead the region until then (CLOCK_MONOTONIC)."""
         self._lease_until = max(self._lease_until, until)
@@ -94,7 +73,10 @@ class Region:
             put = Put(self._next_sequence, tuple(rows))
             payload = encode_put(self.schema, put)
             self._next_sequence = put.next_sequence
-            entry_id = self._append(payload)
+            try:
+                entry_id = self._log.append(self.topic, split(self.region_id, payload, self._log.max_batch_bytes))
+            except RegionFatalError as error:
+                raise self._fail(str(error)) from None
             if entry_id <= self.applied_entry_id:
                 raise self._fail(f"topic {self.topic} went back to offset {entry_id}: was it deleted and made again?")
             self.apply(entry_id, put, len(payload))
@@ -111,18 +93,14 @@ class Region:
         self._next_sequence = max(self._next_sequence, put.next_sequence)
         self.applied_entry_id = entry_id
 
-    def read_log(self, start: int, end: int) -> Iterator[RawRecord]:
-        """The records of its topic, of all regions."""
-        return self._log.read(self.topic, start, end)
-
     def scan(self) -> Scan:
         """The rows as of one moment."""
         with self._lock:
             self._wait_for_lease()
-            manifest, memory = self._manifest, self._memtable.copy()
+            manifest, memory = self.manifest, self._memtable.copy()
             applied = self.applied_entry_id
         rows = {self._key(row): row for name in manifest.files for row in self._files.read_rows(name)}
-        return Scan(manifest.schema, list((rows | memory).values()), applied)
+        return Scan(list((rows | memory).values()), applied)
 
     def flush(self) -> bool:
         """Moves the memtable to a file; False when there was nothing to move. If it fails, the rows stay in memory."""
@@ -132,14 +110,14 @@ class Region:
                 return False
             try:
                 file = self._files.write_rows(self.schema, self._memtable.values())
-                manifest = self._manifest.flushed(self.applied_entry_id, self._next_sequence, file)
+                manifest = self.manifest.flushed(self.applied_entry_id, self._next_sequence, file)
                 self._files.commit(manifest)
             except RegionFatalError as error:
                 raise self._fail(str(error)) from None
             except OSError as error:
                 LOG.warning("Flush of region %s failed, its rows stay in the log: %s", self, error)
                 raise Unavailable(f"flush of region {self} failed: {error}") from None
-            self._manifest, self._memtable, self.memtable_bytes = manifest, {}, 0
+            self.manifest, self._memtable, self.memtable_bytes = manifest, {}, 0
             LOG.info("Flushed region %s up to entry id %d", self, manifest.flushed_entry_id)
             return True
 
@@ -167,7 +145,7 @@ class Region:
 
     def report(self) -> dict[str, Any]:
         """What a heartbeat says of it, in GreptimeDB's shape; members that would always be 0 are left out."""
-        manifest = self._manifest
+        manifest = self.manifest
         mito = {
             "manifest_version": manifest.version,
             "flushed_entry_id": manifest.flushed_entry_id,
@@ -183,12 +161,6 @@ class Region:
             "data_topic_latest_entry_id": self.idle_entry_id,
             "metadata_topic_latest_entry_id": self.idle_entry_id,
         }
-
-    def _append(self, payload: bytes) -> int:
-        try:
-            return self._log.append(self.topic, split(self.region_id, payload, self._log.max_batch_bytes))
-        except RegionFatalError as error:
-            raise self._fail(str(error)) from None
 
     def _wait_for_lease(self) -> None:
         deadline = self._clock() + LEASE_WAIT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from refdb.errors import RegionFatalError
@@ -38,19 +39,9 @@ class Put:
 def encode_put(schema: Schema, put: Put) -> bytes:
     """The payload of an entry with one mutation."""
     fields = [_WIRE[column.type][1] for column in schema.columns]
-    rows = pb.Rows(
-        schema=_wire_schema(schema),
-        rows=[
-            pb.Row(
-                values=[
-                    pb.Value(**{field: value}) if value is not None else pb.Value()  # type: ignore[arg-type]
-                    for field, value in zip(fields, row, strict=True)
-                ]
-            )
-            for row in put.rows
-        ],
-    )
-    mutation = pb.Mutation(op_type=pb.Mutation.OpType.PUT, sequence=put.sequence, rows=rows)
+    rows = [_wire_row(fields, row) for row in put.rows]
+    wire = pb.Rows(schema=_wire_schema(schema), rows=rows)
+    mutation = pb.Mutation(op_type=pb.Mutation.OpType.PUT, sequence=put.sequence, rows=wire)
     return encode_entry(pb.WalEntry(mutations=[mutation]))
 
 
@@ -75,16 +66,17 @@ def _row(row: pb.Row, width: int, offset: int) -> Row:
     return tuple(getattr(value, field) if (field := value.WhichOneof("data")) else None for value in row.values)
 
 
+def _wire_row(fields: Sequence[str], row: Row) -> pb.Row:
+    return pb.Row(values=[pb.Value(**{field: value}) for field, value in zip(fields, row, strict=True)])  # type: ignore[arg-type]
+
+
 def _wire_schema(schema: Schema) -> list[pb.ColumnSchema]:
+    semantic = dict.fromkeys(schema.primary_key, _Semantic.TAG) | {schema.time_index: _Semantic.TIMESTAMP}
     return [
         pb.ColumnSchema(
-            column_name=column.name, datatype=_WIRE[column.type][0], semantic_type=_semantic(schema, column.name)
+            column_name=column.name,
+            datatype=_WIRE[column.type][0],
+            semantic_type=semantic.get(column.name, _Semantic.FIELD),
         )
         for column in schema.columns
     ]
-
-
-def _semantic(schema: Schema, name: str) -> pb.ColumnSchema.SemanticType:
-    if name == schema.time_index:
-        return _Semantic.TIMESTAMP
-    return _Semantic.TAG if name in schema.primary_key else _Semantic.FIELD

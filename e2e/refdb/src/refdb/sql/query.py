@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from refdb.arrow import arrow_table
 from refdb.errors import invalid
-from refdb.schema import Column, ColumnType, Row, Value
+from refdb.schema import Column, ColumnType, Row, Value, arrow_table
 from refdb.sql.dialect import Greptime
 from refdb.sql.statements import constant
 
@@ -27,7 +26,6 @@ _OPERATORS = {
     exp.And: operator.and_,
     exp.Or: operator.or_,
 }
-_AGGREGATES: dict[type[exp.Expr], Any] = {exp.Count: pc.count, exp.Min: pc.min, exp.Max: pc.max}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +39,41 @@ class Result:
 def run_query(select: exp.Select, columns: Sequence[Column], rows: Iterable[Row]) -> Result:
     """Answers a SELECT."""
     by_name, clauses = {column.name: column for column in columns}, select.args
+    aggregated = [item for item in select.expressions if item.find(exp.AggFunc)]
+    if aggregated and len(aggregated) < len(select.expressions):
+        raise invalid("refdb has no GROUP BY")
     try:
         table = arrow_table(columns, rows)
         if where := clauses.get("where"):
             table = table.filter(_expression(where.this))
-        if any(item.find(exp.AggFunc) for item in select.expressions):
-            shown, values = zip(*(_aggregate(item, by_name, table) for item in select.expressions), strict=True)
-            return Result(shown, [values])
-        if order := clauses.get("order"):
+        if (order := clauses.get("order")) and not aggregated:
             table = table.take(pc.sort_indices(table, sort_keys=[_sort_key(term) for term in order.expressions]))
-        if limit := clauses.get("limit"):
+        if (limit := clauses.get("limit")) and not aggregated:
             table = table.slice(0, _natural(constant(limit.expression)))
-        picked = _picked(select.expressions, by_name)
-        selected = table.select([column.name for column, _ in picked])
+        shown = [pair for item in select.expressions for pair in _shown(item, by_name, table)]
     except (pa.ArrowException, KeyError) as error:
         raise invalid(f"refdb cannot answer this: {error}") from None
-    shown = tuple(Column(alias or column.name, column.type) for column, alias in picked)
-    return Result(shown, list(zip(*(column.to_pylist() for column in selected.columns), strict=True)))
+    return Result(tuple(column for column, _ in shown), list(zip(*(values for _, values in shown), strict=True)))
+
+
+def _shown(item: exp.Expr, columns: dict[str, Column], table: Any) -> list[tuple[Column, list[Value]]]:
+    """What an item of the SELECT shows: columns, each with its values."""
+    node = item.unalias()
+    alias = item.alias or node.sql(dialect=Greptime).lower()
+    match node:
+        case exp.Star():
+            return [(column, table[column.name].to_pylist()) for column in columns.values()]
+        case exp.Column(name=name):
+            return [(Column(item.alias or name, columns[name].type), table[name].to_pylist())]
+        case exp.Count(this=exp.Star()):
+            return [(Column(alias, ColumnType.INT64), [table.num_rows])]
+        case exp.Count(this=exp.Column(name=name)):
+            return [(Column(alias, ColumnType.INT64), [pc.count(table[name]).as_py()])]
+        case exp.Min(this=exp.Column(name=name)):
+            return [(Column(alias, columns[name].type), [pc.min(table[name]).as_py()])]
+        case exp.Max(this=exp.Column(name=name)):
+            return [(Column(alias, columns[name].type), [pc.max(table[name]).as_py()])]
+    raise invalid(f"refdb selects columns, COUNT, MIN and MAX, not {item.sql(dialect=Greptime)}")
 
 
 def _sort_key(term: exp.Expr) -> tuple[str, str, str]:
@@ -72,32 +88,6 @@ def _natural(value: Value) -> int:
     if type(value) is not int or value < 0:
         raise invalid("LIMIT needs a number")
     return value
-
-
-def _picked(items: Iterable[exp.Expr], columns: dict[str, Column]) -> list[tuple[Column, str]]:
-    """Columns, each with its alias."""
-    picked: list[tuple[Column, str]] = []
-    for item in items:
-        match item.unalias():
-            case exp.Star():
-                picked += [(column, "") for column in columns.values()]
-            case exp.Column(name=name):
-                picked.append((columns[name], item.alias))
-            case _:
-                raise invalid(f"refdb selects columns, COUNT, MIN and MAX, not {item.sql(dialect=Greptime)}")
-    return picked
-
-
-def _aggregate(item: exp.Expr, columns: dict[str, Column], table: Any) -> tuple[Column, Value]:
-    node = item.unalias()
-    aggregate, argument = _AGGREGATES.get(type(node)), node.this
-    name = item.alias or node.sql(dialect=Greptime).lower()
-    if isinstance(node, exp.Count) and isinstance(argument, exp.Star):
-        return Column(name, ColumnType.INT64), table.num_rows
-    if aggregate is None or not isinstance(argument, exp.Column):
-        raise invalid(f"refdb cannot answer {item.sql(dialect=Greptime)}")
-    kind = ColumnType.INT64 if isinstance(node, exp.Count) else columns[argument.name].type
-    return Column(name, kind), aggregate(table[argument.name]).as_py()
 
 
 def _expression(node: exp.Expr) -> Any:  # noqa: PLR0911 - a table of cases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp, parse
@@ -84,22 +85,13 @@ def parse_statement(sql: str) -> Statement:
             raise _unsupported(node)
 
 
-def constant(node: exp.Expr) -> Value:
+def constant(node: Any) -> Value:
     """The value of a literal."""
-    match node:
-        case exp.Literal() if node.is_string:
-            return str(node.this)
-        case exp.Literal():
-            return float(node.this) if any(mark in node.this for mark in ".eE") else int(node.this)
-        case exp.Neg(this=exp.Literal() as literal) if not literal.is_string:
-            value = constant(literal)
-            return -value if isinstance(value, int | float) else None
-        case exp.Boolean():
-            return bool(node.this)
-        case exp.Null():
-            return None
-        case _:
-            raise _unsupported(node)
+    try:
+        value = node.to_py()
+    except ValueError:
+        raise _unsupported(node) from None
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _unsupported(node: exp.Expr) -> DatabaseError:
@@ -109,25 +101,16 @@ def _unsupported(node: exp.Expr) -> DatabaseError:
 def _create(node: exp.Create) -> CreateTable:
     if not isinstance(node.this, exp.Schema):
         raise _unsupported(node)
-    columns: list[Column] = []
-    primary_key: tuple[str, ...] = ()
-    time_index: str | None = None
     for part in node.this.expressions:
-        match part:
-            case exp.ColumnDef():
-                columns.append(_column(part))
-                if part.find(TimeIndex):
-                    time_index = part.name
-            case exp.PrimaryKey():
-                primary_key = tuple(column.name for column in part.expressions)
-            case TimeIndex():
-                time_index = part.expressions[0].name
-            case _:
-                raise _unsupported(part)
+        if not isinstance(part, exp.ColumnDef | exp.PrimaryKey | TimeIndex):
+            raise _unsupported(part)
+    columns = tuple(_column(part) for part in node.this.expressions if isinstance(part, exp.ColumnDef))
+    primary_key, time_index = node.find(exp.PrimaryKey), node.find(TimeIndex)
     if time_index is None:
         raise invalid("a table needs a TIME INDEX")
-    schema = Schema(tuple(columns), primary_key, time_index)
-    table = Table(0, node.this.this.name, schema, _partitions(node.args.get("properties")))
+    timed: Any = time_index.expressions[0] if time_index.expressions else time_index.find_ancestor(exp.ColumnDef)
+    key = tuple(column.name for column in primary_key.expressions) if primary_key is not None else ()
+    table = Table(0, node.this.this.name, Schema(columns, key, timed.name), _partitions(node))
     return CreateTable(checked_table(table), bool(node.args.get("exists")))
 
 
@@ -147,8 +130,8 @@ def _column(node: exp.ColumnDef) -> Column:
     return Column(node.name, _TYPES[kind.this], default_now)
 
 
-def _partitions(properties: Any) -> RangePartitions:
-    node = properties.find(exp.PartitionByRangeProperty) if properties is not None else None
+def _partitions(create: exp.Create) -> RangePartitions:
+    node = create.find(exp.PartitionByRangeProperty)
     if node is None:
         return RangePartitions()
     columns = node.args["partition_expressions"]

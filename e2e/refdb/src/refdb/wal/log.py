@@ -46,12 +46,13 @@ class RawRecord(NamedTuple):
     value: bytes | None
 
 
-class Appended(NamedTuple):
-    """The last record that was appended to a topic from here, and the sums of all."""
+class TopicStat(NamedTuple):
+    """What was appended to a topic from here since the start, as a heartbeat has it: the last entry id, and sums."""
 
-    offset: int
-    size: int
-    records: int
+    topic: str
+    latest_entry_id: int = 0
+    record_size: int = 0
+    record_num: int = 0
 
 
 class WalLog:
@@ -73,7 +74,7 @@ class WalLog:
             }
         )
         self._asker = Consumer(self._consumer_properties())
-        self._appended: dict[str, Appended] = {}
+        self._appended: dict[str, TopicStat] = {}
         self._closed = threading.Event()
         self._poller = threading.Thread(target=self._poll, name="wal-producer", daemon=True)
         self._poller.start()
@@ -95,10 +96,8 @@ class WalLog:
 
     def activate(self, topic: str) -> Watermarks:
         """An empty topic gets a first record without key and value, so that no entry has offset 0."""
-        marks = self.watermarks(topic)
-        if marks.high > 0:
-            return marks
-        self._append(topic, None, None)
+        if self.watermarks(topic).high == 0:
+            self._append(topic, None, None)
         return self.watermarks(topic)
 
     def watermarks(self, topic: str) -> Watermarks:
@@ -136,11 +135,8 @@ class WalLog:
             consumer.close()
 
     def topic_stats(self) -> list[dict[str, Any]]:
-        """What was appended from here since the start, by topic, in the shape of a heartbeat."""
-        return [
-            {"topic": topic, "latest_entry_id": sums.offset, "record_size": sums.size, "record_num": sums.records}
-            for topic, sums in sorted(self._appended.copy().items())
-        ]
+        """What was appended from here, by topic."""
+        return [stat._asdict() for _, stat in sorted(self._appended.copy().items())]
 
     def _append(self, topic: str, key: bytes | None, value: bytes | None) -> int:
         delivered: Future[int] = Future()
@@ -148,12 +144,12 @@ class WalLog:
         def on_delivery(error: Any, message: Any) -> None:
             if error is not None:
                 delivered.set_exception(_failure(topic, error))
-            else:
-                sums = self._appended.get(topic, Appended(0, 0, 0))
-                if key is not None and value is not None:
-                    size = sums.size + len(key) + len(value)
-                    self._appended[topic] = Appended(message.offset(), size, sums.records + 1)
-                delivered.set_result(message.offset())
+                return
+            if key is not None and value is not None:
+                before = self._appended.get(topic, TopicStat(topic))
+                size = before.record_size + len(key) + len(value)
+                self._appended[topic] = TopicStat(topic, message.offset(), size, before.record_num + 1)
+            delivered.set_result(message.offset())
 
         try:
             self._producer.produce(topic, value, key, partition=0, on_delivery=on_delivery)
