@@ -134,7 +134,7 @@ def test_rows_that_a_marker_hides_from_replay_are_found_lost_one_by_one(checker:
     acks, batches = ledger(checker)
     behind = {name: ack for name, ack in acks.items() if ack.region_id == FIRST and ack.entry_id > flushed}
     marker = sorted(ack.entry_id for ack in behind.values())[len(behind) // 2]
-    store = Etcd([etcd.url], f"{checker.db.prefix}/")
+    store = Etcd(etcd.url, f"{checker.db.prefix}/")
     topic = next(iter(behind.values())).topic
     assert store.txn([], {topic_name(topic): topic_name_value(marker)})
     assert checker.judge()[0] == 0  # they are still in memory

@@ -39,7 +39,7 @@ class Bed:
         )
         require_topics(options)
         self.topic, self.log = options.topics[0], WalLog(options)
-        self.etcd = Etcd([etcd.url], f"{self.topic}/")
+        self.etcd = Etcd(etcd.url, f"{self.topic}/")
         node_options = NodeOptions(ME, folder, idle_heartbeats=1, checkpoint_heartbeats=1)
         self.node = Datanode(node_options, self.etcd, self.log, epoch=1)
         self.node.create(REGION, self.topic, SCHEMA)

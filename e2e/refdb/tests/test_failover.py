@@ -163,7 +163,7 @@ def test_a_replay_that_takes_longer_than_a_call_is_waited_for(
     db = make_db(datanodes=2, flags=("--lease=2", "--dead-after=60"))
     assert "code" not in db.sql(TABLE)
     db.metasrv.kill()  # this test is the metasrv
-    store, state = Etcd([etcd.url], f"{db.prefix}/"), ClusterState(lease=2, dead_after=60)
+    store, state = Etcd(etcd.url, f"{db.prefix}/"), ClusterState(lease=2, dead_after=60)
     migrations = Migrations(store, state, Client(timeout=0.5))
     migrations.refresh()
     for datanode, address in enumerate(db.addresses):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import logging
 import os
 import sys
@@ -59,8 +58,7 @@ def run_metasrv(args: argparse.Namespace) -> None:
     every(DETECT_PERIOD, "Detector", state.detect)
     every(MOVE_PERIOD, "Routes", migrations.fail_over if failover else migrations.refresh)
     if options.auto_prune_interval:
-        move = functools.partial(move_markers, etcd, state, options.topics)
-        every(options.auto_prune_interval, "Pruned markers", move)
+        every(options.auto_prune_interval, "Pruned markers", lambda: move_markers(etcd, state, options.topics))
     serve(metasrv_application(args.advertise or args.http, etcd, state, tables, migrations), args.http)
 
 
@@ -89,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--config", "", "the TOML file with [wal]: metasrv.toml or datanode.toml of a WALCluster's ConfigMap")
     _flag(parser, "--http", "127.0.0.1:4000", "where to listen")
     _flag(parser, "--advertise", "", "the address that others use, if it is another")
-    _flag(parser, "--etcd", "http://127.0.0.1:2379", "URLs, with commas between them")
+    _flag(parser, "--etcd", "http://127.0.0.1:2379", "its URL")
     _flag(parser, "--store-key-prefix", "", "goes before every key in etcd")
     _flag(parser, "--metasrv", "127.0.0.1:4000", "datanode, frontend: the metasrv's address")
     _flag(parser, "--node-id", "0", "datanode: its number", int)
@@ -100,9 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--read-pruned-marker", "true", "datanode: open regions no earlier than the pruned marker")
     _flag(parser, "--lease", "4", "metasrv: seconds that a datanode may lead a region after a heartbeat", float)
     _flag(parser, "--dead-after", "5", "metasrv: seconds of silence after which a datanode counts as dead", float)
-    _flag(
-        parser, "--enable-region-failover", "false", "metasrv: move regions of dead datanodes, but in maintenance mode"
-    )
+    _flag(parser, "--enable-region-failover", "false", "metasrv: move regions of dead datanodes")
     return parser
 
 
@@ -119,7 +115,7 @@ def _wal(args: argparse.Namespace) -> WalOptions:
 
 
 def _etcd(args: argparse.Namespace) -> Etcd:
-    return Etcd(args.etcd.split(","), args.store_key_prefix)
+    return Etcd(args.etcd, args.store_key_prefix)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from refdb.errors import DatabaseError, Unavailable
 T = TypeVar("T")
 LOG = logging.getLogger("refdb")
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
-PERIODS_AFTER_A_FAILURE = 5.0
 
 
 def until_available(attempt: Callable[[], T]) -> T:
@@ -28,14 +27,12 @@ def until_available(attempt: Callable[[], T]) -> T:
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def every(
-    seconds: float, what: str, action: Callable[[], object], after_a_failure: float = PERIODS_AFTER_A_FAILURE
-) -> None:
+def every(seconds: float, what: str, action: Callable[[], object], after_failure: float = 5) -> None:
     """Does it now and for ever in a thread of its own; a failure is logged, and followed by so many periods' pause."""
 
     def run() -> None:
         while True:
-            periods = after_a_failure
+            periods = after_failure
             try:
                 action()
                 periods = 1.0

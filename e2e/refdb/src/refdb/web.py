@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -25,11 +26,11 @@ Handler = Callable[..., Any]
 
 def application(routes: Mapping[str, Handler]) -> web.Application:
     """Routes are written as `POST /path/{name}`. Answers are JSON, errors are GreptimeDB's."""
-    app = web.Application(client_max_size=MAX_BODY)
-    app.on_startup.append(_set_threads)
+    # asyncio's own pool has six threads on two cores: so few calls that wait would stop heartbeats, and all leases.
+    app, pool = web.Application(client_max_size=MAX_BODY), ThreadPoolExecutor(THREADS)
     for route, handler in {"GET /health": _health, "GET /v1/health": _health, **routes}.items():
         method, path = route.split()
-        app.router.add_route(method, path, _served(handler))
+        app.router.add_route(method, path, _served(handler, pool))
     return app
 
 
@@ -59,21 +60,16 @@ class Client:
         return data
 
 
-async def _set_threads(_: web.Application) -> None:
-    # asyncio's default is six on two cores: so few calls that wait would stop heartbeats, and with them all leases.
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS))
-
-
 def _health(**_: str) -> Any:
     return {"note": NOTE}
 
 
-def _served(handler: Handler) -> Callable[[web.Request], Any]:
+def _served(handler: Handler, pool: ThreadPoolExecutor) -> Callable[[web.Request], Any]:
     async def serve_request(request: web.Request) -> web.Response:
         started = time.monotonic()
         try:
-            arguments = await _arguments(request)
-            return web.json_response(await asyncio.to_thread(handler, **arguments))
+            call = functools.partial(handler, **await _arguments(request))
+            return web.json_response(await asyncio.get_running_loop().run_in_executor(pool, call))
         except DatabaseError as error:
             code, message = error.code, str(error)
         except Exception as error:

@@ -10,18 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from refdb.errors import DatabaseError, RegionFatalError, StatusCode, Unavailable
+from refdb.errors import DatabaseError, RegionFatalError, StatusCode
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd
-from refdb.meta.values import (
-    DatanodeTable,
-    Peer,
-    RegionRoute,
-    TableRoute,
-    checkpoint,
-    checkpoint_value,
-    pruned_entry_id,
-)
+from refdb.meta.values import DatanodeTable, Peer, TableRoute, checkpoint, checkpoint_value, pruned_entry_id
 from refdb.region.files import RegionFiles
 from refdb.region.opener import Assignment, Floors, create_region, open_region
 from refdb.region.region import Region, named
@@ -171,13 +163,13 @@ class Datanode:
         try:
             route = self._etcd.get(keys.table_route(table_id(region.region_id)))
             held = self._etcd.get(keys.topic_region(region.topic, region.region_id))
-        except Unavailable:
-            region.sample_idle()
-            raise
-        sample, mine = region.sample_idle(), TableRoute.from_text(route.value).of(region.region_id)
-        if mine is None or not self._leads(mine) or sample is None or sample <= (checkpoint(held.value) or 0):
+        finally:  # without etcd, too
+            sample = region.sample_idle()
+        routed = TableRoute.from_text(route.value).of(region.region_id)
+        if not held.exists or not routed.led_by(self.options.peer.id):
             return
-        if held.exists and self._etcd.txn([route, held], {held.key: checkpoint_value(sample)}):
+        is_news = sample is not None and sample > (checkpoint(held.value) or 0)
+        if is_news and self._etcd.txn([route, held], {held.key: checkpoint_value(sample)}):
             LOG.info("Checkpoint of idle region %s: %d", region, sample)
 
     def _led_here(self, table: DatanodeTable) -> list[Assignment]:
@@ -186,11 +178,8 @@ class Datanode:
         return [
             Assignment(route.region_id, table.topics[region_number(route.region_id)], route.term)
             for route in routes
-            if self._leads(route)
+            if route.led_by(self.options.peer.id)
         ]
-
-    def _leads(self, route: RegionRoute) -> bool:
-        return route.leader.id == self.options.peer.id and not route.downgrading
 
     def _try_open(self, assignment: Assignment) -> None:
         try:

@@ -40,7 +40,7 @@ def start_heartbeats(node: Datanode, metasrv: str, period: float) -> None:
         sent = time.monotonic()
         node.granted(client.post(metasrv, "/internal/heartbeat", **node.report()), sent)
 
-    every(period, "Heartbeat", report, after_a_failure=1)
+    every(period, "Heartbeat", report, after_failure=1)
     every(period, "Tick", node.tick)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd
-from refdb.meta.values import Peer, TableRoute
+from refdb.meta.values import TableRoute
 from refdb.schema import Table
 
 REMEMBERED = 1.0
@@ -33,29 +33,19 @@ class Catalog:
     def table(self, name: str, *, fresh: bool = False) -> RoutedTable:
         """A table by name; `fresh`: what was remembered led to the wrong place."""
         at, known = self._known.get(name, (0.0, None))
-        if known is not None and not fresh and time.monotonic() - at < REMEMBERED:
-            return known
-        try:
-            found = self._read(name)
-        except Unavailable:
-            if known is None:
-                raise
-            return known
-        self._known[name] = (time.monotonic(), found)
-        return found
-
-    def leader(self, name: str, region_id: int, *, fresh: bool = False) -> Peer:
-        """Who leads a table's region."""
-        region = self.table(name, fresh=fresh).route.of(region_id)
-        if region is None:
-            raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id} in table {name}")
-        return region.leader
+        if known is None or fresh or time.monotonic() - at > REMEMBERED:
+            try:
+                known = self._read(name)
+            except Unavailable:
+                if known is None:
+                    raise
+            self._known[name] = (time.monotonic(), known)
+        return known
 
     def tables(self) -> list[RoutedTable]:
         """All tables."""
-        return [
-            self.table(pair.key.removeprefix(keys.TABLE_NAMES)) for pair in self._etcd.range(keys.TABLE_NAMES).pairs
-        ]
+        named = self._etcd.range(keys.TABLE_NAMES).pairs
+        return [self.table(pair.key.removeprefix(keys.TABLE_NAMES)) for pair in named]
 
     def _read(self, name: str) -> RoutedTable:
         found = self._etcd.get(keys.table_name(name))

@@ -11,8 +11,7 @@ from typing import Any
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable, invalid
 from refdb.frontend.catalog import Catalog, RoutedTable
-from refdb.meta.values import Peer
-from refdb.schema import Column, ColumnType, Row, Table, Value, arrow_table, rows_of
+from refdb.schema import Column, ColumnType, Row, Table, arrow_table, rows_of
 from refdb.sql.query import Result, run_query
 from refdb.sql.statements import AdminCall, CreateTable, Insert, Query, parse_statement
 from refdb.web import Client
@@ -103,7 +102,7 @@ class Database:
 
     def _table_of(self, region_id: int) -> str:
         for routed in self._catalog.tables():
-            if routed.route.of(region_id) is not None:
+            if region_id in _everywhere(routed):
                 return routed.table.name
         raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id}")
 
@@ -114,20 +113,15 @@ class Database:
 
     def _on_region(self, table: str, region_id: int, verb: str, body: dict[str, Any]) -> Any:
         """Asks the leader of a region; when it has moved meanwhile, the new one."""
-        leader = self._catalog.leader(table, region_id)
-        try:
-            return self._ask(leader, region_id, verb, body)
-        except DatabaseError as error:
-            moved_to = self._catalog.leader(table, region_id, fresh=True) if error.code in _MOVED else leader
-            if moved_to == leader:
-                raise
-            return self._ask(moved_to, region_id, verb, body)
-
-    def _ask(self, leader: Peer, region_id: int, verb: str, body: dict[str, Any]) -> Any:
+        leader = self._catalog.table(table).route.of(region_id).leader
         try:
             return self._client.post(leader.addr, f"/regions/{region_id}/{verb}", **body)
         except Unavailable as error:
             raise Unavailable(f"datanode {leader.id}: {error}") from None
+        except DatabaseError as error:
+            if error.code not in _MOVED or self._catalog.table(table, fresh=True).route.of(region_id).leader == leader:
+                raise
+        return self._on_region(table, region_id, verb, body)
 
     def _region_peers(self) -> list[Row]:
         nodes = {node["id"]: node for node in self._client.post(self._metasrv, "/internal/datanodes")}
@@ -150,16 +144,12 @@ def _complete_rows(table: Table, statement: Insert) -> list[Row]:
     """Rows with all columns: what is not given is NULL, or the present time."""
     schema, now = table.schema, int(time.time() * 1000)
     names = statement.columns or schema.names
-    given = [schema.index(name) for name in names]
-    rows: list[Row] = []
-    for values in statement.rows:
-        if len(values) != len(names):
-            raise invalid(f"{len(values)} values for {len(names)} columns")
-        row: list[Value] = [now if column.default_now else None for column in schema.columns]
-        for index, value in zip(given, values, strict=True):
-            row[index] = value
-        rows.append(tuple(row))
-    checked = arrow_table(schema.columns, rows)
+    if any(len(values) != len(names) for values in statement.rows):
+        raise invalid(f"rows must have {len(names)} values")
+    given = {schema.index(name): values for name, values in zip(names, zip(*statement.rows, strict=True), strict=True)}
+    defaults = [now if column.default_now else None for column in schema.columns]
+    columns = [given.get(index, (value,) * len(statement.rows)) for index, value in enumerate(defaults)]
+    checked = arrow_table(schema.columns, zip(*columns, strict=True))
     if checked[schema.time_index].null_count:
         raise invalid(f"column {schema.time_index} is the time index and cannot be NULL")
     return rows_of(checked)

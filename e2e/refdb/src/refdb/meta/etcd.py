@@ -43,9 +43,8 @@ class Snapshot:
 class Etcd:
     """A client. `prefix` goes before every key, without a separator, as GreptimeDB's `store_key_prefix` does."""
 
-    def __init__(self, urls: Sequence[str], prefix: str = "") -> None:
-        self._urls = tuple(urls)
-        self._prefix = prefix
+    def __init__(self, url: str, prefix: str = "") -> None:
+        self._url, self._prefix = url, prefix
         self._pool = urllib3.PoolManager(timeout=TIMEOUT, retries=False)
 
     def get(self, key: str) -> KeyValue:
@@ -94,14 +93,11 @@ class Etcd:
         return base64.b64encode(bytes(last)).decode()
 
     def _call(self, path: str, body: Any) -> Any:
-        said = "no URL"
-        for url in self._urls:
-            try:
-                answer = self._pool.request("POST", url + path, json=body)
-            except urllib3.exceptions.HTTPError as error:
-                said = f"{url}: {type(error).__name__}"
-                continue
+        try:
+            answer = self._pool.request("POST", self._url + path, json=body)
             if answer.status == 200:  # noqa: PLR2004 - OK
                 return answer.json()
-            said = f"{url}: {answer.status} {answer.data[:200]!r}"
-        raise Unavailable(f"the metadata store (etcd) does not answer: {said}")
+            said = f"{answer.status} {answer.data[:200]!r}"
+        except urllib3.exceptions.HTTPError as error:
+            said = type(error).__name__
+        raise Unavailable(f"the metadata store (etcd) does not answer: {self._url}: {said}")

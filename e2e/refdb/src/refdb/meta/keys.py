@@ -1,18 +1,15 @@
 """Keys in etcd, as GreptimeDB names them (facts §3); `__refdb_…` are refdb's own."""
 
-TOPIC_NAMES = "__topic_name/kafka/"
 TABLE_ROUTES = "__table_route/"
 TABLE_NAMES = "__table_name/greptime/public/"
-TABLE_INFOS = "__table_info/"
 MAINTENANCE = "__switches/maintenance"
 NEXT_TABLE_ID = "__refdb_sequence/table_id"
 TOPIC_REGIONS = "__topic_region/"
-DATANODE_ROLE = 0
 
 
 def topic_name(topic: str) -> str:
     """The pruned marker of a topic."""
-    return TOPIC_NAMES + topic
+    return f"__topic_name/kafka/{topic}"
 
 
 def topic_region(topic: str, region_id: int) -> str:
@@ -37,7 +34,7 @@ def table_name(name: str) -> str:
 
 def table_info(table_id: int) -> str:
     """Columns and partitions of a table."""
-    return f"{TABLE_INFOS}{table_id}"
+    return f"__table_info/{table_id}"
 
 
 def datanode_tables(datanode: int) -> str:
@@ -51,8 +48,8 @@ def datanode_table(datanode: int, table_id: int) -> str:
 
 
 def node_address(datanode: int) -> str:
-    """Where a datanode listens."""
-    return f"__node_address/{DATANODE_ROLE}/{datanode}"
+    """Where a datanode listens; 0 is the role of datanodes."""
+    return f"__node_address/0/{datanode}"
 
 
 def datanode_claim(datanode: int) -> str:

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from refdb.errors import DatabaseError, StatusCode
 from walrecord.region import region_number
 
 
@@ -28,6 +29,10 @@ class RegionRoute:
     leader: Peer
     downgrading: bool = False
     term: int = 0
+
+    def led_by(self, datanode: int) -> bool:
+        """Whether a datanode may write to it."""
+        return self.leader.id == datanode and not self.downgrading
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -68,9 +73,12 @@ class TableRoute:
             }
         )
 
-    def of(self, region_id: int) -> RegionRoute | None:
+    def of(self, region_id: int) -> RegionRoute:
         """The route of a region."""
-        return next((region for region in self.regions if region.region_id == region_id), None)
+        for region in self.regions:
+            if region.region_id == region_id:
+                return region
+        raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id}")
 
     def with_region(self, new: RegionRoute) -> TableRoute:
         """The next version, with a region's route replaced."""

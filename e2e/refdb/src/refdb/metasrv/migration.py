@@ -127,10 +127,7 @@ class Migrations:
 
     def _route(self, region_id: int) -> tuple[KeyValue, RegionRoute]:
         held = self._etcd.get(keys.table_route(table_id(region_id)))
-        route = TableRoute.from_text(held.value).of(region_id)
-        if route is None:
-            raise DatabaseError(StatusCode.REGION_NOT_FOUND, f"no region {region_id}")
-        return held, route
+        return held, TableRoute.from_text(held.value).of(region_id)
 
     def _topic(self, route: RegionRoute) -> str:
         held = self._etcd.get(keys.datanode_table(route.leader.id, table_id(route.region_id)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from typing import NamedTuple
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
@@ -14,15 +15,13 @@ from refdb.meta.values import DatanodeTable, Peer, RegionRoute, TableRoute, chec
 from refdb.metasrv.state import ClusterState
 from refdb.schema import Table
 from refdb.web import Client
-from walrecord.region import region_id as make_region_id
-from walrecord.region import region_number
+from walrecord.region import region_id, region_number
 
 LOG = logging.getLogger("refdb.metasrv.tables")
 FIRST_TABLE_ID = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """Where one region goes."""
 
     region_id: int
@@ -33,9 +32,7 @@ class Placement:
 def place(table_id: int, count: int, peers: Sequence[Peer], topics: Sequence[str], used: int) -> tuple[Placement, ...]:
     """Region 1 goes to the first datanode; topics go on after those that were given to `used` regions before."""
     return tuple(
-        Placement(
-            make_region_id(table_id, number + 1), peers[number % len(peers)], topics[(used + number) % len(topics)]
-        )
+        Placement(region_id(table_id, number + 1), peers[number % len(peers)], topics[(used + number) % len(topics)])
         for number in range(count)
     )
 
@@ -65,33 +62,28 @@ class Tables:
     def create(self, wanted: Table) -> int:
         """Returns the table's id; one table is made after another."""
         with self._creating:
-            return self._create(wanted)
-
-    def _create(self, wanted: Table) -> int:
-        name = self._etcd.get(keys.table_name(wanted.name))
-        if name.exists:
-            raise _exists(wanted.name)
-        peers = self._state.living()
-        if not peers:
-            raise Unavailable("there is no live datanode")
-        table = replace(wanted, table_id=self._next_id())
-        used = len(self._etcd.range(keys.TOPIC_REGIONS).pairs)
-        placements = place(table.table_id, table.partitions.count, peers, self._topics, used)
-        try:
-            for placement in placements:
-                self._create_region(placement, table)
-            if not self._etcd.txn([name], metadata_of(table, placements)):
+            name, peers = self._etcd.get(keys.table_name(wanted.name)), self._state.living()
+            if name.exists:
                 raise _exists(wanted.name)
-        except DatabaseError:
-            self._undo(table, placements)
-            raise
+            if not peers:
+                raise Unavailable("there is no live datanode")
+            table = replace(wanted, table_id=self._next_id())
+            used = len(self._etcd.range(keys.TOPIC_REGIONS).pairs)
+            placements = place(table.table_id, table.partitions.count, peers, self._topics, used)
+            try:
+                self._create_regions(table, placements)
+                if not self._etcd.txn([name], metadata_of(table, placements)):
+                    raise _exists(wanted.name)
+            except DatabaseError:
+                self._undo(table, placements)
+                raise
         LOG.info("Created table %s (%d) with %d regions", table.name, table.table_id, len(placements))
         return table.table_id
 
-    def _create_region(self, placement: Placement, table: Table) -> None:
-        self._state.lead(placement.region_id, 0, placement.leader.id)
-        path, schema = f"/regions/{placement.region_id}/create", asdict(table.schema)
-        self._client.post(placement.leader.addr, path, topic=placement.topic, schema=schema)
+    def _create_regions(self, table: Table, placements: Sequence[Placement]) -> None:
+        for region, leader, topic in placements:
+            self._state.lead(region, 0, leader.id)
+            self._client.post(leader.addr, f"/regions/{region}/create", topic=topic, schema=asdict(table.schema))
 
     def _undo(self, table: Table, placements: Sequence[Placement]) -> None:
         """Lets the regions go, unless the transaction was made and only its answer was lost."""

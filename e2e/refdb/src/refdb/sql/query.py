@@ -69,10 +69,9 @@ def _shown(item: exp.Expr, columns: dict[str, Column], table: Any) -> list[tuple
             return [(Column(alias, ColumnType.INT64), [table.num_rows])]
         case exp.Count(this=exp.Column(name=name)):
             return [(Column(alias, ColumnType.INT64), [pc.count(table[name]).as_py()])]
-        case exp.Min(this=exp.Column(name=name)):
-            return [(Column(alias, columns[name].type), [pc.min(table[name]).as_py()])]
-        case exp.Max(this=exp.Column(name=name)):
-            return [(Column(alias, columns[name].type), [pc.max(table[name]).as_py()])]
+        case exp.Min(this=exp.Column(name=name)) | exp.Max(this=exp.Column(name=name)):
+            extreme = pc.min if isinstance(node, exp.Min) else pc.max
+            return [(Column(alias, columns[name].type), [extreme(table[name]).as_py()])]
     raise invalid(f"refdb selects columns, COUNT, MIN and MAX, not {item.sql(dialect=Greptime)}")
 
 

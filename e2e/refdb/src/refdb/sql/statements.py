@@ -150,11 +150,9 @@ def _insert(node: exp.Insert) -> Insert:
     target, values = node.this, node.expression
     if not isinstance(values, exp.Values):
         raise _unsupported(node)
-    columns: tuple[str, ...] = ()
-    if isinstance(target, exp.Schema):
-        columns, target = tuple(column.name for column in target.expressions), target.this
+    columns = tuple(column.name for column in target.expressions)  # a table alone has none
     rows = tuple(tuple(constant(value) for value in row.expressions) for row in values.expressions)
-    return Insert(target.name, columns, rows)
+    return Insert(target.find(exp.Table).name, columns, rows)
 
 
 def _admin(node: Admin) -> AdminCall:

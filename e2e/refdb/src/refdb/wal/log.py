@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -116,21 +115,20 @@ class WalLog:
         consumer = Consumer(self._consumer_properties())
         try:
             consumer.assign([TopicPartition(topic, 0, start)])
-            position, deadline = start, time.monotonic() + STALL_TIMEOUT
+            position = start
             while position < end:
-                messages = consumer.consume(min(500, end - position), timeout=1.0)
-                if messages:
-                    deadline = time.monotonic() + STALL_TIMEOUT
-                elif time.monotonic() > deadline:
+                message = consumer.poll(STALL_TIMEOUT)
+                if message is None:
                     raise Unavailable(f"topic {topic} gives no record at offset {position}")
-                for message in messages:
-                    error = message.error()
-                    if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-                        raise _failure(topic, error, position)
-                    offset = int(message.offset() or 0)
-                    position = offset + 1 if error is None else offset
-                    if error is None and offset < end:
+                error, offset = message.error(), int(message.offset() or 0)
+                if error is None:
+                    position = offset + 1
+                    if offset < end:
                         yield RawRecord(offset, message.key(), message.value())
+                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                    position = offset
+                else:
+                    raise _failure(topic, error, position)
         finally:
             consumer.close()
 
@@ -154,7 +152,7 @@ class WalLog:
         try:
             self._producer.produce(topic, value, key, partition=0, on_delivery=on_delivery)
             return delivered.result(APPEND_TIMEOUT * 2)
-        except (BufferError, KafkaException, FutureTimeoutError) as error:
+        except (BufferError, KafkaException, TimeoutError) as error:
             raise Unavailable(f"cannot append to topic {topic}: {error}") from None
 
     def _poll(self) -> None:

@@ -12,6 +12,11 @@ from refdb.errors import invalid
 
 _SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TLS = {
+    "server_ca_cert_path": "ssl.ca.location",
+    "client_cert_path": "ssl.certificate.location",
+    "client_key_path": "ssl.key.location",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,8 @@ def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
 
 
 def _kafka(wal: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    servers = wal.get("broker_endpoints", ["127.0.0.1:9092"])
-    properties: dict[str, Any] = {"bootstrap.servers": ",".join(servers)}
     tls, sasl = wal.get("tls"), wal.get("sasl")
+    properties: dict[str, Any] = {"bootstrap.servers": ",".join(wal.get("broker_endpoints", ["127.0.0.1:9092"]))}
     if sasl is not None:
         properties |= {
             "sasl.mechanism": sasl["type"],
@@ -61,12 +65,7 @@ def _kafka(wal: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, 
             "sasl.password": sasl.get("password") or _secret(environment, "PASSWORD"),
         }
     if tls is not None:
-        names = {
-            "server_ca_cert_path": "ssl.ca.location",
-            "client_cert_path": "ssl.certificate.location",
-            "client_key_path": "ssl.key.location",
-        }
-        properties |= {names[key]: path for key, path in tls.items()}
+        properties |= {_TLS[name]: path for name, path in tls.items()}
     protocol = ("sasl_" if sasl is not None else "") + ("ssl" if tls is not None else "plaintext")
     return properties | {"security.protocol": protocol}
 
