@@ -136,3 +136,16 @@ def test_answers_about_an_earlier_term_neither_lease_nor_close_a_region(bed: Bed
     bed.node.granted({"granted": [], "revoked": [(REGION, 3)], "lease_seconds": 60}, time.monotonic())
     bed.node.tick()
     assert bed.node.report()["terms"] == []
+
+
+def test_a_replaced_leader_that_was_asked_to_flush_is_closed_when_others_lead(bed: Bed) -> None:
+    old = bed.region
+    old.write([(2, "b")])
+    open_region(Assignment(REGION, bed.topic, 1), Floors(), bed.files, bed.log)
+    with pytest.raises(DatabaseError, match="another leader"):
+        old.flush()  # a request to close it that comes late
+    report = bed.node.report()
+    assert (report["stat"]["region_stats"], report["terms"]) == ([], [(REGION, 0)])
+    bed.node.granted({"granted": [], "revoked": [(REGION, 1)], "lease_seconds": 60}, time.monotonic())
+    bed.node.tick()
+    assert bed.node.report()["terms"] == []

@@ -46,7 +46,8 @@ def test_a_stopped_leader_that_wakes_up_after_failover_acknowledges_nothing(
         db.datanodes[0].signal(signal.SIGCONT)
         writers.wait_for_more(40)
     assert lost(db, writers) == set()
-    assert f"Region {FIRST}(1024, 1) is led by another datanode now" in db.datanodes[0].log_since_start()
+    told = f"Region {FIRST}(1024, 1) is led by another datanode now"
+    db.datanodes[0].wait_ready(lambda: told in db.datanodes[0].log_since_start(), 30)
     db.datanodes[1].kill()
     db.start_datanode(1)
     assert lost(db, writers) == set()

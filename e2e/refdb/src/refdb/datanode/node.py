@@ -113,8 +113,9 @@ class Datanode:
         )
 
     def report(self) -> dict[str, Any]:
-        """What a heartbeat says. A region with a fatal finding is not in it: nobody may count on it."""
-        regions = [region for region in list(self._regions.values()) if region.fatal is None]
+        """What a heartbeat says. A region with a fatal finding has only its term there: others may lead it now."""
+        held = list(self._regions.values())
+        regions = [region for region in held if region.fatal is None]
         stat = {
             "timestamp_millis": int(time.time() * 1000),
             "id": self.options.peer.id,
@@ -124,7 +125,7 @@ class Datanode:
             "topic_stats": self._log.topic_stats(),
             "node_epoch": self.epoch,
         }
-        return {"stat": stat, "terms": [(region.region_id, region.term) for region in regions]}
+        return {"stat": stat, "terms": [(region.region_id, region.term) for region in held]}
 
     def granted(self, answer: Any, sent: float) -> None:
         """Takes in what the metasrv answered to a report that was sent at that time (CLOCK_MONOTONIC)."""
