@@ -81,7 +81,7 @@ class CrashBed:
         self.kube = KubeAdapter(KubeApi(connections=32), ())
         self.intents = ConfigMapIntentStore(KubeApi(connections=32))
         self.eyes = KafkaEyes(self.kafka.bootstrap_servers)
-        self.metadata = Etcd([self.etcd.url], f"{self.database.prefix}/")
+        self.metadata = Etcd(self.etcd.url, f"{self.database.prefix}/")
         self.cluster_id = self._view().cluster_id
 
     def new_worlds(self, count: int) -> list[CrashWorld]:
