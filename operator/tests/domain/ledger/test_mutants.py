@@ -93,6 +93,20 @@ MUTANTS = (
         "test_look.test_a_record_that_says_broken_counts_while_kafka_is_silent_about_its_topic()",
     ),
     Mutant(
+        "a report that went back is believed at once",
+        f"{LEDGER}/went_back.py",
+        "believed = late & (advances.numbers >= RETURNS)",
+        "believed = late",
+        "test_sightings.test_a_datanode_that_was_restored_with_an_older_epoch_is_believed_after_a_while_and_starts_over()",
+    ),
+    Mutant(
+        "evidence that outlives a report that went back",
+        f"{LEDGER}/sightings.py",
+        "kept = same_route & (late | old_epoch.equals(epoch)) & ~returned",
+        "kept = same_route & (late | old_epoch.equals(epoch))",
+        "test_sightings.test_a_datanode_whose_clock_was_set_back_is_believed_after_a_while_and_starts_over()",
+    ),
+    Mutant(
         "a readoption that lingers",
         f"{LEDGER}/look.py",
         "renewed = renewed if adoption is None else adoption.mark(renewed, read.now)",

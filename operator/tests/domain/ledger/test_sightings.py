@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.sightings import Evidence, Sightings, freshness, look_again, vanished_topics
 from seawall.domain.ledger.tables import Freshness, Regions
+from seawall.domain.ledger.went_back import RETURNS
 
 STALE_AFTER, GRACE = 60, 80
 
@@ -114,6 +118,74 @@ def test_a_report_of_the_epoch_before_neither_counts_nor_starts_over() -> None:
     assert found.stale()
     found.look(60, 5)
     assert found.seen_twice(seen_at=15)
+
+
+def test_a_datanode_that_was_restored_with_an_older_epoch_is_believed_after_a_while_and_starts_over() -> None:
+    """Found here: it was stale until the operator restarted."""
+    found = watched(1, 2, 3, 4)
+    for number in range(4):
+        found.look(50 + 10 * number, 5 + number, epoch=0)
+        assert found.stale(), number
+    found.look(90, 9, epoch=0)
+    assert not found.stale(), "the third advance began a new streak, and this one is its first"
+    assert not found.settled()
+    assert not found.seen_twice(seen_at=0), "no evidence is taken over"
+    for number in range(2):
+        found.look(100 + 10 * number, 10 + number, epoch=0)
+    assert found.seen_twice(seen_at=75)
+    assert found.settled()
+
+
+def test_a_datanode_whose_clock_was_set_back_is_believed_after_a_while_and_starts_over() -> None:
+    found = watched(1001, 1002, 1003, 1004)
+    for number in range(5):
+        found.look(50 + 10 * number, number)
+    assert not found.stale()
+    assert not found.settled()
+    assert not found.seen_twice(seen_at=0)
+
+
+def test_two_processes_that_report_in_turn_are_never_believed_the_older_one() -> None:
+    found = watched(1, 2, 3, 4)
+    for number in range(20):
+        found.look(50 + 10 * number, 5 + number, epoch=number % 2)
+        if number % 2 == 0:
+            assert found.stale()
+
+
+def test_a_copy_that_is_repeated_is_never_believed() -> None:
+    found = watched(1, 2, 3, 4)
+    for number in range(20):
+        found.look(50 + 10 * number, 3, epoch=0)
+        assert found.stale()
+
+
+REPORTS = st.lists(st.none() | st.tuples(st.integers(0, 2), st.integers(0, 6)), min_size=1, max_size=16)
+
+
+@settings(deadline=None)
+@given(REPORTS)
+def test_what_went_back_proves_nothing_before_it_advanced_again_and_again(
+    reports: list[tuple[int, int] | None],
+) -> None:
+    """I5: an older report never widens what may be deleted, whatever came in which order."""
+    found = Watched(Sightings.none(0))
+    heard: list[tuple[int, int]] = []
+    for number, one in enumerate(reports):
+        found.look(10 * (number + 1), one[1] if one else None, epoch=one[0] if one else 1)
+        heard += [one] if one else []
+        if one is None or one >= max(heard):
+            continue
+        advances = 0
+        for earlier, later in itertools.pairwise(reversed(heard)):
+            if earlier[0] != later[0] or earlier < later or later > one:
+                break
+            advances += earlier > later
+        assert found.stale()
+        assert not found.seen_twice(seen_at=0)
+        assert not found.settled()
+        if advances >= RETURNS:
+            return  # it is believed, and all that came before is forgotten
 
 
 def test_an_old_report_that_is_repeated_is_stale() -> None:

@@ -28,6 +28,7 @@ import numpy as np
 
 from seawall.domain.ledger.columns import Ids, Mask, Numbers, RegionIds, choose, rows_of
 from seawall.domain.ledger.tables import Freshness, Regions
+from seawall.domain.ledger.went_back import WentBack
 
 POLLS_PER_STALE_AFTER = 6
 """Reports are polled at staleAfter / 6."""
@@ -65,6 +66,8 @@ class Sightings:
     """That advance arrived after this time."""
     earlier_arrived_after: Ids
     """The advance before it, in the same streak, arrived after this time."""
+    went_back: WentBack
+    """Reports that are older than `reported_at`."""
     vanished: tuple[Vanished, ...]
 
     @classmethod
@@ -85,6 +88,7 @@ class Sightings:
             advanced_at=none,
             arrived_after=none,
             earlier_arrived_after=none,
+            went_back=WentBack.none(),
             vanished=(),
         )
 
@@ -100,9 +104,11 @@ def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now:
     reported = regions.reported_at.take(rows)
     at = rows_of(before.region, region)
     old_epoch, old_reported = _old(before.epoch, at), _old(before.reported_at, at)
-    late = old_epoch.above(epoch) | (old_epoch.equals(epoch) & old_reported.above(reported)) | ~epoch.known
     same_route = _old(before.leader, at).equals(leader) & _old(before.route_revision, at).equals(route)
-    kept = same_route & (late | old_epoch.equals(epoch))
+    older = old_epoch.above(epoch) | (old_epoch.equals(epoch) & old_reported.above(reported))
+    went_back, returned = before.went_back.take(at).only(same_route).look_again(older & same_route, epoch, reported)
+    late = older | ~epoch.known
+    kept = same_route & (late | old_epoch.equals(epoch)) & ~returned
     advanced = kept & ~late & reported.above(old_reported)
     this_look = Ids.of_known(np.full(len(region), now, np.int64))
     last_look = Ids.of_known(np.full(len(region), before.looked_at, np.int64))
@@ -121,6 +127,7 @@ def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now:
         advanced_at=choose(advanced, this_look, _old(before.advanced_at, at).only(kept)),
         arrived_after=choose(advanced, last_look, arrived_after),
         earlier_arrived_after=choose(advanced, arrived_after, _old(before.earlier_arrived_after, at).only(kept)),
+        went_back=went_back,
         vanished=_vanished(before, names, region, regions.topic[rows], now=now, keep=keep_vanished),
     )
 
