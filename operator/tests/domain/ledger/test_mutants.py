@@ -295,6 +295,28 @@ MUTANTS = (
         "test_scenarios.test_somebody_elses_deletes_stop_ours_and_lose_the_holds_that_they_overtook()",
     ),
     Mutant(
+        "hold on everything that outlives somebody else's deletes",
+        f"{LEDGER}/holds.py",
+        "if granted.everything and topic.is_foreign():",
+        "if topic is None:",
+        "test_holds.test_a_delete_by_somebody_else_overtakes_a_hold_on_everything()",
+    ),
+    Mutant(
+        "hold that outlives its log",
+        f"{LEDGER}/holds.py",
+        "now.count != before.count or now == before:",
+        "now.count != before.count or now.count == before.count:",
+        "test_holds.test_a_topic_that_was_recreated_and_readopted_between_two_looks_is_noticed_all_the_same("
+        "test_holds.FRESH.claim)",
+    ),
+    Mutant(
+        "hold that is Lost before anybody saw it AtRisk",
+        f"{LEDGER}/hold_limits.py",
+        "return until is None or ",
+        "return True or ",
+        "test_holds.test_a_hold_is_at_risk_before_it_is_lost()",
+    ),
+    Mutant(
         "intent that may fall",
         f"{LEDGER}/intents.py",
         "intent=max(record.intent, delete_up_to)",

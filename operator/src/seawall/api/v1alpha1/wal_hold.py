@@ -38,9 +38,9 @@ class HoldState(StrEnum):
     EXTENDED = "Extended"
     """Granted, and records are kept that the database itself needs no more. Then Active, AtRisk, Lost or Released."""
     AT_RISK = "AtRisk"
-    """Granted, and near or beyond one of its limits: renew it, or let its consumer catch up. Then any other."""
+    """Granted, and near or beyond a limit (renew it, or let its consumer catch up), or its log is in doubt."""
     LOST = "Lost"
-    """The end: it was asked for too late, expired or went beyond a limit; records that it named may be gone."""
+    """The end: asked for too late, expired, beyond a limit, or overtaken; records that it named may be gone."""
     RELEASED = "Released"
     """The end: its holder let it go."""
 
