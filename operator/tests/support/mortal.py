@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-CHANGES = frozenset({"delete_records", "advance_markers", "write", "flush_regions", "replace_status"})
-"""Calls of a purge that change something outside. Between two of them a death leaves the world as it was."""
+from tests.purge_world import CHANGES
 
 
 class Died(BaseException):
