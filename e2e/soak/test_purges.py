@@ -51,7 +51,7 @@ def test_purges_all_the_time_lose_no_acknowledged_row(
             "faults": faults.counts,
             "runs": runs,
             "entriesDeleted": purges.entries_deleted(),
-            "holds": holds,
+            "holdsWhileStopped": holds,
             "samples": sampler.samples,
             "unanswered": sampler.unanswered,
             "regionsWithRowsOnlyInTheLog": sampler.largest["needed"],
