@@ -21,6 +21,7 @@ STOP_DELETES_ANNOTATION = f"{GROUP}/stop-deletes"
 """On a WALCluster, whatever its value: no records of its topics are deleted. It is looked at before every batch."""
 
 READOPT_ANNOTATION = f"{GROUP}/readopt"
+UNUSED_ANNOTATION = f"{GROUP}/purge-unused-topics"
 """On a WALCluster, `<reason>@<expiry>`: a person says that logs which the identity fence found broken are right."""
 
 TOPICS_FINALIZER = f"{GROUP}/topics"

@@ -10,8 +10,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from seawall.api.meta import READOPT_ANNOTATION, Key
+from seawall.api.meta import READOPT_ANNOTATION, UNUSED_ANNOTATION, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.claims import read_holds, read_policies
@@ -29,6 +30,7 @@ from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.unused import Unused, parse_unused
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 RUNS_REMEMBERED = 8
@@ -183,7 +185,8 @@ class LedgerLooks:
         records = shards.of_topics(logs)
         ends, logs = read_epoch_ends(opened.logs, records, logs)
         holds = read_holds(self.clusters.kube, cluster)
-        adoption = _readoption(cluster)
+        adoption, now = _readoption(cluster), self.clock.now()
+        unused = _unused(cluster, now)
         read = Read(
             began=began,
             reports=reports,
@@ -194,10 +197,11 @@ class LedgerLooks:
             holds=None if isinstance(holds, str) else holds,
             seen=_announced(run, regime, snapshot),
             ended=self.stopwatch.milliseconds(),
-            now=self.clock.now(),
+            now=now,
             unreadable_records=shards.unreadable_topics(logs),
             stopped=cluster.metadata.stops_deletes,
             readoption=adoption if readopts and isinstance(adoption, Readoption) else None,
+            unused=unused if isinstance(unused, Unused) else None,
         )
         found = _decide(remembered, read, regime, policies, run)
         return Looked(
@@ -208,6 +212,7 @@ class LedgerLooks:
             read,
             shards,
             readopt_problem=adoption.problem(read.now) if isinstance(adoption, Readoption) else adoption,
+            unused_problem=unused if isinstance(unused, str) else None,
             holds_problem=holds if isinstance(holds, str) else None,
         )
 
@@ -247,6 +252,11 @@ def _announced(run: WALPurge | None, regime: Regime, snapshot: MetadataSnapshot)
     markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)
     reached = ~Ids.of(seen.values()).above(markers) & markers.known
     return {name: value for (name, value), is_there in zip(seen.items(), reached, strict=True) if is_there}
+
+
+def _unused(cluster: WALCluster, now: datetime) -> Unused | str | None:
+    annotation = cluster.metadata.annotations.get(UNUSED_ANNOTATION)
+    return None if annotation is None else parse_unused(annotation, now)
 
 
 def _readoption(cluster: WALCluster) -> Readoption | str | None:

@@ -99,5 +99,5 @@ class LedgerWatch:
 def _news(page: LedgerPage | CannotLook | None) -> object:
     """What is worth a word at once: reasons, and why nobody can look; not numbers."""
     if isinstance(page, LedgerPage):
-        return tuple((line.name, line.reason) for line in page.lines)
+        return page.problems, tuple((line.name, line.reason) for line in page.lines)
     return page

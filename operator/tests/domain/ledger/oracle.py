@@ -51,6 +51,8 @@ class Topic:
     verified_from: int | None
     watched_too_shortly: bool
     seen: int | None
+    unused: bool
+    seen_for_a_grace: bool
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,10 @@ def answer(cluster: Cluster, topic: Topic, *, deleting: bool) -> Answer:
 def _floor(cluster: Cluster, topic: Topic, *, deleting: bool) -> int | None:
     if cluster.mode == "A":
         now = topic.marker
+    elif topic.unused and not topic.regions:
+        now = topic.high_watermark - 1 if topic.high_watermark else None
+        if cluster.mode == "B":
+            now = None if now is None or topic.marker is None else max(now, topic.marker)
     elif cluster.mode == "B":
         lowest = least_if_all_known([prunable(region, "B") for region in topic.regions])
         now = None if lowest is None or topic.marker is None else max(lowest, topic.marker)
@@ -171,7 +177,7 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "RegionStale"
     if any(region.opening for region in regions):
         return "RegionOpening"
-    if not regions:
+    if not regions and not topic.unused:
         return "NoRegions"
     if topic.under_min_isr:
         return "UnderMinISR"
@@ -195,7 +201,7 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "VerificationMissing"
     if topic.watched_too_shortly:
         return "WatchedTooShortly"
-    if deleting and not all(region.seen_twice for region in regions):
+    if deleting and not (all(region.seen_twice for region in regions) if regions else topic.seen_for_a_grace):
         return "NotSeenTwice"
     if purge_to is None or purge_to <= topic.log_start:
         return "NothingToPurge"

@@ -246,6 +246,28 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a topic without regions goes undeclared",
+        f"{LEDGER}/rules.py",
+        "return case.without_regions() & ~case.bounds.unused\n",
+        "return case.everywhere(value=False)\n",
+        "test_unused.test_every_other_reason_stands(test_unused.replace(test_unused.NOBODYS, unused=False),"
+        " test_unused.Reason.NO_REGIONS)",
+    ),
+    Mutant(
+        "a declaration about a topic with regions",
+        f"{LEDGER}/rules.py",
+        "choose(unused & _without_regions(regions, topics), topics.high_watermark - 1, lowest)",
+        "choose(unused, topics.high_watermark - 1, lowest)",
+        "test_unused.test_a_declaration_is_not_about_a_topic_with_regions(Mode.B)",
+    ),
+    Mutant(
+        "a declared topic goes at once",
+        f"{LEDGER}/rules.py",
+        "waits = case.without_regions() & ~case.bounds.seen_for_a_grace",
+        "waits = case.everywhere(value=False)",
+        "test_unused.test_what_was_seen_is_deleted_one_open_grace_later()",
+    ),
+    Mutant(
         "evidence without openGrace",
         f"{LEDGER}/sightings.py",
         "over = now - self.seen_at.numbers >= self.open_grace",

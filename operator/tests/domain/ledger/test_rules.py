@@ -65,6 +65,8 @@ TOPIC = st.builds(
     verified_from=MAYBE,
     watched_too_shortly=RARELY,
     seen=MOSTLY_KNOWN,
+    unused=st.booleans(),
+    seen_for_a_grace=USUALLY,
 )
 CLUSTER = st.builds(
     oracle.Cluster,
@@ -144,6 +146,9 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         fence_broken=_mask(topic.fence_broken for topic in topics),
         stopped=cluster.stopped,
         watched_too_shortly=_mask(topic.watched_too_shortly for topic in topics),
+        unused=_mask(topic.unused for topic in topics),
+        unused_sentence="declared unused",
+        seen_for_a_grace=_mask(topic.seen_for_a_grace for topic in topics),
     )
     regime = Regime(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
     return Inputs(regime, table, freshness, rows, bounds), Ids.of(topic.seen for topic in topics)
@@ -190,6 +195,8 @@ TOPIC_AT_10 = oracle.Topic(
     verified_from=None,
     watched_too_shortly=False,
     seen=10,
+    unused=False,
+    seen_for_a_grace=False,
 )
 MODE_B = oracle.Cluster("B", None, holds_readable=True, stopped=False)
 

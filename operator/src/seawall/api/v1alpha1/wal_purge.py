@@ -93,6 +93,8 @@ class Target(StatusModel):
     """Where the log began."""
     purge_to: Annotated[int, Field(ge=0)]
     """Records before this offset were to go, as it was then."""
+    declared: Annotated[str, Field(max_length=512)] | None = None
+    """Why a topic that no region writes to is purged: who declared it unused, and until when."""
     refused: Annotated[str, Field(max_length=512)] | None = None
     """Why Kafka refused to delete, in its own words; it is not asked again."""
 

@@ -14,6 +14,7 @@ from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.policy import EffectivePolicy, Level
 from seawall.domain.ledger.tables import Bounds, TopicLog
+from seawall.domain.ledger.unused import Unused
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,24 @@ class Claims:
     """Topics of which the fence suspects or knows that they are another log."""
     verified: tuple[Verified, ...] = ()
     stopped: bool = False
+    unused: Unused | None = None
+    """The topics that a person declared unused."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watched:
+    """For how long topics, and what a run saw of them, were watched; one row for each topic."""
+
+    too_shortly: Mask
+    seen_for_a_grace: Mask
 
 
 def make_bounds(
-    names: tuple[str, ...], logs: Mapping[str, TopicLog], claims: Claims, too_short: Mask, now: datetime
+    names: tuple[str, ...],
+    logs: Mapping[str, TopicLog],
+    claims: Claims,
+    watched: Watched,
+    now: datetime,
 ) -> Bounds:
     """The columns. A record or a verification of another topic id than Kafka's counts for nothing."""
     policies = [claims.policies.get(name) for name in names]
@@ -74,7 +89,10 @@ def make_bounds(
         intents_readable=mask_of((name not in claims.unreadable_records for name in names), len(names)),
         fence_broken=mask_of((name in claims.fence_broken for name in names), len(names)),
         stopped=claims.stopped,
-        watched_too_shortly=too_short,
+        watched_too_shortly=watched.too_shortly,
+        unused=mask_of((claims.unused is not None and claims.unused.is_about(name) for name in names), len(names)),
+        unused_sentence=None if claims.unused is None else claims.unused.sentence,
+        seen_for_a_grace=watched.seen_for_a_grace,
     )
 
 

@@ -34,6 +34,8 @@ class Holder(StrEnum):
     """A WALHold."""
     VERIFICATION = "Verification"
     """A policy requires a verification, and the last good one began there."""
+    DECLARED = "DeclaredUnused"
+    """Nothing: no region writes there, and a person declared that nobody needs it."""
     NOBODY = "Nobody"
     """There is no floor."""
 
@@ -87,7 +89,7 @@ def plan(inputs: Inputs) -> Ledger:
     """What a run that begins now would get to, if nothing changed."""
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
     prunable = rules.prunable(regions, inputs.freshness, mode)
-    floor = rules.to_be_seen(prunable, regions, topics, mode)
+    floor = rules.to_be_seen(prunable, regions, topics, mode, inputs.bounds.unused)
     return _decide(inputs, prunable, floor, needs_evidence=False)
 
 
@@ -95,7 +97,7 @@ def permit(inputs: Inputs, seen: Ids) -> Ledger:
     """What may be deleted now, of topics whose value was seen (and in mode B announced) before."""
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
     prunable = rules.prunable(regions, inputs.freshness, mode)
-    floor = rules.floor(seen, rules.read_again(regions, topics, mode))
+    floor = rules.floor(seen, rules.read_again(regions, topics, mode, inputs.bounds.unused))
     return _decide(inputs, prunable, floor, needs_evidence=True)
 
 
@@ -172,6 +174,7 @@ def _holders(case: rules.Case, floor: Ids) -> tuple[Numbers, Ids]:
     behind = Holder.SEEN if case.needs_evidence and case.regime.mode is not Mode.A else Holder.MARKER
     holder = np.full(count, _HOLDERS.index(Holder.REGION))
     holder[lowest.above(floor) | ~lowest.known] = _HOLDERS.index(behind)
+    holder[case.without_regions() & bounds.unused] = _HOLDERS.index(Holder.DECLARED)
     holder[floor.known & (bounds.keep_entries > 0)] = _HOLDERS.index(Holder.MARGIN)
     holder[kept.above(bounds.hold)] = _HOLDERS.index(Holder.HOLD)
     holder[least(kept, bounds.hold).above(verified)] = _HOLDERS.index(Holder.VERIFICATION)

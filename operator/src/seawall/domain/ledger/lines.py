@@ -90,6 +90,8 @@ def held_by(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each ho
             return "the database's pruned marker"
         case Holder.SEEN:
             return "the value that this run has seen"
+        case Holder.DECLARED:
+            return f"nobody: {ledger.case.bounds.unused_sentence}"
         case Holder.NOBODY:
             return "nobody knows: there is no floor"
 

@@ -18,7 +18,7 @@ import numpy as np
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import RegionReport
 from seawall.domain.ledger import fence, flushed_ids, rules
-from seawall.domain.ledger.bounds import Claims, Verified, make_bounds
+from seawall.domain.ledger.bounds import Claims, Verified, Watched, make_bounds
 from seawall.domain.ledger.columns import Ids, Numbers
 from seawall.domain.ledger.fence import Finding, LogSeen, Readoption, Verdict
 from seawall.domain.ledger.flushed_ids import FlushedIds
@@ -38,6 +38,7 @@ from seawall.domain.ledger.sightings import (
     watched_too_shortly,
 )
 from seawall.domain.ledger.tables import TopicLog, Topics, make_topics
+from seawall.domain.ledger.unused import Unused
 
 VANISHED_KEPT = 3_600_000
 """Milliseconds for which a region that vanished is remembered at least: another look may have a longer openGrace."""
@@ -66,6 +67,8 @@ class Read:
     verified: tuple[Verified, ...] = ()
     stopped: bool = False
     readoption: Readoption | None = None
+    unused: Unused | None = None
+    """The topics that a person declared unused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +136,14 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
         fence_broken=frozenset(findings),
         verified=read.verified,
         stopped=read.stopped,
+        unused=read.unused,
     )
-    evidence = Evidence(_seen_at(names, read, seen_since), open_grace)
+    seen_at = _seen_at(names, read, seen_since)
+    evidence = Evidence(seen_at, open_grace)
     fresh = freshness(sightings, regions, read.began, stale_after, evidence)
     too_short = watched_too_shortly(sightings, read.began, open_grace)
-    bounds = make_bounds(names, read.logs, claims, too_short, read.now)
+    long_enough = seen_at.known & (read.began - seen_at.numbers >= open_grace)
+    bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough), read.now)
     adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
     inputs = Inputs(regime, regions, fresh, topics, bounds)

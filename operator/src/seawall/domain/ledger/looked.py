@@ -140,6 +140,8 @@ class Looked:
     shards: ReadShards
     readopt_problem: str | None = None
     """What is wrong with the annotation seawall.dev/readopt, in one sentence."""
+    unused_problem: str | None = None
+    """Why the annotation seawall.dev/purge-unused-topics declares nothing, in one sentence."""
     holds_problem: str | None = None
     """Why the holds could not be read, in one sentence; None: they were."""
 

@@ -18,10 +18,12 @@ class LedgerPage:
     """All topics of a WALCluster's pool, as one look saw them."""
 
     lines: tuple[TopicLine, ...]
+    problems: tuple[str, ...] = ()
+    """What is wrong with annotations of the WALCluster, one sentence each."""
 
     def to_json(self) -> Mapping[str, object]:
         """As the operator serves it."""
-        return {"topics": [line_to_json(line) for line in self.lines]}
+        return {"topics": [line_to_json(line) for line in self.lines], "problems": self.problems}
 
     def damaged(self) -> tuple[TopicLine, ...]:
         """Topics whose log is not what the database needs."""
@@ -30,7 +32,8 @@ class LedgerPage:
 
 def build_page(looked: Looked) -> LedgerPage:
     """What a run that begins now would get to, topic by topic."""
-    return LedgerPage(build_lines(looked, plan(looked.look.inputs)))
+    problems = () if looked.unused_problem is None else (looked.unused_problem,)
+    return LedgerPage(build_lines(looked, plan(looked.look.inputs)), problems)
 
 
 def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:

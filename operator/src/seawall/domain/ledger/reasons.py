@@ -72,7 +72,7 @@ class Reason(StrEnum):
     NO_REGIONS = (
         "NoRegions",
         "No region writes to this topic, so nothing says what of it is still needed.",
-        "Nothing, unless its records take too much room: then look who wrote them, and delete them by hand.",
+        "Look who wrote them; if nobody needs them, set seawall.dev/purge-unused-topics: <topics>: <reason>@<expiry>.",
     )
     UNDER_MIN_ISR = (
         "UnderMinISR",

@@ -57,19 +57,28 @@ def reads_from(regions: Regions, topics: Topics, mode: Mode) -> Ids:
     return greatest(flushed, marker).only(flushed.known & marker.known) + 1
 
 
-def to_be_seen(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode) -> Ids:
-    """The value that a run would see now: A the marker, B what it would announce (or what stands), C min flushed to."""
+def to_be_seen(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode, unused: Mask) -> Ids:
+    """The value that a run would see now: A the marker, B what it would announce (or what stands), C min flushed to.
+
+    Of a topic without regions that was declared unused nothing is needed: in B and C it is the last id of its log.
+    """
     if mode is Mode.A:
         return topics.marker
     lowest = prunable_.least_of_all_by(regions.topic, len(topics))
+    lowest = choose(unused & _without_regions(regions, topics), topics.high_watermark - 1, lowest)
     return greatest(lowest, topics.marker).only(lowest.known & topics.marker.known) if mode is Mode.B else lowest
 
 
-def read_again(regions: Regions, topics: Topics, mode: Mode) -> Ids:
+def _without_regions(regions: Regions, topics: Topics) -> Mask:
+    return ~any_by(np.ones(len(regions), np.bool_), regions.topic, len(topics))
+
+
+def read_again(regions: Regions, topics: Topics, mode: Mode, unused: Mask) -> Ids:
     """The seen value as it is now: A and B the marker, C min flushed to."""
     if mode.reads_marker:
         return topics.marker
-    return flushed_to(regions).least_of_all_by(regions.topic, len(topics))
+    lowest = flushed_to(regions).least_of_all_by(regions.topic, len(topics))
+    return choose(unused & _without_regions(regions, topics), topics.high_watermark - 1, lowest)
 
 
 def floor(seen: Ids, again: Ids) -> Ids:
@@ -105,6 +114,10 @@ class Case:
     def any_region(self, mask: Mask) -> Mask:
         """By topic, whether any region is set."""
         return any_by(mask, self.regions.topic, len(self.topics))
+
+    def without_regions(self) -> Mask:
+        """By topic, whether no region is mapped to it, reported, or remembered by a tombstone."""
+        return _without_regions(self.regions, self.topics)
 
     def everywhere(self, value: bool) -> Mask:  # noqa: FBT001 - a column of it
         """By topic, the same."""
@@ -172,8 +185,8 @@ def region_opening(case: Case) -> Mask:
 
 
 def no_regions(case: Case) -> Mask:
-    """Nobody writes here."""
-    return ~case.any_region(np.ones(len(case.regions), np.bool_))
+    """Nobody writes here, and no person said that nobody needs what is here."""
+    return case.without_regions() & ~case.bounds.unused
 
 
 def under_min_isr(case: Case) -> Mask:
@@ -235,7 +248,8 @@ def not_seen_twice(case: Case) -> Mask:
     """See, then delete."""
     if not case.needs_evidence:
         return case.everywhere(value=False)
-    return case.any_region(~case.freshness.seen_twice)
+    waits = case.without_regions() & ~case.bounds.seen_for_a_grace
+    return case.any_region(~case.freshness.seen_twice) | waits
 
 
 def nothing_to_purge(case: Case) -> Mask:

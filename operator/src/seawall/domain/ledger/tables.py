@@ -115,6 +115,12 @@ class Bounds:
     stopped: bool
     """seawall.dev/stop-deletes."""
     watched_too_shortly: Mask
+    unused: Mask
+    """A person declared that nobody needs the topic. It means nothing of one that a region writes to."""
+    unused_sentence: str | None
+    """Why, and until when."""
+    seen_for_a_grace: Mask
+    """The value that the run may delete to was seen at least openGrace ago."""
 
 
 def make_topics(
@@ -158,6 +164,9 @@ def no_bounds(count: int) -> Bounds:
         fence_broken=none,
         stopped=False,
         watched_too_shortly=none,
+        unused=none,
+        unused_sentence=None,
+        seen_for_a_grace=none,
     )
 
 

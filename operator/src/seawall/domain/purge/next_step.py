@@ -23,7 +23,8 @@ from seawall.domain.purge.stages import Case, Decision, begin, communicate, prep
 from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
-from seawall.domain.step import Act, Record, Step, Wait
+from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+from seawall.domain.topics.actions import listed
 
 RETRY_SECONDS = 5.0
 
@@ -40,7 +41,7 @@ def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
     failure = observed.failure
     verdict = decision.verdict if failure is None or observed.refused else _failed_change(failure)
     status = with_conditions(run, decision.status, verdict, observed.now)
-    events = transition_events(run.status.conditions, status.conditions)
+    events = (*_declared(run.status, status), *transition_events(run.status.conditions, status.conditions))
     if _data(status) != _data(run.status):
         return Record(status, events, after=0.0)
     if decision.actions and failure is None:
@@ -48,6 +49,16 @@ def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
     if status != run.status:
         return Record(status, events, after=verdict.after)
     return Wait(verdict.message, verdict.after)
+
+
+def _declared(before: WALPurgeStatus, after: WALPurgeStatus) -> tuple[Event, ...]:
+    """Tells once, with the targets, of topics that go because a person declared them unused."""
+    new = {name: target.declared for name, target in after.targets.items() if name not in before.targets}
+    found = {name: sentence for name, sentence in new.items() if sentence is not None}
+    if not found:
+        return ()
+    message = f"No region writes to {listed(sorted(found))}: {next(iter(found.values()))}"
+    return (Event(EventType.NORMAL, "DeclaredUnused", message),)
 
 
 def _data(status: WALPurgeStatus) -> WALPurgeStatus:

@@ -15,6 +15,9 @@ from seawall.domain.ledger.reasons import Reason
 MAX_TARGETS = 10_000
 """A status takes no more, and a pool has no more topics unless some are foreign."""
 
+MAX_DECLARED = 512
+"""Characters of a declaration that a status takes."""
+
 PASSING = frozenset(
     {
         Reason.NOT_SEEN_TWICE,
@@ -95,8 +98,15 @@ class Sight:
             values = (self.planned.floor.at(row), self.log_start(topic), self.planned.purge_to.at(row))
             seen, log_start, purge_to = values
             if seen is not None and log_start is not None and purge_to is not None:
-                found[topic] = Target(seen=seen, log_start=log_start, purge_to=purge_to)
+                declared = self.declared(row)
+                found[topic] = Target(seen=seen, log_start=log_start, purge_to=purge_to, declared=declared)
         return found
+
+    def declared(self, row: int) -> str | None:
+        """Why a topic without regions may go, for those who look into it later; None: by what its regions say."""
+        case = self.planned.case
+        sentence = case.bounds.unused_sentence if case.without_regions()[row] else None
+        return None if sentence is None else sentence[:MAX_DECLARED]
 
     def purge_to(self, topic: str) -> int | None:
         """Before which offset may be deleted now; None: nothing may be."""

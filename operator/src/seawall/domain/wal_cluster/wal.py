@@ -30,7 +30,7 @@ def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[...,
             return (build(KIND, "False", str(damaged[0].reason), _disaster(damaged)),)
         case LedgerPage() as page:
             message = f"no region of {len(page.lines)} topics needs records that are gone"
-            return (build(KIND, "True", Reason.INTACT, message),)
+            return (build(KIND, "True", Reason.INTACT, "; ".join((message, *page.problems))),)
         case CannotLook(why, message):
             return (build(KIND, "Unknown", why.value, message),)
         case None:

@@ -21,6 +21,7 @@ from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.tables import TopicLog
+from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.database import Database
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
@@ -82,6 +83,7 @@ class Operator:
         self.judge_delete = judge_delete
         self.verified: tuple[Verified, ...] = ()
         self.readoption: Readoption | None = None
+        self.unused: Unused | None = None
         self.old_reports: list[DatanodeReport] | None = None
         self.silent: frozenset[str] = frozenset()
         self.unreadable: frozenset[str] = frozenset()
@@ -146,6 +148,7 @@ class Operator:
             holds=holds if self.holds_readable else None,
             unreadable_records=self.unreadable,
             readoption=self.readoption,
+            unused=self.unused,
             seen=dict(store.seen),
             ended=database.now,
             now=START + timedelta(milliseconds=database.now),
