@@ -220,9 +220,23 @@ def lose_a_topic(purged: Purged) -> None:
     assert purged.log_starts()[first] == 0
 
 
+def delete_what_is_in_use(purged: Purged) -> None:
+    """Topics that the database writes to do not go with their WALCluster; Retain lets the object go."""
+    site, before = purged.site, purged.log_starts()
+    site.edit(deletionPolicy="Delete")
+    site.wait(lambda: bool(site.read()["metadata"].get("finalizers")), "the finalizer stands")
+    site.delete()
+    assert "2 regions of the database still write to" in site.wait_stalled("TopicsInUse")
+    assert purged.log_starts().keys() == before.keys()
+    site.edit(deletionPolicy="Retain")
+    site.wait_gone()
+    assert purged.log_starts().keys() == before.keys()
+
+
 def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(purged: Purged) -> None:
     shrink_and_restart(purged)
     stop_by_annotation(purged)
     stop_by_hold(purged)
     begin_by_size(purged)
     lose_a_topic(purged)
+    delete_what_is_in_use(purged)
