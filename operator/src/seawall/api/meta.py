@@ -21,8 +21,10 @@ STOP_DELETES_ANNOTATION = f"{GROUP}/stop-deletes"
 """On a WALCluster, whatever its value: no records of its topics are deleted. It is looked at before every batch."""
 
 READOPT_ANNOTATION = f"{GROUP}/readopt"
-UNUSED_ANNOTATION = f"{GROUP}/purge-unused-topics"
 """On a WALCluster, `<reason>@<expiry>`: a person says that logs which the identity fence found broken are right."""
+
+UNUSED_ANNOTATION = f"{GROUP}/purge-unused-topics"
+"""On a WALCluster, `<topics>: <reason>@<expiry>`: a person says that nobody needs what is in topics without regions."""
 
 TOPICS_FINALIZER = f"{GROUP}/topics"
 """Stands on a WALCluster only while its deletion has topics to delete."""

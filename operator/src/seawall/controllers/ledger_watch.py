@@ -11,10 +11,11 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import SeawallError
 from seawall.domain.failure import Failure
+from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.numbers import ledger_numbers
 from seawall.domain.ledger.page import LedgerPage, build_page
-from seawall.domain.ledger.watch import Watched, WriteRecords, next_step
+from seawall.domain.ledger.watch import Watched, next_step
 from seawall.domain.step import Act, Event, Wait
 from seawall.ports import Kube, LedgerMeter
 

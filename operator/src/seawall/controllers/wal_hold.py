@@ -13,10 +13,10 @@ from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.domain.errors import OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import FirstSince
+from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.hold_limits import NEAR
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.step import Event
-from seawall.domain.wal_hold.actions import WriteRecords
 from seawall.domain.wal_hold.next_step import HoldStep, next_step
 from seawall.domain.wal_hold.observed import Observed, YoungRecords
 from seawall.ports import Clock, HoldMeter, Kube

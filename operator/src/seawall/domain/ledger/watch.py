@@ -6,40 +6,17 @@ seen is kept in memory: `WALCluster.status.wal`, the condition WALIntact and `se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.domain.failure import Failure
-from seawall.domain.intent_shards import IntentShard, PoolId
+from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
-from seawall.domain.step import Act, Event, EventType, Wait
-from seawall.domain.topics.actions import listed
+from seawall.domain.step import Act, Wait
 
 IDLE_SECONDS = 60.0
 """Until the next look at a WALCluster that has nothing to look at."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteRecords:
-    """Write records of logs: first contacts, verdicts, new leader epochs; at the versions that the look read."""
-
-    pool: PoolId
-    shards: Mapping[int, IntentShard]
-    topics: tuple[str, ...]
-    readopted: tuple[str, ...] = ()
-    """Those that a person says are right."""
-    reason: str = ""
-    """Why they are, in the person's words."""
-
-    def event(self) -> Event:
-        """What the event says."""
-        if self.readopted:
-            message = f"Readopted {listed(list(self.readopted))}, as seawall.dev/readopt says: {self.reason}"
-            return Event(EventType.WARNING, "LogsReadopted", message)
-        more = f" and {len(self.topics) - 1} more" if len(self.topics) > 1 else ""
-        return Event(EventType.NORMAL, "LogsRecorded", f"Recorded the identity of {self.topics[0]}{more}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from datetime import datetime
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
 from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.declared import hold_of
 from seawall.domain.ledger.held import Hold, HoldView
 from seawall.domain.ledger.hold_limits import NEAR, at_risk_until
@@ -23,7 +24,6 @@ from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.step import Act, Record, Step, Wait
-from seawall.domain.wal_hold.actions import WriteRecords
 from seawall.domain.wal_hold.observed import Observed
 from seawall.domain.wal_hold.reasons import Reason
 from seawall.domain.wal_hold.status import events_of, status_of, status_without_look
@@ -64,9 +64,10 @@ def _tend(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldS
         verdict = _verdict_of_change(change.hold, view, change.sentence)
         status = status_of(obj, change.hold, verdict, view, now)
         return Record(status, events_of(obj, status, verdict))
-    shards = looked.shards.changed(_records_to_write(hold, looked))
+    records = _records_to_write(hold, looked)
+    shards = looked.shards.changed(records)
     if shards and hold.kept_by is None and observed.may_write and observed.failure is None:
-        return Act((WriteRecords(looked.pool, shards),))
+        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records))),))
     verdict = _verdict(obj, hold, view, observed)
     status = status_of(obj, hold, verdict, view, now)
     if status != obj.status:
