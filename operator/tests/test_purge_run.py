@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
-from tests.purge_world import NAMESPACE, REGIONS, RUN, START, TOPICS, WAL, Calls, World
+from tests.purge_world import NAMESPACE, REGIONS, RUN, START, TOPICS, WAITS, WAL, Calls, World
 
 FULL = {"wal_0": 36, "wal_1": 36, "wal_2": 36}
 NOTHING = dict.fromkeys(TOPICS, 0)
@@ -455,3 +455,18 @@ def test_evidence_is_of_one_process_of_a_datanode_and_a_new_operator_starts_over
     assert world.log_starts() == NOTHING, "each of these operators has seen too little"
     world.settle()
     assert world.log_starts() == FULL
+
+
+def test_an_operator_that_takes_over_late_gathers_the_evidence_anew_before_the_run_ends() -> None:
+    """Nothing was deleted by the one before it, and all that time has passed."""
+    world = World()
+    world.start_run()
+    calls = Calls(world.check)
+    process = world.process(calls)
+    while "advance_markers" not in calls.names:
+        process.tick(RUN)
+        world.time.time += timedelta(seconds=WAITS)
+    world.time.time += timedelta(minutes=8)
+    run = world.settle(world.process())
+    assert world.log_starts() == FULL
+    assert message(run, ConditionType.COMPLETE).startswith("True Completed: 108 entries of 3 topics were deleted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from seawall.api.v1alpha1.wal_purge import Target, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.fence import Verdict
@@ -54,6 +55,11 @@ class Sight:
         rows = {name: row for row, name in enumerate(names) if name in looked.topics and spec.selects(name)}
         permitted = permit(inputs, seen_column(names, dict(looked.read.seen)))
         return cls(looked, status, plan(inputs), permitted, rows)
+
+    def known_since(self) -> datetime | None:
+        """When this process had known all that the run has seen; None: it knows of none."""
+        read, known = self.looked.read, self.looked.look.memory.seen_since.values()
+        return read.now - timedelta(milliseconds=read.began - max(known)) if known else None
 
     def log_start(self, topic: str) -> int | None:
         """Where the log starts now."""

@@ -146,7 +146,8 @@ def _open_targets(case: Case) -> list[str]:
 
 def _waiting(case: Case) -> list[str]:
     """The topics whose evidence may still come."""
-    if case.now >= case.times.proved_by(case.status, case.now):
+    seen_time = case.status.seen_time or case.now
+    if case.now >= case.times.proved_by(seen_time, case.sight.known_since()):
         return []
     sight = case.sight
     return [topic for topic in _open_targets(case) if sight.may_pass(topic, sight.against_delete(topic))]

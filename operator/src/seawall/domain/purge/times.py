@@ -57,9 +57,9 @@ class Times:
         """Until when topics are waited for before it is recorded what is seen."""
         return (status.start_time or now) + self.patience + (self.flush if status.flush else timedelta(0))
 
-    def proved_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
-        """Until when the evidence is waited for."""
-        return (status.seen_time or now) + self.patience
+    def proved_by(self, seen_time: datetime, known_since: datetime | None) -> datetime:
+        """Until when the evidence is waited for: an operator gathers it anew from when it first knew what was seen."""
+        return max(seen_time, known_since or seen_time) + self.patience
 
     def over_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when a run has to end."""
