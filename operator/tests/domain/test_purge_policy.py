@@ -298,3 +298,17 @@ def test_a_step_after_a_failure_never_acts() -> None:
 )
 def test_names_that_are_not_of_a_run(name: str) -> None:
     assert due_time("nightly", name) is None
+
+
+def test_a_policy_says_which_others_are_stricter_about_its_topics() -> None:
+    mine = make_policy(topics=["wal_*"], safety={"keepEntries": 5})
+    others = [
+        make_policy(name="careful", topics=["wal_1"], safety={"keepEntries": 500, "openGrace": "10m"}),
+        make_policy(name="elsewhere", topics=["other_*"], safety={"keepEntries": 900}),
+        make_policy(name="looser", topics=["wal_1"]),
+        make_policy(name="strange", clusterRef={"name": "other"}, safety={"keepEntries": 900}),
+    ]
+    observed = replace(seen(has_cluster=True), policies=[mine, *others], topics=["wal_0", "wal_1"])
+    sentence = "keepEntries 500 of WALPurgePolicy careful, openGrace 10m of WALPurgePolicy careful"
+    assert told(mine, observed)[2] == f"runs begin */10 * * * * (UTC); stricter about topics of it: {sentence}"
+    assert told(others[0], observed)[2] == "runs begin */10 * * * * (UTC)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -40,12 +41,16 @@ class WALPurgePolicyController:
         self.meter.forget_policy(key)
 
     def observe(self, obj: WALPurgePolicy) -> Observed:
-        """Reads the runs of the namespace, whether the WALCluster is there, and for a trigger its topics' sizes."""
+        """Reads runs, policies and the WALCluster, and for a trigger its topics' sizes."""
         runs = self.kube.list(WALPurge, obj.metadata.namespace).items
+        policies = self.kube.list(WALPurgePolicy, obj.metadata.namespace).items
         ledger, now = self._latest(obj), self.clock.now()
         last_success = obj.status.last_successful_time or obj.metadata.creation_timestamp
         self.meter.measure_policy(obj.metadata.key, last_success, expected_period(obj, now))
-        return Observed(now, runs, has_cluster=self._has_cluster(obj), ledger=ledger)
+        topics = self._topics(obj)
+        return Observed(
+            now, runs, has_cluster=topics is not None, policies=policies, topics=topics or (), ledger=ledger
+        )
 
     def next_step(self, obj: WALPurgePolicy, observed: Observed) -> PolicyStep:
         """Decides (pure)."""
@@ -80,8 +85,11 @@ class WALPurgePolicyController:
             return None
         return self.ledgers.latest(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
 
-    def _has_cluster(self, obj: WALPurgePolicy) -> bool:
+    def _topics(self, obj: WALPurgePolicy) -> Sequence[str] | None:
+        """The names of the WALCluster's topics, as far as it says; None: there is none, or it goes."""
         if isinstance(obj.spec, InvalidSpec):
-            return False
+            return None
         cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
-        return cluster is not None and cluster.metadata.deletion_timestamp is None
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            return None
+        return () if isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.topic_names()

@@ -48,7 +48,7 @@ def test_a_manual_run_cannot_be_weaker() -> None:
     found = effective_policy("wal_3", [policy, run])
     assert found is not None
     assert found.safety.keep_entries == 500
-    assert found.overrules(run) == ("keep_entries 500 of nightly",)
+    assert found.overrules(run) == ("keepEntries 500 of nightly",)
     assert found.overrules(policy) == ()
 
 

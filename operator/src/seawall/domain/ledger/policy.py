@@ -16,6 +16,10 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
+from seawall.api.duration import format_duration
+
 
 class Level(IntEnum):
     """How much a replay verification looked at; a higher one includes the lower."""
@@ -69,10 +73,14 @@ class EffectivePolicy:
     def overrules(self, policy: Policy) -> tuple[str, ...]:
         """What other policies made stricter than this one asks, one clause each: it goes into its condition."""
         return tuple(
-            f"{field} {getattr(self.safety, field)} of {self.said_by[field]}"
+            f"{to_camel(field)} {_written(getattr(self.safety, field))} of {self.said_by[field]}"
             for field in self.said_by
             if getattr(self.safety, field) != getattr(policy.safety, field)
         )
+
+
+def _written(value: object) -> object:
+    return format_duration(value) if isinstance(value, timedelta) else value
 
 
 def effective_policy(topic: str, policies: Iterable[Policy]) -> EffectivePolicy | None:

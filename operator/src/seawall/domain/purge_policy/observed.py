@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
@@ -14,7 +15,9 @@ from seawall.domain.ledger.page import LedgerPage
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one tick sees: all runs of the namespace, and whether the WALCluster is there to stay.
+    """What one tick sees: all runs and policies of the namespace, and whether the WALCluster is there to stay.
+
+    `topics` are the names of the WALCluster's topics.
 
     `ledger` is the newest look at the WALCluster's topics (None: there was none yet, or nobody asks for it), and
     `failure` is what the API server answered to the actions of this tick.
@@ -23,5 +26,7 @@ class Observed:
     now: datetime
     runs: Sequence[WALPurge] = ()
     has_cluster: bool = False
+    policies: Sequence[WALPurgePolicy] = ()
+    topics: Sequence[str] = ()
     ledger: LedgerPage | CannotLook | None = None
     failure: Failure | None = None

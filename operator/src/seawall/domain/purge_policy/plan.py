@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicy
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.purge_policy.observed import Observed
+from seawall.domain.purge_policy.overlaps import describe_stricter
 from seawall.domain.purge_policy.reasons import Reason
 from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, OwnRuns, beyond_history, run_name
 from seawall.domain.purge_policy.schedule import BadSchedule, Schedule, read_schedule
@@ -62,7 +63,7 @@ def make_plan(policy: WALPurgePolicy, observed: Observed, own: OwnRuns, last: da
         verdict = Verdict(Outlook.READY, Reason.SUSPENDED, "suspend is set: no new runs begin")
         return Plan(verdict, actions=tidying)
     next_time = None if schedule is None else schedule.following(max(observed.now, since))
-    ready = Verdict(Outlook.READY, Reason.SCHEDULED, _describe(spec, schedule, observed), _look_after(spec))
+    ready = Verdict(Outlook.READY, Reason.SCHEDULED, _describe(policy, spec, schedule, observed), _look_after(spec))
     due = None if schedule is None else schedule.latest(since, observed.now)
     triggered = find_triggered(spec, observed, own, since)
     times = [time for time in (due, triggered.due if triggered else None) if time is not None]
@@ -97,9 +98,11 @@ def _schedule(
     return schedule
 
 
-def _describe(spec: WALPurgePolicySpec, schedule: Schedule | None, observed: Observed) -> str:
+def _describe(policy: WALPurgePolicy, spec: WALPurgePolicySpec, schedule: Schedule | None, observed: Observed) -> str:
     when = (None if schedule is None else schedule.describe(), describe_trigger(spec, observed))
-    return f"runs begin {', and '.join(told for told in when if told is not None)}"
+    message = f"runs begin {', and '.join(told for told in when if told is not None)}"
+    stricter = describe_stricter(policy, observed.policies, observed.topics)
+    return message if stricter is None else f"{message}; {stricter}"
 
 
 def _look_after(spec: WALPurgePolicySpec) -> float | None:
