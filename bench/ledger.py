@@ -184,7 +184,7 @@ def make_inputs(count: int) -> Inputs:
         unmapped=frozenset(),
         vanished=frozenset(),
     )
-    return Inputs(REGIME, regions, Freshness(none, ~none, ~none), rows, no_bounds(topics))
+    return Inputs(REGIME, regions, Freshness(none, ~none, ~none, none, none), rows, no_bounds(topics))
 
 
 def raw_least(regions: Regions, topics: int) -> Any:

@@ -18,7 +18,7 @@ from seawall.controllers import claims, ledger_look, topic_deletion, wal_hold, w
 from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
 from seawall.controllers.topic_logs import read_logs
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.ledger import look, rules
+from seawall.domain.ledger import dead_watch, look, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
 from seawall.domain.ledger.held import Claim, Hold
@@ -28,6 +28,7 @@ from seawall.domain.ledger.sightings import Sightings, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import sight, stages
 from seawall.domain.wal_cluster import needed
+from tests import test_purge_dead as dead
 from tests import test_purge_run as stories
 from tests import test_topic_deletion as deletions
 from tests.fakes.dataplane import FakeMetadataStore
@@ -219,6 +220,27 @@ def offsets_first(patch: Patch) -> None:
     patch.setattr(ledger_look, "read_logs", known)
 
 
+def declaration_forgotten(patch: Patch) -> None:
+    """A run that relied on a declaration goes on when it has ended."""
+    patch.setattr(sight.Sight, "_is_as_declared", lambda *_: True)
+
+
+def contradiction_ignored(patch: Patch) -> None:
+    """A region that is declared dead and is back counts as any other."""
+    rule = (Reason.DECLARATION_CONTRADICTED, lambda case: case.everywhere(value=False))
+    without = tuple(rule if reason is rule[0] else (reason, found) for reason, found in rules.LEFT_ALONE)
+    patch.setattr(rules, "LEFT_ALONE", without)
+
+
+def first_sight_is_dead(patch: Patch) -> None:
+    """A region that is declared dead is dead as soon as this process has not seen its report."""
+    patch.setattr(dead_watch, "_is_over", lambda *_: True)
+
+
+def back_and_no_more_declared() -> None:
+    dead.test_a_region_that_comes_back_in_the_middle_stops_it(restarts=False, removes=True)
+
+
 MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (no_reread, stories.test_stop_deletes_stops_the_next_delete),
     (no_topic_id, stories.test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from),
@@ -245,6 +267,9 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
     (granted_while_topics_go, deletions.test_no_hold_is_granted_on_topics_that_go),
     (one_report, stories.test_one_report_is_not_enough),
     (offsets_first, stories.test_rows_that_are_flushed_while_it_looks_are_no_alarm),
+    (declaration_forgotten, back_and_no_more_declared),
+    (contradiction_ignored, dead.test_the_next_run_leaves_a_region_alone_that_is_back_and_still_declared),
+    (first_sight_is_dead, dead.test_an_operator_that_starts_takes_nothing_for_dead_before_it_has_watched),
 )
 
 

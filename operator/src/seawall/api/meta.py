@@ -26,6 +26,9 @@ READOPT_ANNOTATION = f"{GROUP}/readopt"
 UNUSED_ANNOTATION = f"{GROUP}/purge-unused-topics"
 """On a WALCluster, `<topics>: <reason>@<expiry>`: a person says that nobody needs what is in topics without regions."""
 
+DEAD_ANNOTATION = f"{GROUP}/dead-regions"
+"""On a WALCluster, `<region ids>: <reason>@<expiry>`: a person says that nobody has these regions, nor will have."""
+
 TOPICS_FINALIZER = f"{GROUP}/topics"
 """Stands on a WALCluster only while its deletion has topics to delete."""
 

@@ -10,12 +10,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
-from seawall.api.meta import READOPT_ANNOTATION, UNUSED_ANNOTATION, Key
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.claims import read_holds, read_policies
+from seawall.controllers.declarations import read_declarations
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
 from seawall.controllers.topic_logs import read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
@@ -25,12 +25,10 @@ from seawall.domain.errors import SeawallError
 from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.declared import regime_of
-from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
-from seawall.domain.ledger.unused import Unused, parse_unused
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 RUNS_REMEMBERED = 8
@@ -176,7 +174,7 @@ class LedgerLooks:
         regime = regime_of(opened.greptimedb)
         policies = read_policies(self.clusters.kube, cluster, run)
         began = self.stopwatch.milliseconds()
-        reports = region_reports(opened.parts.data_plane.reports())
+        datanodes = opened.parts.data_plane.reports()
         snapshot = opened.parts.metadata_store.snapshot()
         view = self.clusters.view(cluster, opened)
         logs = read_logs(opened, view)
@@ -185,11 +183,11 @@ class LedgerLooks:
         records = shards.of_topics(logs)
         ends, logs = read_epoch_ends(opened.logs, records, logs)
         holds = read_holds(self.clusters.kube, cluster)
-        adoption, now = _readoption(cluster), self.clock.now()
-        unused = _unused(cluster, now)
+        now = self.clock.now()
+        said = read_declarations(cluster, now)
         read = Read(
             began=began,
-            reports=reports,
+            reports=region_reports(datanodes),
             snapshot=snapshot,
             logs=logs,
             epoch_ends=ends,
@@ -200,8 +198,10 @@ class LedgerLooks:
             now=now,
             unreadable_records=shards.unreadable_topics(logs),
             stopped=cluster.metadata.stops_deletes,
-            readoption=adoption if readopts and isinstance(adoption, Readoption) else None,
-            unused=unused if isinstance(unused, Unused) else None,
+            readoption=said.readoption if readopts else None,
+            unused=said.unused,
+            dead=said.dead,
+            processes={datanode.datanode_id: datanode.node_epoch for datanode in datanodes},
         )
         found = _decide(remembered, read, regime, policies, run)
         return Looked(
@@ -211,8 +211,9 @@ class LedgerLooks:
             found,
             read,
             shards,
-            readopt_problem=adoption.problem(read.now) if isinstance(adoption, Readoption) else adoption,
-            unused_problem=unused if isinstance(unused, str) else None,
+            readopt_problem=said.readopt_problem,
+            unused_problem=said.unused_problem,
+            dead_problem=said.dead_problem,
             holds_problem=holds if isinstance(holds, str) else None,
         )
 
@@ -252,13 +253,3 @@ def _announced(run: WALPurge | None, regime: Regime, snapshot: MetadataSnapshot)
     markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)
     reached = ~Ids.of(seen.values()).above(markers) & markers.known
     return {name: value for (name, value), is_there in zip(seen.items(), reached, strict=True) if is_there}
-
-
-def _unused(cluster: WALCluster, now: datetime) -> Unused | str | None:
-    annotation = cluster.metadata.annotations.get(UNUSED_ANNOTATION)
-    return None if annotation is None else parse_unused(annotation, now)
-
-
-def _readoption(cluster: WALCluster) -> Readoption | str | None:
-    annotation = cluster.metadata.annotations.get(READOPT_ANNOTATION)
-    return None if annotation is None else parse_readoption(annotation)

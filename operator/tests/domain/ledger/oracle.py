@@ -5,7 +5,7 @@ It is slow and obvious. The columnar ledger is compared with it on everything th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,10 @@ class Region:
     settled: bool
     seen_twice: bool
     opening: bool
+    dead: bool = False
+    """A person declared it dead, and nothing contradicts it."""
+    contradicted: bool = False
+    """A person declared it dead, and that does not count."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ def reads_from(region: Region, topic: Topic, mode: str) -> int | None:
 
 
 def answer(cluster: Cluster, topic: Topic, *, deleting: bool) -> Answer:
-    """What the design says of this topic."""
+    """What the design says of this topic: a dead region is as if it was not there."""
+    topic = replace(topic, regions=tuple(region for region in topic.regions if not region.dead))
     floor = _floor(cluster, topic, deleting=deleting)
     purge_to = None if floor is None else _purge_to(topic, floor)
     reason = _reason(cluster, topic, purge_to, deleting=deleting)
@@ -177,6 +182,8 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "RegionStale"
     if any(region.opening for region in regions):
         return "RegionOpening"
+    if any(region.contradicted for region in regions):
+        return "DeclarationContradicted"
     if not regions and not topic.unused:
         return "NoRegions"
     if topic.under_min_isr:

@@ -44,6 +44,8 @@ REGION = st.builds(
     settled=st.booleans(),
     seen_twice=USUALLY,
     opening=RARELY,
+    dead=RARELY,
+    contradicted=RARELY,
 )
 TOPIC = st.builds(
     oracle.Topic,
@@ -119,6 +121,8 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         _mask(region.stale for region in regions),
         _mask(region.settled for region in regions),
         _mask(region.seen_twice for region in regions),
+        _mask(region.dead for region in regions),
+        _mask(region.contradicted for region in regions),
     )
     logs = {
         name: TopicLog("id", 1, t.log_start, t.high_watermark, None, t.under_min_isr, t.compacted)
@@ -149,6 +153,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         unused=_mask(topic.unused for topic in topics),
         unused_sentence="declared unused",
         seen_for_a_grace=_mask(topic.seen_for_a_grace for topic in topics),
+        dead_sentences=tuple("declared dead" if any(r.dead for r in topic.regions) else None for topic in topics),
     )
     regime = Regime(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
     return Inputs(regime, table, freshness, rows, bounds), Ids.of(topic.seen for topic in topics)

@@ -95,6 +95,8 @@ class Target(StatusModel):
     """Records before this offset were to go, as it was then."""
     declared: Annotated[str, Field(max_length=512)] | None = None
     """Why a topic that no region writes to is purged: who declared it unused, and until when."""
+    dead: Annotated[str, Field(max_length=512)] | None = None
+    """Which regions of the topic did not count, because a person declared them dead, and until when."""
     refused: Annotated[str, Field(max_length=512)] | None = None
     """Why Kafka refused to delete, in its own words; it is not asked again."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -47,6 +47,8 @@ class Claims:
     stopped: bool = False
     unused: Unused | None = None
     """The topics that a person declared unused."""
+    dead: Mapping[str, str] = field(default_factory=dict)
+    """By topic the sentence about its regions that are dead by a person's word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +95,7 @@ def make_bounds(
         unused=mask_of((claims.unused is not None and claims.unused.is_about(name) for name in names), len(names)),
         unused_sentence=None if claims.unused is None else claims.unused.sentence,
         seen_for_a_grace=watched.seen_for_a_grace,
+        dead_sentences=tuple(claims.dead.get(name) for name in names),
     )
 
 

@@ -7,7 +7,7 @@ that the run has seen before, and evidence that every region has reported twice 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -53,6 +53,13 @@ class Inputs:
     topics: Topics
     bounds: Bounds
 
+    def without_dead(self) -> Inputs:
+        """The inputs as they count: a region that is dead by a person's word needs nothing and is not waited for."""
+        dead = self.freshness.dead
+        if not dead.any():
+            return self
+        return replace(self, regions=self.regions.only(~dead), freshness=self.freshness.only(~dead))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ledger:
@@ -87,6 +94,7 @@ class Ledger:
 
 def plan(inputs: Inputs) -> Ledger:
     """What a run that begins now would get to, if nothing changed."""
+    inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
     prunable = rules.prunable(regions, inputs.freshness, mode)
     floor = rules.to_be_seen(prunable, regions, topics, mode, inputs.bounds.unused)
@@ -95,6 +103,7 @@ def plan(inputs: Inputs) -> Ledger:
 
 def permit(inputs: Inputs, seen: Ids) -> Ledger:
     """What may be deleted now, of topics whose value was seen (and in mode B announced) before."""
+    inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
     prunable = rules.prunable(regions, inputs.freshness, mode)
     floor = rules.floor(seen, rules.read_again(regions, topics, mode, inputs.bounds.unused))

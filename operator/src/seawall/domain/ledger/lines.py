@@ -74,8 +74,13 @@ def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
     )
 
 
-def held_by(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each holder
-    """Who keeps the oldest record that stays, by name."""
+def held_by(ledger: Ledger, row: int) -> str:
+    """Who keeps the oldest record that stays, by name; and who does not, because a person declared it dead."""
+    dead = ledger.case.bounds.dead_sentences[row]
+    return _holder(ledger, row) if dead is None else f"{_holder(ledger, row)} ({dead})"
+
+
+def _holder(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each holder
     holder = ledger.holder_of(row)
     match holder:
         case Holder.REGION:

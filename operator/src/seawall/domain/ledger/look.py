@@ -9,7 +9,7 @@ hold that is not listed yet will read them before it is granted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -20,9 +20,12 @@ from seawall.domain.dataplane.reports import RegionReport
 from seawall.domain.ledger import fence, flushed_ids, rules
 from seawall.domain.ledger.bounds import Claims, Verified, Watched, make_bounds
 from seawall.domain.ledger.columns import Ids, Numbers
-from seawall.domain.ledger.fence import Finding, LogSeen, Readoption, Verdict
+from seawall.domain.ledger.dead import DeadRegions
+from seawall.domain.ledger.dead_watch import RegionWatch, Surroundings, find_dead
+from seawall.domain.ledger.fence import Finding, LogSeen, Readoption
 from seawall.domain.ledger.flushed_ids import FlushedIds
 from seawall.domain.ledger.held import Hold
+from seawall.domain.ledger.identity import Identity, identify
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import Regime
@@ -50,7 +53,7 @@ class Read:
 
     began: int
     """Milliseconds of the operator's monotonic clock, before the reports were read."""
-    reports: Iterable[RegionReport]
+    reports: Sequence[RegionReport]
     snapshot: MetadataSnapshot
     logs: Mapping[str, TopicLog]
     epoch_ends: Mapping[str, int]
@@ -69,6 +72,10 @@ class Read:
     readoption: Readoption | None = None
     unused: Unused | None = None
     """The topics that a person declared unused."""
+    dead: DeadRegions | None = None
+    """The regions that a person declared dead."""
+    processes: Mapping[int, int] = field(default_factory=dict)
+    """By datanode the epoch of its process, as the reports say; of those too that report no region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +87,13 @@ class Memory:
     findings: Mapping[str, Finding] = field(default_factory=dict)
     seen_since: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """By topic and value, when this process first knew that the value is recorded."""
+    dead: Mapping[int, RegionWatch] = field(default_factory=dict)
+    """The regions that are declared dead, by their ids."""
 
     @classmethod
     def at_start(cls, now: int) -> Memory:
         """A process that starts now remembers nothing."""
         return cls(Sightings.none(now))
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What the fence says of a topic, and the record as it should be."""
-
-    verdict: Verdict
-    finding: Finding | None
-    record: FenceRecord | None
-    """None: nothing may be written (at a first contact that is suspected)."""
-    is_urgent: bool
-    """Whether the record is to be written at once; else it goes with the next intent."""
-    is_readopted: bool = False
-    """A person said that the log is right: the record is a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +108,8 @@ class Look:
     """By topic; one of which Kafka said nothing has none."""
     marked: Mapping[str, FenceRecord]
     """Records to write at once of topics that have no identity: a readoption has met them."""
+    dead_problems: tuple[str, ...] = ()
+    """Why declarations of dead regions are ignored, one sentence each."""
 
 
 def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy]) -> Look:
@@ -128,6 +125,21 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     topics = _topics(table, read, sightings, open_grace)
     identities = _identities(memory, read, table, topics, sightings)
     findings = _findings(memory, read, table.names, identities)
+    seen_at = _seen_at(names, read, seen_since)
+    fresh = freshness(sightings, regions, read.began, stale_after, Evidence(seen_at, open_grace))
+    around = Surroundings(
+        began=read.began,
+        last_look=memory.sightings.looked_at,
+        table=table,
+        snapshot=read.snapshot,
+        reports=read.reports,
+        processes=read.processes,
+        pool=read.logs.keys(),
+        stale=fresh.stale,
+        stale_after=stale_after,
+        open_grace=open_grace,
+    )
+    dead = find_dead(memory.dead, read.dead, around)
     claims = Claims(
         policies=by_topic,
         holds=read.holds,
@@ -137,18 +149,17 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
         verified=read.verified,
         stopped=read.stopped,
         unused=read.unused,
+        dead=dead.sentences,
     )
-    seen_at = _seen_at(names, read, seen_since)
-    evidence = Evidence(seen_at, open_grace)
-    fresh = freshness(sightings, regions, read.began, stale_after, evidence)
     too_short = watched_too_shortly(sightings, read.began, open_grace)
     long_enough = seen_at.known & (read.began - seen_at.numbers >= open_grace)
     bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough), read.now)
     adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
+    fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     inputs = Inputs(regime, regions, fresh, topics, bounds)
-    found = Memory(sightings, flushed, findings, seen_since)
-    return Look(found, inputs, table, by_topic, identities, _marked(read, identities))
+    found = Memory(sightings, flushed, findings, seen_since, dead.watches)
+    return Look(found, inputs, table, by_topic, identities, _marked(read, identities), dead.problems)
 
 
 def _effective(names: tuple[str, ...], policies: tuple[Policy, ...]) -> dict[str, EffectivePolicy]:
@@ -216,32 +227,8 @@ def _identities(
             read.epoch_ends.get(name),
             clauses.get(name),
         )
-        found[name] = _identity(read, memory.findings.get(name), read.records.get(name), seen)
+        found[name] = identify(read.records.get(name), seen, memory.findings.get(name), read.readoption, read.now)
     return found
-
-
-def _identity(read: Read, before: Finding | None, record: FenceRecord | None, seen: LogSeen) -> Identity:
-    finding = fence.find_break(record, seen)
-    adoption = read.readoption
-    if record is None:
-        verdict = fence.judge(before, finding)
-        first = fence.renew(fence.first_record(seen), seen, verdict)
-        first = first if adoption is None else adoption.mark(first, read.now)
-        is_sure = verdict is not Verdict.SUSPECTED
-        return Identity(verdict, finding, first if is_sure else None, is_urgent=is_sure)
-    is_foreign = record.topic_id == seen.topic_id and seen.log_start > record.intent
-    if adoption is not None and (record.broken or is_foreign) and adoption.may_adopt(record, read.now):
-        return _readopted(seen, adoption)
-    verdict = fence.judge(before, finding)
-    renewed = fence.renew(record, seen, verdict)
-    renewed = renewed if adoption is None else adoption.mark(renewed, read.now)
-    is_urgent = (
-        renewed.broken != record.broken
-        or renewed.leader_epoch != record.leader_epoch
-        or renewed.readopted != record.readopted
-        or (verdict is Verdict.WHOLE and _is_outdated(record, seen))
-    )
-    return Identity(verdict, finding, renewed, is_urgent=is_urgent)
 
 
 def _marked(read: Read, identities: Mapping[str, Identity]) -> dict[str, FenceRecord]:
@@ -252,18 +239,6 @@ def _marked(read: Read, identities: Mapping[str, Identity]) -> dict[str, FenceRe
     unseen = {name: record for name, record in read.records.items() if name not in identities and not record.broken}
     marked = {name: adoption.mark(record, read.now) for name, record in unseen.items()}
     return {name: record for name, record in marked.items() if record != unseen[name]}
-
-
-def _is_outdated(record: FenceRecord, seen: LogSeen) -> bool:
-    """Whether the log could be cut between what is recorded and what is flushed, and nobody would notice."""
-    return seen.max_flushed is not None and seen.max_flushed >= record.high_watermark
-
-
-def _readopted(seen: LogSeen, adoption: Readoption) -> Identity:
-    """A new record; what does not fit even then (the log still ends before a known id) is a finding again."""
-    record = fence.first_record(seen, adoption.token)
-    finding = fence.find_break(record, replace(seen, went_back=None))
-    return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)
 
 
 def _findings(

@@ -142,6 +142,8 @@ class Looked:
     """What is wrong with the annotation seawall.dev/readopt, in one sentence."""
     unused_problem: str | None = None
     """Why the annotation seawall.dev/purge-unused-topics declares nothing, in one sentence."""
+    dead_problem: str | None = None
+    """Why the annotation seawall.dev/dead-regions declares nothing, in one sentence."""
     holds_problem: str | None = None
     """Why the holds could not be read, in one sentence; None: they were."""
 
@@ -153,6 +155,11 @@ class Looked:
             if found.is_urgent and found.record is not None
         }
         return {name: record for name, record in {**self.look.marked, **found}.items() if name in self.topics}
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with what a person declared, one sentence each."""
+        whole = (problem for problem in (self.unused_problem, self.dead_problem) if problem is not None)
+        return (*whole, *self.look.dead_problems)
 
     def readopted(self) -> tuple[str, ...]:
         """The topics that a person's annotation adopted in this look."""

@@ -32,8 +32,7 @@ class LedgerPage:
 
 def build_page(looked: Looked) -> LedgerPage:
     """What a run that begins now would get to, topic by topic."""
-    problems = () if looked.unused_problem is None else (looked.unused_problem,)
-    return LedgerPage(build_lines(looked, plan(looked.look.inputs)), problems)
+    return LedgerPage(build_lines(looked, plan(looked.look.inputs)), looked.problems())
 
 
 def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:

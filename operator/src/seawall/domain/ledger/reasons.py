@@ -69,6 +69,11 @@ class Reason(StrEnum):
         "A region of this topic is being opened, moved or staged.",
         "Wait until it is done; a migration that hangs must be ended in the database.",
     )
+    DECLARATION_CONTRADICTED = (
+        "DeclarationContradicted",
+        "A region is declared dead by seawall.dev/dead-regions and reports, or that ended while a run relied on it.",
+        "Flush the region, then take it out of the annotation: what it still needs may be before the marker.",
+    )
     NO_REGIONS = (
         "NoRegions",
         "No region writes to this topic, so nothing says what of it is still needed.",

@@ -14,6 +14,8 @@ Where the design leaves a choice, the safe reading was taken:
   else is as good, because every opener reads it.
 * `reads_from` is unknown while the marker is: the reason is then `MarkerMissing`, no disaster.
 * A region that vanished leaves its topic alone for one grace, whatever it last reported.
+* The tables are without the regions that are dead by a person's word (`Inputs.without_dead`); `vanished`, `unmapped`
+  and the identity fence are of all.
 """
 
 from __future__ import annotations
@@ -184,6 +186,11 @@ def region_opening(case: Case) -> Mask:
     return case.any_region(case.regions.opening)
 
 
+def declaration_contradicted(case: Case) -> Mask:
+    """Declared dead, and it is not; the marker may have been announced beyond what such a region needs."""
+    return case.any_region(case.freshness.contradicted)
+
+
 def no_regions(case: Case) -> Mask:
     """Nobody writes here, and no person said that nobody needs what is here."""
     return case.without_regions() & ~case.bounds.unused
@@ -263,6 +270,7 @@ BY_REGION: Mapping[Reason, Rule] = {
     Reason.REGION_MISSING: lambda case: ~case.regions.epoch.known,
     Reason.REGION_STALE: lambda case: case.freshness.stale,
     Reason.REGION_OPENING: lambda case: case.regions.opening,
+    Reason.DECLARATION_CONTRADICTED: lambda case: case.freshness.contradicted,
     Reason.NOT_SEEN_TWICE: lambda case: ~case.freshness.seen_twice,
 }
 """For reasons that regions give, which of them do."""
@@ -277,6 +285,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.REGION_MISSING, region_missing),
     (Reason.REGION_STALE, region_stale),
     (Reason.REGION_OPENING, region_opening),
+    (Reason.DECLARATION_CONTRADICTED, declaration_contradicted),
     (Reason.NO_REGIONS, no_regions),
     (Reason.UNDER_MIN_ISR, under_min_isr),
     (Reason.COMPACTED, compacted),

@@ -133,14 +133,17 @@ def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now:
 
 
 def freshness(sightings: Sightings, regions: Regions, now: int, stale_after: Numbers, evidence: Evidence) -> Freshness:
-    """What the sightings say of each row of `regions`; the last look was of the same table."""
+    """What the sightings say of each row of `regions`; the last look was of the same table. No row is dead."""
     at = rows_of(sightings.region, regions.region)
     advanced_at, earlier = _old(sightings.advanced_at, at), _old(sightings.earlier_arrived_after, at)
     newest = is_newest(sightings, regions)
+    none = np.zeros(len(regions), np.bool_)
     return Freshness(
         stale=~newest | ~advanced_at.known | (now - advanced_at.numbers > stale_after[regions.topic]),
         settled=newest & earlier.above(_old(sightings.streak_since, at)),
         seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),
+        dead=none,
+        contradicted=none,
     )
 
 

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,10 @@ class Regions:
     def __len__(self) -> int:
         return len(self.region)
 
+    def only(self, kept: Mask) -> Regions:
+        """These rows."""
+        return Regions(**_rows(self, kept))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Freshness:
@@ -55,6 +60,21 @@ class Freshness:
     """Two advances were seen under one leader, one epoch and one route: its idle samples count."""
     seen_twice: Mask
     """Two advances were seen since the value that the run may delete to was seen."""
+    dead: Mask
+    """A person declared it dead, and it was watched for long enough without a sign of life (`dead_watch.py`)."""
+    contradicted: Mask
+    """A person declared it dead, and that does not count: it reports, or was not watched for long enough."""
+
+    def only(self, kept: Mask) -> Freshness:
+        """These rows."""
+        return Freshness(**_rows(self, kept))
+
+
+def _rows(table: Regions | Freshness, kept: Mask) -> dict[str, Any]:
+    """These rows of each column, by its name."""
+    rows = np.flatnonzero(kept)
+    columns = {column.name: getattr(table, column.name) for column in fields(table)}
+    return {name: column.take(rows) if isinstance(column, Ids) else column[rows] for name, column in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +141,8 @@ class Bounds:
     """Why, and until when."""
     seen_for_a_grace: Mask
     """The value that the run may delete to was seen at least openGrace ago."""
+    dead_sentences: tuple[str | None, ...]
+    """Which regions do not count because a person declared them dead, why, and until when."""
 
 
 def make_topics(
@@ -167,6 +189,7 @@ def no_bounds(count: int) -> Bounds:
         unused=none,
         unused_sentence=None,
         seen_for_a_grace=none,
+        dead_sentences=(None,) * count,
     )
 
 

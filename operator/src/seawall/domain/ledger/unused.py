@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from fnmatch import fnmatchcase
 
 from seawall.api.meta import UNUSED_ANNOTATION
+from seawall.domain.ledger.declaration import Declaration, parse_declaration
 
-LONGEST = timedelta(hours=24)
-"""A declaration that is forgotten must not be about what the database does with a topic later."""
-
-_PARTS = re.compile(r"(?P<topics>[^:]+):(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
 _EXAMPLE = "wal_7, wal_9: table dropped in May@2026-12-24T18:00:00Z"
 
@@ -37,33 +34,15 @@ class Unused:
     @property
     def sentence(self) -> str:
         """For people."""
-        until = self.expires.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return f"declared unused by annotation until {until} ({self.reason})"
+        return f"declared unused {Declaration(self.topics, self.reason, self.expires).until_and_why}"
 
 
 def parse_unused(annotation: str, now: datetime) -> Unused | str:
     """The declaration, or the sentence that says why the annotation declares nothing now."""
-    found = _PARTS.fullmatch(annotation.strip())
-    if found is None:
-        return f"{UNUSED_ANNOTATION} must be <topics>: <reason>@<expiry>, such as {_EXAMPLE}"
-    topics = tuple(topic.strip() for topic in found["topics"].split(","))
-    wrong = next((topic for topic in topics if _GLOB.fullmatch(topic) is None), None)
+    found = parse_declaration(UNUSED_ANNOTATION, annotation, now, what="topics", example=_EXAMPLE)
+    if isinstance(found, str):
+        return found
+    wrong = next((topic for topic in found.what if _GLOB.fullmatch(topic) is None), None)
     if wrong is not None:
         return f"{UNUSED_ANNOTATION}: {wrong!r} is no name of a topic, nor a glob"
-    expires = _read_expiry(found["expires"].strip(), now)
-    return expires if isinstance(expires, str) else Unused(topics, found["reason"].strip(), expires)
-
-
-def _read_expiry(text: str, now: datetime) -> datetime | str:
-    """The expiry, or the sentence that says why it is none."""
-    try:
-        expires = datetime.fromisoformat(text)
-    except ValueError:
-        return f"{UNUSED_ANNOTATION}: {text!r} is no time such as 2026-12-24T18:00:00Z"
-    if expires.tzinfo is None:
-        return f"{UNUSED_ANNOTATION}: {text!r} has no time zone"
-    if expires <= now:
-        return f"{UNUSED_ANNOTATION} has expired: remove it"
-    if expires > now + LONGEST:
-        return f"{UNUSED_ANNOTATION}: the expiry {text} is more than 24 hours ahead"
-    return expires
+    return Unused(found.what, found.reason, found.expires)

@@ -52,13 +52,18 @@ def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
 
 
 def _declared(before: WALPurgeStatus, after: WALPurgeStatus) -> tuple[Event, ...]:
-    """Tells once, with the targets, of topics that go because a person declared them unused."""
-    new = {name: target.declared for name, target in after.targets.items() if name not in before.targets}
-    found = {name: sentence for name, sentence in new.items() if sentence is not None}
-    if not found:
-        return ()
-    message = f"No region writes to {listed(sorted(found))}: {next(iter(found.values()))}"
-    return (Event(EventType.NORMAL, "DeclaredUnused", message),)
+    """Tells once, with the targets, of topics that go because of what a person declared."""
+    new = {name: target for name, target in after.targets.items() if name not in before.targets}
+    unused = {name: target.declared for name, target in new.items() if target.declared is not None}
+    dead = {name: target.dead for name, target in new.items() if target.dead is not None}
+    events: list[Event] = []
+    if unused:
+        message = f"No region writes to {listed(sorted(unused))}: {next(iter(unused.values()))}"
+        events.append(Event(EventType.NORMAL, "DeclaredUnused", message))
+    if dead:
+        message = f"Not every region of {listed(sorted(dead))} counts: {dead[min(dead)]}"
+        events.append(Event(EventType.WARNING, "DeclaredDead", message))
+    return tuple(events)
 
 
 def _data(status: WALPurgeStatus) -> WALPurgeStatus:

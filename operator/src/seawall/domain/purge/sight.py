@@ -77,7 +77,15 @@ class Sight:
 
     def against_delete(self, topic: str) -> Reason | None:
         """What is against deleting from a topic now."""
-        return self.permitted.reason(self.rows[topic]) if topic in self.rows else Reason.OFFSETS_UNKNOWN
+        if topic not in self.rows:
+            return Reason.OFFSETS_UNKNOWN
+        found = self.permitted.reason(self.rows[topic])
+        return Reason.DECLARATION_CONTRADICTED if found is None and not self._is_as_declared(topic) else found
+
+    def _is_as_declared(self, topic: str) -> bool:
+        """Whether the same regions are dead, by the same word, as when this run saw what may go."""
+        target = self.status.targets.get(topic)
+        return target is None or target.dead == self._dead(self.rows[topic])
 
     def is_watched_too_shortly(self, topic: str) -> bool:
         """Whether the operator began to watch less than openGrace ago, whatever else is against the topic."""
@@ -104,8 +112,13 @@ class Sight:
             values = (self.planned.floor.at(row), self.log_start(topic), self.planned.purge_to.at(row))
             seen, log_start, purge_to = values
             if seen is not None and log_start is not None and purge_to is not None:
-                declared = self.declared(row)
-                found[topic] = Target(seen=seen, log_start=log_start, purge_to=purge_to, declared=declared)
+                found[topic] = Target(
+                    seen=seen,
+                    log_start=log_start,
+                    purge_to=purge_to,
+                    declared=self.declared(row),
+                    dead=self._dead(row),
+                )
         return found
 
     def declared(self, row: int) -> str | None:
@@ -114,9 +127,14 @@ class Sight:
         sentence = case.bounds.unused_sentence if case.without_regions()[row] else None
         return None if sentence is None else sentence[:MAX_DECLARED]
 
+    def _dead(self, row: int) -> str | None:
+        """Which regions of a topic do not count, and by whose word; None: all do."""
+        sentence = self.planned.case.bounds.dead_sentences[row]
+        return None if sentence is None else sentence[:MAX_DECLARED]
+
     def purge_to(self, topic: str) -> int | None:
         """Before which offset may be deleted now; None: nothing may be."""
-        return self.permitted.purge_to.at(self.rows[topic]) if topic in self.rows else None
+        return self.permitted.purge_to.at(self.rows[topic]) if self.against_delete(topic) is None else None
 
     def intent(self, topic: str) -> int | None:
         """The intent, as it was read before the holds, of the log that Kafka has."""

@@ -97,6 +97,8 @@ class Database:
         self.openings: list[Opening] = []
         self.delivered: list[DatanodeReport] = []
         self.failed_opens: list[str] = []
+        self.cut_off: set[int] = set()
+        """Nodes that nobody hears of; what they do they do all the same."""
 
     # --- metadata
 
@@ -347,6 +349,8 @@ class Database:
 
     def deliver(self, node: int) -> None:
         """What a node sent arrives, in its order; what a former process sent may arrive after its death."""
+        if node in self.cut_off:
+            return
         for process in (*(one for one in self.former if one.node == node), self.processes[node]):
             self.delivered += process.outbox
             process.outbox.clear()

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
 from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.dead import DeadRegions
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.held import HeldTopic, Hold, HoldView
 from seawall.domain.ledger.holds import lowest_claims, next_change
@@ -84,6 +85,7 @@ class Operator:
         self.verified: tuple[Verified, ...] = ()
         self.readoption: Readoption | None = None
         self.unused: Unused | None = None
+        self.dead: DeadRegions | None = None
         self.old_reports: list[DatanodeReport] | None = None
         self.silent: frozenset[str] = frozenset()
         self.unreadable: frozenset[str] = frozenset()
@@ -149,6 +151,8 @@ class Operator:
             unreadable_records=self.unreadable,
             readoption=self.readoption,
             unused=self.unused,
+            dead=self.dead,
+            processes={one.datanode_id: one.node_epoch for one in newest_reports(reports)},
             seen=dict(store.seen),
             ended=database.now,
             now=START + timedelta(milliseconds=database.now),

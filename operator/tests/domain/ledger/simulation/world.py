@@ -32,6 +32,8 @@ class World:
         ]
         self.broken_since: dict[str, int] = {}
         """Topics whose log or files somebody damaged: what the database loses by that is not the operator's doing."""
+        self.given_up: set[int] = set()
+        """Regions that a person declared dead: their rows are lost by that word."""
         self.markers = dict.fromkeys(self.logs, 0)
         self.promised: dict[str, dict[str, int]] = {}
         """By hold what its consumer was promised when it was granted."""
@@ -41,7 +43,8 @@ class World:
     def check(self) -> None:
         """I1, I2 and the promises of holds; nobody opens a region in vain."""
         for region in self.database.regions.values():
-            if not region.is_gone and region.topic not in self.broken_since:
+            is_judged = region.topic not in self.broken_since and region.region_id not in self.given_up
+            if not region.is_gone and is_judged:
                 self._check_rows(region.region_id)
         for name, marker in self.database.markers.items():
             value = marker.pruned_entry_id or 0
