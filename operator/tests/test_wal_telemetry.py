@@ -106,13 +106,14 @@ def test_of_a_ledger_that_cannot_be_looked_at_only_that_is_known() -> None:
     assert [metrics.series(name) for name in gone] == [0] * len(gone)
 
 
-def test_a_cluster_that_is_gone_has_no_gauges() -> None:
+def test_a_cluster_that_is_gone_has_no_series() -> None:
     world, metrics = flushed(), Metrics(per_topic=True)
     process = watching(world, metrics)
     look(world, process)
+    metrics.wal.count_lost_hold(WAL)
     process.forget(WAL)
-    gauges = [metric for metric in metrics.registry.collect() if metric.type == "gauge"]
-    assert [metric.name for metric in gauges if metric.samples] == []
+    samples = [sample for metric in metrics.registry.collect() for sample in metric.samples]
+    assert [sample for sample in samples if "name" in sample.labels] == []
 
 
 @pytest.mark.parametrize("per_topic", [False, True])

@@ -46,7 +46,7 @@ def test_with_delete_the_topics_go_first(site: Site) -> None:
     site.wait_gone()
     assert list(site.eyes.topics(site.prefix)) == [site.topic(5)], "a foreign topic is not ours to delete"
     assert len(site.events("TopicsDeleted")) == 1
-    assert len(site.events("FinalizerRemoved")) == 1
+    site.wait(lambda: len(site.events("FinalizerRemoved")) == 1, "the event that follows is posted")
 
 
 def test_with_delete_and_no_operator_the_object_waits_for_one(own_site: Site, new_operator: NewOperator) -> None:

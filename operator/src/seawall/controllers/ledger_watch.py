@@ -62,7 +62,10 @@ class LedgerWatch:
         with self._lock:
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
-        self._measure(obj.metadata.key, looked, page)
+        if isinstance(page, LedgerPage) or page.why is not Obstacle.NO_DATA_PLANE:
+            self._measure(obj.metadata.key, looked, page)
+        elif page != before:  # once: what runs count afterwards stays
+            self.meter.forget_ledger(obj.metadata.key)
         if _news(before) != _news(page):
             self.wake(obj.metadata.key)
         return Watched(looked, may_write)
@@ -70,8 +73,6 @@ class LedgerWatch:
     def _measure(self, key: Key, looked: Looked | CannotLook, page: LedgerPage | CannotLook) -> None:
         if isinstance(looked, Looked) and isinstance(page, LedgerPage):
             self.meter.measure_ledger(key, ledger_numbers(looked, page))
-        elif isinstance(looked, CannotLook) and looked.why is Obstacle.NO_DATA_PLANE:
-            self.meter.forget_ledger(key)
         else:
             self.meter.measure_ledger(key, None)
 

@@ -85,11 +85,8 @@ class WALTelemetry:
         """Replaces the metrics of one ledger; when nobody can look, old numbers would be lies."""
         self._can_look.labels(*_of(key)).set(numbers is not None)
         self._begin_to_count(key)
-        for gauge in (self._topics, self._holds, self._hold_lag, self._topic_reason):
-            gauge.remove_by_labels(_labels(key))
+        self._clear(key)
         if numbers is None:
-            for gauge in (self._intact, *self._numbers.values()):
-                gauge.remove_by_labels(_labels(key))
             return
         self._last_look.labels(*_of(key)).set_to_current_time()
         self._intact.labels(*_of(key)).set(numbers.is_intact)
@@ -107,9 +104,15 @@ class WALTelemetry:
 
     def forget_ledger(self, key: Key) -> None:
         """Removes the metrics of one ledger."""
-        self.measure_ledger(key, None)
-        self._can_look.remove_by_labels(_labels(key))
-        self._last_look.remove_by_labels(_labels(key))
+        self._clear(key)
+        for metric in (self._can_look, self._last_look, self._lost, self._deleted, self._freed, self._runs):
+            metric.remove_by_labels(_labels(key))
+
+    def _clear(self, key: Key) -> None:
+        """Removes what only a look tells."""
+        gauges = (self._topics, self._holds, self._hold_lag, self._topic_reason, self._intact, *self._numbers.values())
+        for gauge in gauges:
+            gauge.remove_by_labels(_labels(key))
 
     def _begin_to_count(self, key: Key) -> None:
         """Publishes zeros: Prometheus sees no increase in a counter that appears with its first event."""
