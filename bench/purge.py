@@ -1,7 +1,8 @@
-"""Deleting records of 1,000 topics with three replicas: the port `KafkaLogs` against the bare calls of the client.
+"""Purging 1,000 topics with three replicas and ten regions each, against the bare calls of the client.
 
-Both work on the same brokers in turns, each on records that were written for it. This is the floor of a purge: no
-database is asked, nothing is decided, and nothing is remembered.
+Three ways, in turns on the same brokers, each on records that were written for it: the client's own calls, the port
+`KafkaLogs`, and a whole run of the operator's controller (`purge_cycle.py`), which also asks the database, decides,
+announces, remembers, asks for holds, and looks again.
 """
 
 from __future__ import annotations
@@ -14,41 +15,47 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
+from purge_cycle import REGIONS, Database, JumpingClock, Purges
 from raw_kafka import TIMEOUT, RawKafka
 from report import Report, Result
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Deleted, LogOffsets
-from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback import ApiServer, KafkaProcesses
+from seawall_e2e.loopback.etcd import EtcdProcess
 
 BROKERS = 3
 REPLICATION_FACTOR = 3
-ROUNDS = 5
+ROUNDS = 3
 RECORDS = 4
 """Written to each topic before each turn; half of them are deleted."""
-PREFIX = "purge"
+PREFIX, RAW_PREFIX = "purge", "raw"
+"""Of the runs and of the bare deletes: to a run, those of somebody else are a reason to stop."""
 WRITE_TIMEOUT = 300.0
 """Brokers open the logs of new topics while the first records come in."""
 
 
 class RawPurge:
-    """One AdminClient, and how many of its calls it took."""
+    """One AdminClient."""
 
     def __init__(self, servers: str) -> None:
         self._client = AdminClient({"bootstrap.servers": servers, "log_level": 0})
-        self.calls = 0
 
     def purge(self, topics: Sequence[str]) -> float:
         """Reads both ends of all logs and deletes half of the new records; returns the seconds."""
         started = time.monotonic()
-        self._ends(topics, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
-        ends = self._ends(topics, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        self._listed(topics, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        ends = self.ends(topics)
         before = [TopicPartition(topic, 0, end - RECORDS // 2) for topic, end in ends.items()]
         self._answers(self._client.delete_records(before, request_timeout=TIMEOUT, operation_timeout=TIMEOUT))
         return time.monotonic() - started
 
-    def _ends(self, topics: Sequence[str], spec: OffsetSpec) -> dict[str, int]:
+    def ends(self, topics: Sequence[str]) -> dict[str, int]:
+        """The end of each log."""
+        return self._listed(topics, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def _listed(self, topics: Sequence[str], spec: OffsetSpec) -> dict[str, int]:
         asked = {TopicPartition(topic, 0): spec for topic in topics}
         return {
             topic: told.offset
@@ -56,7 +63,6 @@ class RawPurge:
         }
 
     def _answers(self, futures: Mapping[TopicPartition, Future[Any]]) -> dict[str, Any]:
-        self.calls += 1
         return {partition.topic: future.result(TIMEOUT) for partition, future in futures.items()}
 
 
@@ -99,33 +105,41 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--topics", type=int, default=1_000)
     count = parser.parse_args().topics
-    report = Report(
-        "purge",
-        {"topics": count, "replicationFactor": REPLICATION_FACTOR, "brokers": BROKERS, "rounds": ROUNDS},
-    )
-    with KafkaProcesses(BROKERS) as brokers:
+    facts = {"topics": count, "regions": REGIONS * count, "replicationFactor": REPLICATION_FACTOR, "brokers": BROKERS}
+    report = Report("purge", {**facts, "rounds": ROUNDS, "run": "its ticks; the clocks jump over what it waits"})
+    with KafkaProcesses(BROKERS) as brokers, ApiServer() as server, EtcdProcess() as etcd:
         servers = ",".join(brokers.bootstrap_servers)
-        RawKafka(servers).create(PREFIX, count, REPLICATION_FACTOR, configs={})
-        topics = [f"{PREFIX}_{i}" for i in range(count)]
-        raw, admin = RawPurge(servers), ConfluentKafkaAdmin(KafkaConnection(brokers.bootstrap_servers))
-        writer = Writer(servers)
-        raw_seconds, port_seconds = [], []
-        for i in range(-1, ROUNDS):
-            writer.write(topics)
-            raw_seconds.append(raw.purge(topics))
-            writer.write(topics)
-            port_seconds.append(purge_by_port(admin, topics))
-            print(f"{count} topics: raw {raw_seconds[-1]:.2f} s, port {port_seconds[-1]:.2f} s", flush=True)
-            if i < 0:  # warms up
-                raw_seconds.clear()
-                port_seconds.clear()
-        calls = raw.calls / (ROUNDS + 1)
-    against = "list_offsets twice and delete_records"
-    report.results.append(
-        Result(f"offsets read and records deleted, {count} topics", "s", port_seconds, against, raw_seconds)
-    )
-    report.results.append(Result("client calls of the peer", "calls", [calls]))
+        kafka = RawKafka(servers)
+        for prefix in (PREFIX, RAW_PREFIX):
+            kafka.create(prefix, count, REPLICATION_FACTOR, configs={"min.insync.replicas": "2"})
+        with Database(etcd, [f"{PREFIX}_{i}" for i in range(count)], JumpingClock()) as database:
+            purges = Purges(server, brokers.bootstrap_servers, PREFIX, database, etcd)
+            report.results += measure(brokers.bootstrap_servers, [f"{RAW_PREFIX}_{i}" for i in range(count)], purges)
     print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+
+
+def measure(servers: Sequence[str], raw_topics: Sequence[str], purges: Purges) -> list[Result]:
+    """The three ways in turns, after one round that warms up."""
+    raw, admin = RawPurge(",".join(servers)), ConfluentKafkaAdmin(KafkaConnection(tuple(servers)))
+    writer, own_topics = Writer(",".join(servers)), list(purges.database.flushed)
+    by_client, by_port, runs = [], [], []
+    for _ in range(ROUNDS + 1):
+        writer.write(raw_topics)
+        by_client.append(raw.purge(raw_topics))
+        writer.write(raw_topics)
+        by_port.append(purge_by_port(admin, raw_topics))
+        writer.write(own_topics)
+        purges.database.flushed.update({topic: end - RECORDS // 2 for topic, end in raw.ends(own_topics).items()})
+        runs.append(purges.purge())
+        print(f"raw {by_client[-1]:.2f} s, port {by_port[-1]:.2f} s, {runs[-1]}", flush=True)
+    against, what = "list_offsets twice and delete_records", f"{len(own_topics)} topics"
+    peer = by_client[1:]
+    return [
+        Result(f"offsets read and records deleted, {what}", "s", by_port[1:], against, peer),
+        Result(f"a whole run but its waits, {what}", "s", [run.worked for run in runs[1:]], against, peer, 2.0),
+        Result(f"looks while it waits, {what}", "s", [run.waited for run in runs[1:]]),
+        Result("calls of ports in a run but its waits", "calls", [run.calls.total() for run in runs[1:]]),
+    ]
 
 
 if __name__ == "__main__":
