@@ -24,7 +24,7 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check' $(MAKE) --no-print-directory check
 	@.ci/timed 'cluster, Kafka and image' $(MAKE) --no-print-directory images
-	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'

@@ -130,6 +130,7 @@ def test_rows_that_a_marker_hides_from_replay_are_found_lost_one_by_one(checker:
     checker.db.sql(f"ADMIN flush_region({FIRST})")
     checker.wait_for_more(100)
     checker.stop()
+    wait_for_another_report(checker.db)
     flushed = region(checker.db)["region_manifest"]["Mito"]["flushed_entry_id"]
     acks, batches = ledger(checker)
     behind = {name: ack for name, ack in acks.items() if ack.region_id == FIRST and ack.entry_id > flushed}
@@ -197,6 +198,17 @@ def region(db: RefDbProcesses) -> dict[str, Any]:
     """The last report of the first region."""
     (stats,) = (each for each in db.admin("/admin/heartbeat")[0][-1]["region_stats"] if each["id"] == FIRST)
     return dict(stats)
+
+
+def wait_for_another_report(db: RefDbProcesses) -> None:
+    """Waits until two more heartbeats came: the second one was sent after all that was done before."""
+    times: set[int] = set()
+
+    def has_two_more() -> bool:
+        times.add(int(db.admin("/admin/heartbeat")[0][-1]["timestamp_millis"]))
+        return len(times) > 2
+
+    wait_until(has_two_more, "two more heartbeats")
 
 
 def ledger(checker: Checker) -> tuple[Any, Any]:

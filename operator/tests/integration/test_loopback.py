@@ -94,5 +94,5 @@ def has_ended(pid: int) -> bool:
 
 
 def test_ports_are_free_and_different() -> None:
-    ports = free_ports(50)
-    assert len(set(ports)) == 50
+    ports = [*free_ports(50), *free_ports(50)]
+    assert len(set(ports)) == 100

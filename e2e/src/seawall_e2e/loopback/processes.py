@@ -144,11 +144,22 @@ def answers_ok(url: str, trust: ssl.SSLContext | None = None) -> bool:
         return False
 
 
+_GIVEN: set[int] = set()
+"""Ports that this process was given: whoever has one may have bound it not yet, or have been killed."""
+
+
+def _own_ports() -> range:
+    """Those of this xdist worker: between a look and a bind no other worker must take the same."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return PORTS[worker :: int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))]
+
+
 def free_ports(count: int) -> list[int]:
-    """Free loopback ports, all different."""
+    """Free loopback ports, all different, and never given before by this process."""
     chosen: list[int] = []
     with ExitStack() as held:
-        for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        left = sorted(set(_own_ports()) - _GIVEN)
+        for port in random.SystemRandom().sample(left, len(left)):
             probe = held.enter_context(socket.socket())
             # As servers do: a connection in TIME_WAIT hinders nobody.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -158,6 +169,7 @@ def free_ports(count: int) -> list[int]:
                 continue
             chosen.append(port)
             if len(chosen) == count:
+                _GIVEN.update(chosen)
                 return chosen
     raise BedError(f"there are no {count} free ports on loopback")
 
