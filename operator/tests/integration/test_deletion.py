@@ -45,8 +45,8 @@ def test_with_delete_the_topics_go_first(site: Site) -> None:
     site.delete()
     site.wait_gone()
     assert list(site.eyes.topics(site.prefix)) == [site.topic(5)], "a foreign topic is not ours to delete"
-    assert len(site.events("TopicsDeleted")) == 1
-    site.wait(lambda: len(site.events("FinalizerRemoved")) == 1, "the event that follows is posted")
+    site.wait_event("TopicsDeleted")
+    site.wait_event("FinalizerRemoved")
 
 
 def test_with_delete_and_no_operator_the_object_waits_for_one(own_site: Site, new_operator: NewOperator) -> None:
@@ -69,7 +69,7 @@ def test_a_paused_object_is_released_and_its_topics_stay(site: Site) -> None:
     site.delete()
     site.wait_gone()
     assert len(site.eyes.topics(site.prefix)) == 2
-    (event,) = site.events("FinalizerRemoved")
+    event = site.wait_event("FinalizerRemoved")
     assert event["type"] == "Warning"
     assert "seawall.dev/paused is set" in event["message"]
 

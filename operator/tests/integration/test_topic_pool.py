@@ -38,7 +38,7 @@ def test_a_pool_becomes_ready_with_exactly_the_declared_configs(site: Site) -> N
         "minInSyncReplicas": 2,
     }
     assert found["status"]["kafka"] == {"clusterId": site.kafka.cluster_id, "brokers": {"total": 3, "online": 3}}
-    assert len(site.events("TopicsCreated")) == 1
+    site.wait_event("TopicsCreated")
 
 
 def test_a_pool_grows(site: Site) -> None:
@@ -67,8 +67,7 @@ def test_a_config_changed_behind_the_operators_back_is_repaired(site: Site) -> N
     site.wait_ready()
     site.eyes.alter(site.topic(1), {"segment.bytes": "1048576", "min.insync.replicas": "1", "flush.ms": "5"})
     site.wait(lambda: site.eyes.config(site.topic(1)) == EXPECTED, "the configs are repaired")
-    site.wait(lambda: bool(site.events("ConfigsRepaired")), "an event tells so")
-    (event,) = site.events("ConfigsRepaired")
+    event = site.wait_event("ConfigsRepaired")
     assert event["message"] == f"Repaired flush.ms, min.insync.replicas, segment.bytes on topic {site.topic(1)}"
     site.wait_ready()
 
@@ -118,7 +117,7 @@ def test_a_topic_that_kafka_could_empty_is_adopted_and_guarded(unsafe: dict[str,
     site.declare()
     site.wait_ready()
     assert site.eyes.config(site.topic(0)) == EXPECTED
-    (event,) = site.events("RetentionGuarded")
+    event = site.wait_event("RetentionGuarded")
     assert event["type"] == "Warning"
     assert event["message"].endswith(f"on topic {site.topic(0)}")
 
@@ -128,7 +127,7 @@ def test_retention_set_later_is_guarded_too(site: Site) -> None:
     site.wait_ready()
     site.eyes.alter(site.topic(1), {"retention.ms": "1000"})
     site.wait(lambda: site.eyes.config(site.topic(1)) == EXPECTED, "retention is unlimited again")
-    site.wait(lambda: len(site.events("RetentionGuarded")) == 1, "a warning tells so")
+    site.wait_event("RetentionGuarded")
 
 
 def test_topics_with_the_prefix_beyond_the_count_are_guarded_and_counted_and_stay(site: Site) -> None:

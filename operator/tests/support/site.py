@@ -113,6 +113,18 @@ class Site:
         events = self.kube.request("GET", self.core("events"))["items"]
         return [e for e in events if e["reason"] == reason and e["involvedObject"]["name"] == name]
 
+    def wait_event(self, reason: str, name: str = "wal") -> Object:
+        """Waits for the event with this reason, and returns it: events are posted after what they tell of.
+
+        Raises:
+            ValueError: If there are several.
+        """
+        wait_until(
+            lambda: self.events(reason, name), f"{self.namespace}/{name}: event {reason}", explain=lambda: self.explain({})
+        )
+        (event,) = self.events(reason, name)
+        return event
+
     def wait_ready(self, name: str = "wal", within: float = BOUND) -> Object:
         """Waits until Ready is True for the spec as it is now."""
         return self.wait_for("Ready", "True", name=name, within=within)
