@@ -120,7 +120,9 @@ class Site:
             ValueError: If there are several.
         """
         wait_until(
-            lambda: self.events(reason, name), f"{self.namespace}/{name}: event {reason}", explain=lambda: self.explain({})
+            lambda: self.events(reason, name),
+            f"{self.namespace}/{name}: event {reason}",
+            explain=lambda: self.explain({}),
         )
         (event,) = self.events(reason, name)
         return event
