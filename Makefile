@@ -69,9 +69,10 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@e2e/refdb/images.sh
 	@e2e/checker/image.sh
 
-tools: ## Build or find the cluster's binaries and Kafka's jars
+tools: ## Build or find the cluster's binaries and the jars of Kafka and of Spark's connector to it
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
+	@$(PLATFORM)/spark/jars.sh >/dev/null
 
 cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on it
 	$(PLATFORM)/cluster up

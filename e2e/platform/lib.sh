@@ -83,6 +83,28 @@ packages() {
   } >"$log" 2>&1 9>&- || { tail -20 "$log" >&2; die "could not install ${missing[*]} (log: $log)"; }
 }
 
+# maven_jars POM WHAT [OPTION...]: downloads what POM names from Maven Central, once for each state of POM, and
+# prints the folder of the jars; progress goes to stderr.
+maven_jars() {
+  local pom=$1 what=$2 key out; shift 2
+  key=$(hash_of <"$pom")
+  out=$CACHE/jars/$key
+  [ -d "$out" ] || with_lock "jars-$key" download_jars "$pom" "$what" "$out" "$@" >&2
+  echo "$out"
+}
+
+download_jars() {
+  [ ! -d "$3" ] || return 0
+  local pom=$1 what=$2 out=$3 log="$CACHE/log/jars-$2.log"; shift 3
+  command -v mvn >/dev/null || packages maven default-jdk-headless
+  mkdir -p "$CACHE/log"; rm -rf "$out.tmp"; mkdir -p "$out.tmp"
+  say "downloading the jars of $what from Maven Central (log: $log)"
+  timeout 600 mvn -B -ntp -f "$pom" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$out.tmp" "$@" >"$log" 2>&1 ||
+    { tail -20 "$log"; die "Maven could not download the jars of $what (log: $log)"; }
+  mv "$out.tmp" "$out"   # last: an interrupted download leaves no entry
+  say "$(find "$out" -name '*.jar' | wc -l) jars in $out"
+}
+
 # SEAWALL_PLATFORM=local: the local cluster although a Docker engine answers.
 has_docker() { [ "${SEAWALL_PLATFORM:-}" != local ] && docker info >/dev/null 2>&1; }
 
