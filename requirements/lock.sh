@@ -16,9 +16,12 @@ compile requirements/build.in -o "$folder/build.lock"
 compile operator/pyproject.toml -o "$folder/operator.lock"
 compile e2e/refdb/pyproject.toml -c requirements/operator.lock --no-emit-package walrecord -o "$folder/refdb.lock"
 compile e2e/checker/pyproject.toml -c requirements/refdb.lock -o "$folder/checker.lock"
-compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml e2e/refdb/pyproject.toml \
+compile spark-apps/replay-verification/pyproject.toml -c requirements/refdb.lock --no-emit-package walrecord -o "$folder/verification.lock"
+compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml \
+  spark-apps/replay-verification/pyproject.toml e2e/refdb/pyproject.toml \
   e2e/checker/pyproject.toml \
-  -c requirements/operator.lock -c requirements/refdb.lock --no-emit-package walrecord -o "$folder/dev.lock"
+  -c requirements/operator.lock -c requirements/refdb.lock -c requirements/verification.lock --no-emit-package walrecord \
+  -o "$folder/dev.lock"
 if [ "$folder" != requirements ]; then
   for lock in "$folder"/*.lock; do
     diff -u "requirements/$(basename "$lock")" "$lock" >&2 || { echo "$(basename "$lock") does not fit: run make lock" >&2; exit 1; }
