@@ -8,7 +8,7 @@ PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 
-.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images tools cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images spark tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -23,7 +23,8 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check' $(MAKE) --no-print-directory check
-	@.ci/timed 'cluster, Kafka and image' $(MAKE) --no-print-directory images
+	@.ci/timed 'cluster, Kafka and images' $(MAKE) --no-print-directory images
+	@.ci/timed 'Spark Operator and its image' $(MAKE) --no-print-directory spark
 	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
@@ -32,11 +33,11 @@ test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
 	$(PYTEST) operator/tests e2e/refdb/tests e2e/checker/tests -m integration
 
-e2e: .venv/.stamp cluster images ## Tests on the local Kubernetes cluster
+e2e: .venv/.stamp cluster images spark ## Tests on the local Kubernetes cluster
 	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e
 
 SOAK_SECONDS ?= 600
-e2e-soak: .venv/.stamp cluster images ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; counts go to e2e/soak/results
+e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; counts go to e2e/soak/results
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e/soak -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
 
@@ -69,10 +70,15 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@e2e/refdb/images.sh
 	@e2e/checker/image.sh
 
-tools: ## Build or find the cluster's binaries and the jars of Kafka and of Spark's connector to it
+spark: cluster ## Install the Spark Operator into the cluster, and load the image of the replay verification
+	@$(PLATFORM)/spark/deploy.sh
+	@spark-apps/replay-verification/image.sh
+
+tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
 	@$(PLATFORM)/spark/jars.sh >/dev/null
+	@$(PLATFORM)/spark/operator.sh >/dev/null
 
 cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on it
 	$(PLATFORM)/cluster up

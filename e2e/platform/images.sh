@@ -7,6 +7,8 @@
 #     --input PATH...             files outside the context that count, too
 #     --build-context NAME=DIR    for `COPY --from=NAME`; counts
 #     --scratch                   the Dockerfile has no ARG BASE_IMAGE
+#     --base-image REF            its BASE_IMAGE, built by images.sh before
+#     --target STAGE              end with this stage
 #   images.sh --base              only the base image
 #
 # The build sees exactly the files that were hashed: those which git tracks or would track.
@@ -85,10 +87,11 @@ build_archive() {
   prune "${archive%-*}"
 }
 
-# prune PREFIX: of each image the eight states that were used last stay in the cache.
+# prune PREFIX: of each image the eight states that were used last stay in the cache; four, where they are large.
 prune() {
-  local old
-  find "${1%/*}" -name "${1##*/}-????????????????.tar" -printf '%T@ %p\n' | sort -rn | tail -n +9 | cut -d' ' -f2- |
+  local old kept=8
+  [ -z "$(find "${1%/*}" -name "${1##*/}-????????????????.tar" -size +500M)" ] || kept=4
+  find "${1%/*}" -name "${1##*/}-????????????????.tar" -printf '%T@ %p\n' | sort -rn | tail -n "+$((kept + 1))" | cut -d' ' -f2- |
     while read -r old; do
       rm -f "$old"
       old=${old##*/} old=${old%.tar}
@@ -122,11 +125,13 @@ if [ "$1" = --base ]; then
 fi
 [ $# -ge 2 ] || usage
 name=$1 context=$(cd "$2" && pwd) dockerfile=''; shift 2
-only=() inputs=() contexts=() scratch='' list=''
+only=() inputs=() contexts=() scratch='' given='' target='' list=''
 while [ $# -gt 0 ]; do
   case $1 in
   --only | --input) list=${1#--} ;;
   --build-context) contexts+=("$2"); list=''; shift ;;
+  --base-image) given=$2 list=''; shift ;;
+  --target) target=$2 list=''; shift ;;
   --scratch) scratch=yes list='' ;;
   --help | -h | -*) usage ;;
   *)
@@ -145,18 +150,22 @@ dockerfile=${dockerfile:-$context/Dockerfile}
 [ -f "$dockerfile" ] || die "no Dockerfile $dockerfile"
 
 base='' options=()
-if has_docker; then
+if [ "$given" ]; then
+  base=$given
+  options+=(--build-arg "BASE_IMAGE=$base")
+elif has_docker; then
   base=$(sed -n 's/^ARG BASE_IMAGE=//p' "$dockerfile" | head -1)
 elif [ -z "$scratch" ]; then
   build_base
   base=$BASE_IMAGE
   options+=(--build-arg "BASE_IMAGE=$base")
 fi
+[ -z "$target" ] || options+=(--target "$target")
 for entry in "${contexts[@]}"; do options+=(--build-context "$entry"); done
 
 key=$(
   {
-    echo "$name $base"
+    echo "$name $base${target:+ $target}"
     sha256sum <"$dockerfile"
     mapfile -d '' -t files < <(existing)
     [ ${#files[@]} -eq 0 ] || tree_manifest "$context" "${files[@]}"

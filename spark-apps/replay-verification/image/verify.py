@@ -1,0 +1,7 @@
+"""What spark-submit starts in the image. It wants a file; one of the package would put its folder before the library."""
+
+import sys
+
+from replay_verification.__main__ import main
+
+sys.exit(main())
