@@ -1,4 +1,4 @@
-"""What spark-submit starts in the image. It wants a file; one of the package would put its folder before the library."""
+"""What spark-submit starts in the image. It wants a file; one of the package would put its folder before all others."""
 
 import sys
 
