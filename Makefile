@@ -31,7 +31,7 @@ test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'
 
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
-	$(PYTEST) operator/tests e2e/refdb/tests e2e/checker/tests -m integration
+	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m integration
 
 e2e: .venv/.stamp cluster images spark ## Tests on the local Kubernetes cluster
 	$(INSTANCE_ENV) && $(PYTEST) e2e -m e2e

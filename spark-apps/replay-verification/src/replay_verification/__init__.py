@@ -1,1 +1,1 @@
-"""Replays a write-ahead log on Spark and says which region would come back with what."""
+"""Replays a write-ahead log in Kafka on Spark and says, per region, whether it comes back and where it does not."""

@@ -1,0 +1,67 @@
+"""The Spark session: what spark-submit gives, or a local one; and the doors of its Java virtual machine."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from replay_verification.errors import Refused
+
+_CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+_ARROW_ROWS = 2_000
+"""Rows of one Arrow batch: a record may have a megabyte, and the batch is in memory."""
+
+
+def open_session(app_name: str) -> SparkSession:
+    """The session. Outside spark-submit it is local (SPARK_MASTER, default all cores) and listens on loopback only.
+
+    SEAWALL_SPARK_JARS is the folder of the connector's jars where they are not in $SPARK_HOME/jars.
+    """
+    builder: Any = SparkSession.builder
+    builder = builder.appName(app_name).config("spark.sql.execution.arrow.maxRecordsPerBatch", str(_ARROW_ROWS))
+    builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.ansi.enabled", "true")
+    if jars := os.environ.get("SEAWALL_SPARK_JARS"):
+        for role in ("driver", "executor"):
+            builder = builder.config(f"spark.{role}.extraClassPath", f"{jars}/*")
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        builder = builder.master(os.environ.get("SPARK_MASTER", "local[*]")).config("spark.ui.enabled", "false")
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.sql.shuffle.partitions", "8")
+    session: SparkSession = builder.getOrCreate()
+    return session
+
+
+def java_of(spark: SparkSession) -> Any:
+    """The packages of Java, as py4j shows them."""
+    return spark.sparkContext._jvm  # noqa: SLF001 - pyspark has no other door
+
+
+def check_connector(spark: SparkSession) -> None:
+    """Refuses a Spark without its Kafka connector: better now than in the middle of a plan.
+
+    Raises:
+        Refused: The jars are not on the class path.
+    """
+    try:
+        java_of(spark).java.lang.Class.forName(
+            _CONNECTOR, False, java_of(spark).java.lang.Thread.currentThread().getContextClassLoader()
+        )
+    except Py4JError:
+        raise Refused(
+            f"Spark's Kafka connector (spark-sql-kafka-0-10 for Spark {spark.version}) is not on the class path: "
+            "put its jars into $SPARK_HOME/jars or name their folder in SEAWALL_SPARK_JARS"
+        ) from None
+
+
+def sentence_of(error: BaseException) -> str:
+    """What an error of Spark or Java says, without its stack: the deepest cause's first line."""
+    java = getattr(error, "java_exception", None)
+    if java is None:
+        return str(error).strip().split("\n", 1)[0][:500]
+    while (cause := java.getCause()) is not None:
+        java = cause
+    said = str(java.getMessage() or "").strip().split("\n", 1)[0]
+    return f"{java.getClass().getSimpleName()}: {said}"[:500]

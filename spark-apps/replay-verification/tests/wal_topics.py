@@ -1,0 +1,102 @@
+"""Topics of a real Kafka, as a database or a careless person writes them; and requests to verify them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from wal_logs import DATA, OTHER, Record
+
+TIMEOUT = 30.0
+_URL_SAFE = str.maketrans("+/", "-_")
+"""Java, and so Seawall, prints ids with - and _ where librdkafka has + and /."""
+
+
+class Topics:
+    """Makes, fills, cuts and deletes topics."""
+
+    def __init__(self, servers: Sequence[str]) -> None:
+        self.servers = ",".join(servers)
+        self._admin = AdminClient({"bootstrap.servers": self.servers})
+
+    def create(self, *names: str) -> None:
+        """Makes topics of one partition."""
+        for future in self._admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+            future.result(TIMEOUT)
+
+    def append(self, logs: Mapping[str, Sequence[Record]]) -> None:
+        """Appends records, in order, and waits until all are acknowledged."""
+        failed: list[KafkaError] = []
+
+        def on_delivery(error: KafkaError | None, _: Message) -> None:
+            if error is not None:
+                failed.append(error)
+
+        producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "linger.ms": 5})
+        for name, records in logs.items():
+            for key, value in records:
+                producer.produce(name, value, key, partition=0, on_delivery=on_delivery)
+        assert producer.flush(TIMEOUT) == 0
+        assert not failed, failed
+
+    def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
+        """Makes topics with these records."""
+        self.create(*logs)
+        self.append(logs)
+
+    def delete_records(self, name: str, before: int) -> None:
+        """Moves the log start."""
+        for future in self._admin.delete_records([TopicPartition(name, 0, before)]).values():
+            future.result(TIMEOUT)
+
+    def delete(self, name: str) -> None:
+        """Deletes a topic."""
+        for future in self._admin.delete_topics([name], operation_timeout=TIMEOUT).values():
+            future.result(TIMEOUT)
+
+    def ids(self, *names: str) -> dict[str, str]:
+        """The topics' ids."""
+        found = self._admin.describe_topics(TopicCollection(list(names)))
+        return {name: str(future.result(TIMEOUT).topic_id).translate(_URL_SAFE) for name, future in found.items()}
+
+    def topic(
+        self,
+        name: str,
+        end: int,
+        *,
+        start: int = 0,
+        reads_from: Mapping[int, int] | None = None,
+        topic_id: str | None = None,
+    ) -> dict[str, Any]:
+        """A topic of a request; by default both regions of the tests read it from its start."""
+        regions = {DATA: start, OTHER: start} if reads_from is None else reads_from
+        return {
+            "name": name,
+            "topicId": topic_id or self.ids(name)[name],
+            "logStart": start,
+            "from": start,
+            "to": end,
+            "regions": [{"id": region, "readsFrom": first, "flushed": None} for region, first in regions.items()],
+        }
+
+
+def request_of(servers: str, level: str, topics: Sequence[Mapping[str, Any]], snapshot: str | None = None) -> bytes:
+    """The bytes of a request."""
+    return json.dumps(
+        {
+            "version": 1,
+            "verification": {
+                "namespace": "db",
+                "name": "test",
+                "uid": "6f1c1c1e-0000-4000-8000-000000000001",
+                "attempt": 1,
+            },
+            "level": level,
+            "kafka": {"bootstrapServers": servers.split(","), "clusterId": None, "tls": None, "sasl": None},
+            "topics": list(topics),
+            "snapshot": None if snapshot is None else {"uri": snapshot},
+        }
+    ).encode()
