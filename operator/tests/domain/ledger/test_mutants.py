@@ -6,11 +6,12 @@ operator has it; where it is the database's, the simulated database has it.
 
 from __future__ import annotations
 
+import compileall
+import multiprocessing
 import os
 import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -419,58 +420,85 @@ MUTANTS = (
 )
 
 
-def test_the_stories_are_told_in_a_copy_too(tmp_path: Path) -> None:
+LIBRARIES = ["hypothesis.stateful", "numpy", "pydantic", "pytest", "tomlkit"]
+"""What stories import that is not ours: loaded once, because that takes longer than most stories."""
+LONGEST_STORY = 300
+"""Seconds."""
+OUR_MISTAKES = (SyntaxError, NameError, ImportError, AttributeError, BrokenExecutor)
+"""With these ends a mutant that cannot be run, whatever the story: they are no kill."""
+PROGRAM = """\
+import os, signal, sys
+signal.alarm({seconds})
+os.chdir({root!r})
+sys.path[:0] = [{source!r}, {root!r}]
+import seawall
+assert seawall.__file__.startswith({root!r}), seawall.__file__
+from tests.domain.ledger import {files}
+from seawall.domain.ledger.mode import Mode
+{stories}
+"""
+
+
+@pytest.fixture
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """A process for each task, forked of one that knows the libraries and nothing of ours."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(LIBRARIES)
+    with ProcessPoolExecutor(os.cpu_count(), context, max_tasks_per_child=1) as made:
+        yield made
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    """A copy of what the stories need, compiled."""
+    target = tmp_path / "original"
+    for folder in ("src/seawall", "tests/domain"):
+        shutil.copytree(OPERATOR / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (target / "tests/__init__.py").touch()
+    assert compileall.compile_dir(target, quiet=1)
+    return target
+
+
+def test_the_stories_are_told_in_a_copy_too(pool: ProcessPoolExecutor, original: Path) -> None:
     """Without a mutation all of them end well: what kills a mutant is the mutation."""
-    found = tell(copy(tmp_path), *dict.fromkeys(mutant.story for mutant in MUTANTS))
-    assert found.returncode == 0, found.stderr[-4000:]
+    tell(pool, original, *dict.fromkeys(mutant.story for mutant in MUTANTS)).result()
 
 
 @pytest.mark.timeout(1_500)
-def test_every_guard_that_is_taken_away_is_missed(tmp_path: Path) -> None:
-    numbered = [(mutant, tmp_path / str(number)) for number, mutant in enumerate(MUTANTS)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(lambda pair: outcome(*pair), numbered))
-    failures = [f"{mutant.name}: {what}" for mutant, what in zip(MUTANTS, outcomes, strict=True) if what is not None]
+def test_every_guard_that_is_taken_away_is_missed(pool: ProcessPoolExecutor, original: Path, tmp_path: Path) -> None:
+    told = [told_without(mutant, original, tmp_path / str(number), pool) for number, mutant in enumerate(MUTANTS)]
+    outcomes = [(mutant, outcome(story)) for mutant, story in zip(MUTANTS, told, strict=True)]
+    failures = [f"{mutant.name}: {what}" for mutant, what in outcomes if what is not None]
     print(f"mutants of the ledger's guards: {len(MUTANTS) - len(failures)} of {len(MUTANTS)} killed")  # noqa: T201 - evidence
     assert not failures, "\n".join(failures)
 
 
-def outcome(mutant: Mutant, folder: Path) -> str | None:
-    """None: the mutant was killed; else what is wrong."""
-    root = copy(folder)
+def told_without(mutant: Mutant, original: Path, root: Path, pool: ProcessPoolExecutor) -> Future[object] | None:
+    """A mutant's story, told in a copy without its guard; None: there is no such guard."""
+    shutil.copytree(original, root, copy_function=os.link)
     file = root / mutant.file
     text = file.read_text()
     if text.count(mutant.guard) < 1:
-        return "the guard has changed: mend the mutant"
+        return None
     text = text.replace(*mutant.also) if mutant.also[0] else text
+    for link in (file, *file.parent.glob(f"__pycache__/{file.stem}.*.pyc")):
+        link.unlink()
     file.write_text(text.replace(mutant.guard, mutant.without))
-    found = tell(root, mutant.story)
-    if found.returncode == 0:
+    return tell(pool, root, mutant.story)
+
+
+def outcome(told: Future[object] | None) -> str | None:
+    """None: the mutant was killed; else what is wrong."""
+    if told is None:
+        return "the guard has changed: mend the mutant"
+    failure = told.exception()
+    if failure is None:
         return "it lives"
-    wrong = [name for name in ("SyntaxError", "NameError", "ImportError", "AttributeError") if name in found.stderr]
-    return found.stderr[-2000:] if wrong else None
+    return f"{failure!r}\n{failure.__cause__}" if isinstance(failure, OUR_MISTAKES) else None
 
 
-def copy(target: Path) -> Path:
-    """A copy of what the stories need."""
-    for folder in ("src/seawall", "tests/domain"):
-        shutil.copytree(OPERATOR / folder, target / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (target / "tests/__init__.py").touch()
-    return target
-
-
-def tell(root: Path, *stories: str) -> subprocess.CompletedProcess[str]:
-    """Runs stories in a process that sees the copy only."""
-    environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}", "PYTHONDONTWRITEBYTECODE": "1"}
+def tell(pool: ProcessPoolExecutor, root: Path, *stories: str) -> Future[object]:
+    """Tells stories in a process that sees the copy only."""
     files = ", ".join(sorted({story.split(".")[0] for story in stories}))
-    program = f"from tests.domain.ledger import {files}\nfrom seawall.domain.ledger.mode import Mode\n"
-    check = f"import seawall\nassert seawall.__file__.startswith({str(root)!r})\n"
-    return subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", check + program + "\n".join(stories)],
-        env=environment,
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    parts = {"source": str(root / "src"), "root": str(root), "files": files, "stories": "\n".join(stories)}
+    return pool.submit(exec, PROGRAM.format(seconds=LONGEST_STORY, **parts), {})
