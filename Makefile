@@ -6,6 +6,8 @@ SHELL := bash
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
+# Tests start hundreds of Python processes, each of which would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 
 .PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images spark tools cluster cluster-down bench

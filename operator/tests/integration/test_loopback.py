@@ -10,9 +10,11 @@ import pytest
 
 from seawall_e2e.commands import CommandFailed
 from seawall_e2e.loopback import ApiServer
+from seawall_e2e.loopback.forked import ForkedProcess
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
 from seawall_e2e.waiting import wait_until
 
+HTTP_SERVER = "http.server", ["0", "--bind=127.0.0.1"]
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("api-server")]
 
 
@@ -71,12 +73,37 @@ def test_a_process_that_does_not_get_ready_ends_in_its_log(tmp_path_factory: pyt
     assert not hangs.is_running()
 
 
-def test_a_killed_test_run_leaves_no_process(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_fork_is_a_process_with_a_log_signals_and_an_exit_code(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("forks")
+    missing = ForkedProcess("missing", "no_such_module", [], folder)
+    missing.start()
+    with pytest.raises(BedError, match=r"ended while it was starting:\n[^$]*No module named no_such_module"):
+        missing.wait_ready(lambda: False, 30)
+    assert missing.exit_code == 1
+    serves = ForkedProcess("serves", *HTTP_SERVER, folder)
+    serves.start()
+    serves.wait_ready(lambda: "Serving HTTP" in serves.log_since_start(), 30)
+    with pytest.raises(BedError, match="runs already"):
+        serves.start()
+    serves.kill()
+    assert serves.exit_code == -signal.SIGKILL
+    serves.start()
+    serves.wait_ready(lambda: "Serving HTTP" in serves.log_since_start(), 30)
+    serves.stop(30)
+    assert serves.exit_code == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    "child",
+    ["Process('child', ['python3', '-u', '-m', {0!r}, *{1!r}], {2!r})", "ForkedProcess('child', {0!r}, {1!r}, {2!r})"],
+    ids=["executed", "forked"],
+)
+def test_a_killed_test_run_leaves_no_process(child: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("orphans")
     script = (
-        "import os, pathlib, signal; from seawall_e2e.loopback.processes import Process;"
-        f"p = Process('child', ['sh', '-c', 'echo up; exec sleep 600'], pathlib.Path({str(folder)!r})); p.start();"
-        "p.wait_ready(lambda: 'up' in p.log_since_start(), 30);"
+        "import os, signal; from pathlib import PosixPath; from seawall_e2e.loopback.processes import Process;"
+        f"from seawall_e2e.loopback.forked import ForkedProcess; p = {child.format(*HTTP_SERVER, folder)}; p.start();"
+        "p.wait_ready(lambda: 'Serving HTTP' in p.log_since_start(), 30);"
         "print(p.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     command = [sys.executable, "-c", script]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 from seawall_e2e.commands import run
 
@@ -25,11 +26,36 @@ BUILD_TIMEOUT = 1_800
 """The first call on a machine builds Kubernetes."""
 
 # PDEATHSIG is sent when the *thread* that forked ends, so all processes are started from one that lives until the end.
-_STARTER = ThreadPoolExecutor(1, thread_name_prefix="loopback")
+STARTER = ThreadPoolExecutor(1, thread_name_prefix="loopback")
 
 
 class BedError(AssertionError):
     """A test bed does not do what it should; the message has the tail of the process's log."""
+
+
+class Child(Protocol):
+    """A process that was started, as subprocess.Popen has it."""
+
+    @property
+    def pid(self) -> int:
+        """Its id."""
+        ...
+
+    def poll(self) -> int | None:
+        """What it ended with (a signal's number is negative); None while it runs."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        ...
+
+    def send_signal(self, sig: int, /) -> None:
+        """Sends a signal, unless it has ended."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """What it ended with, once it has. Raises subprocess.TimeoutExpired."""
+        ...
 
 
 class Process:
@@ -46,7 +72,7 @@ class Process:
         self._command = ["setpriv", "--pdeathsig", "KILL", *map(str, command)]
         self._folder = folder
         self._environment = {**os.environ, **(environment or {})}
-        self._popen: subprocess.Popen[bytes] | None = None
+        self._popen: Child | None = None
         self._log_start = 0
 
     @property
@@ -70,9 +96,9 @@ class Process:
         if self.is_running():
             raise BedError(f"{self.name} runs already")
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        self._popen = _STARTER.submit(self._spawn).result()
+        self._popen = STARTER.submit(self._spawn).result()
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> Child:
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 self._command,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 import urllib.error
 import urllib.parse
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.forked import ForkedProcess
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
 
 START_TIMEOUT = 60
@@ -102,14 +102,16 @@ class RefDbProcesses:
         self.close()
 
     def _process(self, name: str, role: str, address: str, *own: str) -> Process:
-        command = [sys.executable, "-W", "error", "-m", "refdb", role, f"--http={address}", f"--etcd={self._etcd_url}"]
-        common = [
+        arguments = [
+            role,
+            f"--http={address}",
+            f"--etcd={self._etcd_url}",
             f"--config={self.folder / 'wal.toml'}",
             f"--metasrv={self.metasrv_address}",
             f"--storage={self.folder / 'storage'}",
             f"--store-key-prefix={self.prefix}/",
         ]
-        return Process(name, [*command, *common, *self._flags, *own], self.folder, {"PYTHONUNBUFFERED": "1"})
+        return ForkedProcess(name, "refdb", [*arguments, *self._flags, *own], self.folder)
 
     def _write_config(self, servers: Sequence[str], wal: Mapping[str, object]) -> None:
         options = {

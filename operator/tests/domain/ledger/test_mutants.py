@@ -7,7 +7,6 @@ operator has it; where it is the database's, the simulated database has it.
 from __future__ import annotations
 
 import compileall
-import multiprocessing
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from seawall_e2e.loopback.forked import fork_server
 
 OPERATOR = Path(__file__).parents[3]
 LEDGER = "src/seawall/domain/ledger"
@@ -420,8 +421,6 @@ MUTANTS = (
 )
 
 
-LIBRARIES = ["hypothesis.stateful", "numpy", "pydantic", "pytest", "tomlkit"]
-"""What stories import that is not ours: loaded once, because that takes longer than most stories."""
 LONGEST_STORY = 300
 """Seconds."""
 OUR_MISTAKES = (SyntaxError, NameError, ImportError, AttributeError, BrokenExecutor)
@@ -442,9 +441,7 @@ from seawall.domain.ledger.mode import Mode
 @pytest.fixture
 def pool() -> Iterator[ProcessPoolExecutor]:
     """A process for each task, forked of one that knows the libraries and nothing of ours."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(LIBRARIES)
-    with ProcessPoolExecutor(os.cpu_count(), context, max_tasks_per_child=1) as made:
+    with ProcessPoolExecutor(os.cpu_count(), fork_server(), max_tasks_per_child=1) as made:
         yield made
 
 
