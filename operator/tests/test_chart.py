@@ -15,6 +15,7 @@ import yaml
 
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import Stage
+from seawall.api.v1alpha1.wal_verification import Outcome as Verdict
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.telemetry import Telemetry
 from seawall.reconciler import Outcome
@@ -218,15 +219,24 @@ def test_an_image_can_be_named_by_tag_or_digest(render: Render) -> None:
 OBJECTS = {
     "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
     "walpurgepolicies.seawall.dev": (["get", "list", "watch"], None),
-    "walholds.seawall.dev": (["get", "list", "watch"], None),
+    "walholds.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walclusters/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
     "walpurges/status.seawall.dev": (["get", "update"], None),
     "walholds/status.seawall.dev": (["get", "update"], None),
+    "walverifications/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
+    "walverifications/finalizers.seawall.dev": (["update"], None),
+    "walclusters/finalizers.seawall.dev": (["update"], None),
+    "sparkapplications.sparkoperator.k8s.io": (["get", "create", "delete"], None),
+    "pods": (["get"], None),
+    "serviceaccounts": (["get"], None),
 }
-"""Rights on our own kinds."""
+"""Rights on our own kinds, and on what replay verifications make."""
+
+DELETABLE = {"walpurges", "walholds", "walverifications", "sparkapplications"}
 
 
 def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
@@ -256,7 +266,7 @@ def test_no_right_is_a_wildcard_or_writes_secrets(render: Render, secrets: Value
         for rule in role["rules"]:
             assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
             assert "secrets" not in rule["resources"] or rule["verbs"] == ["get"]
-            assert "delete" not in rule["verbs"] or rule["resources"] == ["walpurges"]
+            assert "delete" not in rule["verbs"] or set(rule["resources"]) <= DELETABLE
             assert {"deletecollection", "escalate", "bind", "impersonate"}.isdisjoint(rule["verbs"])
 
 
@@ -293,6 +303,27 @@ def test_bindings_give_their_role_to_the_operators_account(render: Render) -> No
             assert binding["roleRef"]["name"] == binding["metadata"]["name"]
             assert binding["roleRef"]["kind"] == binding["kind"].removesuffix("Binding")
             assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "seawall", "namespace": "ops"}]
+
+
+def test_drivers_of_verifications_get_an_account_only_when_asked_for(render: Render) -> None:
+    assert len(of_kind(render(), "ServiceAccount")) == 1
+    objects = render({"scope": {"namespaces": ["db-a", "db-b"]}, "replayVerification": {"create": True}})
+    name = "seawall-replay-verification"
+    accounts = {where(each) for each in of_kind(objects, "ServiceAccount")}
+    assert accounts == {("ops", "seawall"), ("db-a", name), ("db-b", name)}
+    roles = [role for role in of_kind(objects, "Role") if role["metadata"]["name"] == name]
+    verbs = (["get", "list", "watch", "create", "delete", "deletecollection"], None)
+    assert [rights(role) for role in roles] == [{"pods": verbs, "services": verbs, "configmaps": verbs}] * 2
+    bindings = [each for each in of_kind(objects, "RoleBinding") if each["metadata"]["name"] == name]
+    for binding in bindings:
+        namespace = binding["metadata"]["namespace"]
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
+        assert binding["roleRef"]["name"] == name
+
+
+def test_drivers_of_an_operator_of_the_whole_cluster_get_accounts_where_it_is_said(render: Render) -> None:
+    objects = render({"scope": {"cluster": True}, "replayVerification": {"create": True, "namespaces": ["db"]}})
+    assert ("db", "seawall-replay-verification") in map(where, of_kind(objects, "ServiceAccount"))
 
 
 def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
@@ -336,6 +367,7 @@ def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> Non
         ({"networkPolicy": {"kafkaPorts": []}}, "kafkaPorts"),
         ({"image": {"digest": "latest"}}, "digest"),
         ({"scope": {"cluster": True, "namespaces": ["db"]}}, "leave scope.namespaces empty"),
+        ({"scope": {"cluster": True}, "replayVerification": {"create": True}}, "name the namespaces of the drivers"),
     ],
 )
 def test_wrong_values_are_refused(helm: str, values: Values, complaint: str) -> None:
@@ -430,7 +462,7 @@ def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
     states = {state for found in re.findall(r'state[!=~]+"(.+?)"', text) for state in found.split("|")}
     assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign", HoldState.AT_RISK}
     assert set(re.findall(r'result="(.+?)"', text)) == {Stage.FAILED}
-    assert set(re.findall(r'outcome="(.+?)"', text)) == {Outcome.ERROR}
+    assert set(re.findall(r'outcome="(.+?)"', text)) == {Outcome.ERROR, Verdict.FAILED}
 
 
 @pytest.mark.parametrize(

@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 from tests.purge_world import CHANGES, Calls, World
 
+WorldT = TypeVar("WorldT", bound=World)
 
-class Deaths(Calls):
+
+class Deaths(Calls, Generic[WorldT]):
     """Copies the world as a death before or after each call would leave it."""
 
-    def __init__(self, world: World) -> None:
+    changing: ClassVar[frozenset[str]] = CHANGES
+
+    def __init__(self, world: WorldT) -> None:
         super().__init__(world.check)
         self.deaths, self.changes = 0, 0
-        self.worlds: dict[tuple[int, datetime], World] = {}
+        self.worlds: dict[tuple[int, datetime], WorldT] = {}
         self._world = world
 
     def call(self, function: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         self._die()
         answer = super().call(function, name, *args, **kwargs)
-        self.changes += name in CHANGES
+        self.changes += name in self.changing
         self._die()
         return answer
 

@@ -15,6 +15,7 @@ from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
+from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
@@ -38,6 +39,7 @@ from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
+from seawall.domain.verification.spark import Driver, SparkApplication
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -216,6 +218,35 @@ class Kube(Protocol):
 
     def post_event(self, obj: AnyResource, event: Event) -> None:
         """Posts an Event about `obj`. Failing to do so is logged and no error: events are for people."""
+        ...
+
+
+class SparkApplications(Protocol):
+    """SparkApplications of the Spark Operator, and their drivers. Reads are never cached."""
+
+    def get(self, key: Key) -> SparkApplication | None:
+        """Reads an application; None when there is none, as where there is no Spark Operator."""
+        ...
+
+    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> None:
+        """Creates an application that `owner` controls, and takes along when it is deleted.
+
+        Raises:
+            Conflict: there is one with this name.
+            Refused: there is no Spark Operator, or no such service account; the message says what to install.
+        """
+        ...
+
+    def delete(self, application: SparkApplication) -> None:
+        """Deletes an application as it was read, and with it whatever of it runs; one that is gone is no error.
+
+        Raises:
+            Conflict: another one has its name now.
+        """
+        ...
+
+    def describe_driver(self, application: SparkApplication) -> Driver:
+        """How the driver's container ended, or why it does not start; None: it runs, or there is none."""
         ...
 
 
@@ -414,6 +445,18 @@ class HoldMeter(Protocol):
 
     def count_lost_hold(self, cluster: Key) -> None:
         """Counts a hold on this WALCluster that was just written Lost."""
+        ...
+
+
+class VerificationMeter(Protocol):
+    """Where the metrics of verifications go."""
+
+    def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:
+        """Counts a verification of this WALCluster that has just ended."""
+        ...
+
+    def measure_verified(self, cluster: Key, ended: datetime) -> None:
+        """Tells of a verification that completed; the newest one counts."""
         ...
 
 

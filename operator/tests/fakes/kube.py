@@ -6,13 +6,14 @@ import copy
 import itertools
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.domain.errors import Conflict
+from seawall.domain.errors import Conflict, Refused
 from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
 
@@ -148,8 +149,10 @@ class FakeKube:
             raise Conflict(f"ConfigMap {config_map.key} is gone")
         if found is not None and found.resource_version != config_map.resource_version:
             raise Conflict(f"ConfigMap {config_map.key} changed")
-        self._config_maps[config_map.key] = ConfigMap(
-            config_map.key, dict(config_map.data), owner.metadata.uid, self._version()
+        if found is not None and found.is_immutable:
+            raise Refused(f"ConfigMap {config_map.key} is immutable")
+        self._config_maps[config_map.key] = replace(
+            config_map, controller_uid=owner.metadata.uid, resource_version=self._version()
         )
 
     def get_secret(self, key: Key) -> Mapping[str, bytes] | None:

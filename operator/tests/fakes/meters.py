@@ -7,16 +7,19 @@ from datetime import datetime, timedelta
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
+from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
 
 
 @dataclass
 class FakeMeters:
-    """The LedgerMeter, HoldMeter, RunMeter and PolicyMeter ports."""
+    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports."""
 
     ledgers: dict[Key, LedgerNumbers | None] = field(default_factory=dict)
     lost_holds: list[Key] = field(default_factory=list)
     runs: list[WALPurgeStatus] = field(default_factory=list)
+    verifications: list[WALVerificationStatus] = field(default_factory=list)
+    verified: dict[Key, datetime] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
 
     def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
@@ -42,3 +45,11 @@ class FakeMeters:
     def forget_policy(self, key: Key) -> None:
         """Forgets."""
         self.policies.pop(key, None)
+
+    def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:  # noqa: ARG002 - the port's
+        """Keeps all."""
+        self.verifications.append(status)
+
+    def measure_verified(self, cluster: Key, ended: datetime) -> None:
+        """Keeps the newest."""
+        self.verified[cluster] = max(ended, self.verified.get(cluster, ended))

@@ -89,7 +89,7 @@ class KubeAdapter:
         """Creates an object. What the spec leaves to its defaults is written out: it may outlive them."""
         metadata: dict[str, Any] = {"name": key.name, "namespace": key.namespace}
         if owner is not None:
-            metadata["ownerReferences"] = [_controller(owner, blocks=True)]
+            metadata["ownerReferences"] = [controller_reference(owner, blocks=True)]
         body = {
             "apiVersion": _API_VERSION,
             "kind": resource.KIND.kind,
@@ -129,6 +129,8 @@ class KubeAdapter:
             data=raw.get("data") or {},
             controller_uid=next((owner["uid"] for owner in owners if owner.get("controller")), None),
             resource_version=raw["metadata"]["resourceVersion"],
+            binary_data={name: base64.b64decode(text) for name, text in (raw.get("binaryData") or {}).items()},
+            is_immutable=bool(raw.get("immutable")),
         )
 
     def write_config_map(self, owner: AnyResource, config_map: ConfigMap) -> None:
@@ -137,9 +139,19 @@ class KubeAdapter:
             "name": config_map.key.name,
             "namespace": config_map.key.namespace,
             "labels": {"app.kubernetes.io/managed-by": "seawall"},
-            "ownerReferences": [_controller(owner, blocks=False)],
+            "ownerReferences": [controller_reference(owner, blocks=False)],
         }
-        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(config_map.data)}
+        body: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "data": dict(config_map.data),
+        }
+        if config_map.binary_data:
+            found = config_map.binary_data.items()
+            body["binaryData"] = {name: base64.b64encode(data).decode() for name, data in found}
+        if config_map.is_immutable:
+            body["immutable"] = True
         if config_map.resource_version is None:
             self._api.create(f"/api/v1/namespaces/{config_map.key.namespace}/configmaps", body)
             return
@@ -202,7 +214,7 @@ def _reference(obj: AnyResource) -> dict[str, Any]:
     }
 
 
-def _controller(owner: AnyResource, *, blocks: bool) -> dict[str, Any]:
+def controller_reference(owner: AnyResource, *, blocks: bool) -> dict[str, Any]:
     """An owner reference. With `blocks` a foreground deletion of the owner waits for what it owns."""
     return {**_reference(owner), "controller": True, "blockOwnerDeletion": blocks}
 

@@ -73,12 +73,13 @@ class KubeApi:
         """Merges a patch into an object. Conflict: it is not at the resource version in the patch, or gone."""
         self._change("PATCH", path, body, "application/merge-patch+json")
 
-    def delete(self, path: str, uid: str, resource_version: str) -> None:
+    def delete(self, path: str, uid: str, resource_version: str | None = None) -> None:
         """Deletes an object; one that is gone is no error. Conflict: it is another, or not at this version."""
+        preconditions = {"uid": uid, **({} if resource_version is None else {"resourceVersion": resource_version})}
         body = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "preconditions": {"uid": uid, "resourceVersion": resource_version},
+            "preconditions": preconditions,
             "propagationPolicy": "Background",
         }
         status, answer = self._request("DELETE", path, body)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.opened_cluster import Blocked
 from seawall.domain.errors import SeawallError
-from seawall.domain.ledger.declared import hold_of, policy_of
+from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
 from seawall.domain.ledger.held import Hold
-from seawall.domain.ledger.looked import Obstacle
+from seawall.domain.ledger.looked import Obstacle, Verifying
 from seawall.domain.ledger.policy import Policy
 from seawall.ports import Kube
 
@@ -38,6 +41,34 @@ def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list
             raise Blocked(Obstacle.POLICY_INVALID, message)
         found.append(policy)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Verifications:
+    """What verifications of the WALCluster have shown, and those that are not over."""
+
+    verified: tuple[Verified, ...] = ()
+    verifying: tuple[Verifying, ...] = ()
+
+
+def read_verifications(kube: Kube, cluster: WALCluster, policies: Iterable[Policy]) -> Verifications:
+    """All of the WALCluster's, if any policy requires one; one that cannot be read shows nothing.
+
+    Raises:
+        SeawallError: the API server did not answer, or refused.
+    """
+    if all(policy.safety.verification is None for policy in policies):
+        return Verifications()
+    name = cluster.metadata.name
+    found = [each for each in kube.list(WALVerification, cluster.metadata.namespace).items if _named_by(each) == name]
+    return Verifications(
+        tuple(row for each in found for row in verified_by(each)),
+        tuple(
+            Verifying(each.metadata.name, each.spec.topics, level_of(each.spec.level))
+            for each in found
+            if not isinstance(each.spec, InvalidSpec) and not each.status.is_over and not _is_going(each)
+        ),
+    )
 
 
 def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
@@ -81,7 +112,11 @@ def _is_of(policy: WALPurgePolicy, cluster: WALCluster) -> bool:
     return _named_by(policy) in {None, cluster.metadata.name}
 
 
-def _named_by(obj: WALPurgePolicy | WALHold) -> str | None:
+def _is_going(obj: WALVerification) -> bool:
+    return obj.metadata.deletion_timestamp is not None
+
+
+def _named_by(obj: WALPurgePolicy | WALHold | WALVerification) -> str | None:
     return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.controllers.claims import read_holds, read_policies
+from seawall.controllers.claims import read_holds, read_policies, read_verifications
 from seawall.controllers.declarations import read_declarations
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
 from seawall.controllers.topic_logs import read_epoch_ends, read_logs
@@ -182,6 +182,7 @@ class LedgerLooks:
         shards = self._read_shards(pool, logs)
         records = shards.of_topics(logs)
         ends, logs = read_epoch_ends(opened.logs, records, logs)
+        verifications = read_verifications(self.clusters.kube, cluster, policies)
         holds = read_holds(self.clusters.kube, cluster)
         now = self.clock.now()
         said = read_declarations(cluster, now)
@@ -197,6 +198,7 @@ class LedgerLooks:
             ended=self.stopwatch.milliseconds(),
             now=now,
             unreadable_records=shards.unreadable_topics(logs),
+            verified=verifications.verified,
             stopped=cluster.metadata.stops_deletes,
             readoption=said.readoption if readopts else None,
             unused=said.unused,
@@ -215,6 +217,7 @@ class LedgerLooks:
             unused_problem=said.unused_problem,
             dead_problem=said.dead_problem,
             holds_problem=holds if isinstance(holds, str) else None,
+            verifying=verifications.verifying,
         )
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:

@@ -16,15 +16,17 @@ from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.wal_hold import WAL_HOLD
 from seawall.api.v1alpha1.wal_purge import WAL_PURGE
 from seawall.api.v1alpha1.wal_purge_policy import WAL_PURGE_POLICY
+from seawall.api.v1alpha1.wal_verification import WAL_VERIFICATION
 
 Body = Mapping[str, Any]
 Fingerprint = tuple[Any, ...]
 
 DEPENDENTS: Mapping[str, tuple[str, ...]] = {
-    WAL_CLUSTER.kind: (WAL_PURGE_POLICY.kind, WAL_PURGE.kind, WAL_HOLD.kind),
+    WAL_CLUSTER.kind: (WAL_PURGE_POLICY.kind, WAL_PURGE.kind, WAL_HOLD.kind, WAL_VERIFICATION.kind),
     WAL_PURGE_POLICY.kind: (),
     WAL_PURGE.kind: (WAL_CLUSTER.kind, WAL_PURGE_POLICY.kind, WAL_PURGE.kind),
-    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
+    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind, WAL_VERIFICATION.kind),
+    WAL_VERIFICATION.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
 }
 """Kind → the kinds whose objects of the same WALCluster have to know: a policy waits for its run's end, and so on."""
 
@@ -103,8 +105,8 @@ def _metadata_only(body: Body) -> Fingerprint:
     return _own(body["metadata"])
 
 
-def _of_purge(body: Body) -> Fingerprint:
-    """Others wait for the stages of a run."""
+def _of_run(body: Body) -> Fingerprint:
+    """Others wait for the stages of a purge or a verification."""
     return (*_own(body["metadata"]), (body.get("status") or {}).get("stage"))
 
 
@@ -116,7 +118,11 @@ def _of_hold(body: Body) -> Fingerprint:
     return metadata.get("uid"), metadata.get("deletionTimestamp"), claimed, (body.get("status") or {}).get("state")
 
 
-_TOLD: Mapping[str, Callable[[Body], Fingerprint]] = {WAL_PURGE.kind: _of_purge, WAL_HOLD.kind: _of_hold}
+_TOLD: Mapping[str, Callable[[Body], Fingerprint]] = {
+    WAL_PURGE.kind: _of_run,
+    WAL_HOLD.kind: _of_hold,
+    WAL_VERIFICATION.kind: _of_run,
+}
 
 
 def _family(kind: str, key: Key, body: Body) -> Key | None:

@@ -18,6 +18,7 @@ from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
+from seawall.adapters.kube_spark import KubeSparkApplications
 from seawall.adapters.lease import RETRY_SECONDS, Lease
 from seawall.api.meta import GROUP, Key
 from seawall.api.resource import AnyResource
@@ -32,6 +33,7 @@ from seawall.controllers.wal_cluster import WALClusterController
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
+from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.errors import SeawallError
 from seawall.handlers.ledger_page import add_ledger_page, add_plan_page
 from seawall.handlers.news import Subject
@@ -87,6 +89,7 @@ class Operator:
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
+            WALVerificationController(self._kube, KubeSparkApplications(self._api), ledgers, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

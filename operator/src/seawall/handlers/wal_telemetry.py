@@ -10,15 +10,18 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import FINISHED, WALPurgeStatus
+from seawall.api.v1alpha1.wal_verification import Outcome, WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
 
 OBJECT = ["namespace", "name"]
+NOT_BEGUN = "NotBegun"
+"""The outcome of a verification that ended before it had an application."""
 RUN_SECONDS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
 """Buckets: a run takes at least one openGrace."""
 
 
 class WALTelemetry:
-    """The LedgerMeter, HoldMeter, RunMeter and PolicyMeter ports.
+    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports.
 
     Args:
         registry: where the metrics are published.
@@ -31,6 +34,7 @@ class WALTelemetry:
         self._gauges: list[Gauge] = []
         self._of_ledger(registry)
         self._of_runs(registry)
+        self._of_verifications(registry)
 
     def _of_ledger(self, registry: CollectorRegistry) -> None:
         """Gauges of ledgers and holds."""
@@ -76,6 +80,16 @@ class WALTelemetry:
         )
         self._period = self._gauge("seawall_policy_period_seconds", "Time from one run of the policy to the next")
 
+    def _of_verifications(self, registry: CollectorRegistry) -> None:
+        """What is counted of verifications, and when the log was last verified."""
+        self._verifications = Counter(
+            "seawall_verifications", "Verifications that ended, by outcome", [*OBJECT, "outcome"], registry=registry
+        )
+        self._last_verified = self._gauge(
+            "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
+        )
+        self._verified_at: dict[Key, datetime] = {}
+
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         made = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
         self._gauges.append(made)
@@ -105,8 +119,10 @@ class WALTelemetry:
     def forget_ledger(self, key: Key) -> None:
         """Removes the metrics of one ledger."""
         self._clear(key)
-        for metric in (self._can_look, self._last_look, self._lost, self._deleted, self._freed, self._runs):
+        counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
+        for metric in (self._can_look, self._last_look, self._last_verified, *counters):
             metric.remove_by_labels(_labels(key))
+        self._verified_at.pop(key, None)
 
     def _clear(self, key: Key) -> None:
         """Removes what only a look tells."""
@@ -120,6 +136,8 @@ class WALTelemetry:
             counter.labels(*_of(key))
         for result in FINISHED:
             self._runs.labels(*_of(key), result.value)
+        for outcome in (*(each.value for each in Outcome), NOT_BEGUN):
+            self._verifications.labels(*_of(key), outcome)
 
     def count_lost_hold(self, cluster: Key) -> None:
         """Counts a hold that was lost."""
@@ -134,6 +152,17 @@ class WALTelemetry:
             self._freed.labels(*_of(cluster)).inc(max(0, status.bytes_before - status.bytes_after))
         if status.start_time is not None and status.completion_time is not None:
             self._duration.labels(result).observe((status.completion_time - status.start_time).total_seconds())
+
+    def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:
+        """Counts a verification that ended."""
+        outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
+        self._verifications.labels(*_of(cluster), outcome).inc()
+
+    def measure_verified(self, cluster: Key, ended: datetime) -> None:
+        """Keeps the newest."""
+        newest = max(ended, self._verified_at.get(cluster, ended))
+        self._verified_at[cluster] = newest
+        self._last_verified.labels(*_of(cluster)).set(newest.timestamp())
 
     def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
         """Replaces the metrics of one policy."""
@@ -152,6 +181,7 @@ class WALTelemetry:
         """A process that does not lead knows nothing of the objects any more; what it counted stays counted."""
         for gauge in self._gauges:
             gauge.clear()
+        self._verified_at.clear()
 
 
 def _of(key: Key) -> tuple[str, str]:

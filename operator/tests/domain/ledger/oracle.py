@@ -53,6 +53,7 @@ class Topic:
     keep_entries: int
     verification_required: bool
     verified_from: int | None
+    verified_before: bool
     watched_too_shortly: bool
     seen: int | None
     unused: bool
@@ -204,8 +205,10 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "StoppedByAnnotation"
     if not topic.has_policy:
         return "NoPolicy"
-    if topic.verification_required and topic.verified_from is None:
+    if topic.verification_required and not topic.verified_before:
         return "VerificationMissing"
+    if topic.verification_required and topic.verified_from is None:
+        return "VerificationTooOld"
     if topic.watched_too_shortly:
         return "WatchedTooShortly"
     if deleting and not (all(region.seen_twice for region in regions) if regions else topic.seen_for_a_grace):

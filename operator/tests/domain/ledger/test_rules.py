@@ -65,6 +65,7 @@ TOPIC = st.builds(
     keep_entries=st.integers(0, 3),
     verification_required=st.booleans(),
     verified_from=MAYBE,
+    verified_before=USUALLY,
     watched_too_shortly=RARELY,
     seen=MOSTLY_KNOWN,
     unused=st.booleans(),
@@ -145,6 +146,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         holds_readable=cluster.holds_readable,
         verification_required=_mask(topic.verification_required for topic in topics),
         verified_from=Ids.of(topic.verified_from for topic in topics),
+        verified_before=_mask(topic.verified_before for topic in topics),
         intent=Ids.of(topic.intent for topic in topics),
         intents_readable=_mask(topic.intents_readable for topic in topics),
         fence_broken=_mask(topic.fence_broken for topic in topics),
@@ -198,6 +200,7 @@ TOPIC_AT_10 = oracle.Topic(
     keep_entries=0,
     verification_required=False,
     verified_from=None,
+    verified_before=False,
     watched_too_shortly=False,
     seen=10,
     unused=False,
@@ -237,7 +240,7 @@ def test_a_margin_bounds_the_purge() -> None:
 
 
 def test_a_verification_bounds_the_purge_by_its_start() -> None:
-    ledger = planned(replace(TOPIC_AT_10, verification_required=True, verified_from=5))
+    ledger = planned(replace(TOPIC_AT_10, verification_required=True, verified_from=5, verified_before=True))
     assert ledger.purge_to.at(0) == 5
     assert ledger.holder_of(0) is Holder.VERIFICATION
 

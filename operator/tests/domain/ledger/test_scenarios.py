@@ -437,6 +437,31 @@ def test_a_required_verification_bounds_by_its_start() -> None:
     assert purge(world) == 6
 
 
+def test_of_the_verifications_that_count_the_one_that_began_last_bounds() -> None:
+    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.COVERAGE, timedelta(hours=1)))
+    flush_all(world)
+    operator, log = world.operators[0], world.logs["wal_0"]
+    operator.policy = Policy("strict", safety=safety)
+    now = START + timedelta(milliseconds=world.database.now)
+    operator.verified = (
+        Verified("wal_0", log.topic_id, Level.COVERAGE, 7, now - timedelta(minutes=20)),
+        Verified("wal_0", log.topic_id, Level.INTEGRITY, 5, now),
+        Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, now - timedelta(hours=2)),
+    )
+    assert purge(world) == 7
+
+
+def test_a_verification_that_is_too_old_says_so() -> None:
+    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.INTEGRITY, timedelta(hours=1)))
+    flush_all(world)
+    operator, log = world.operators[0], world.logs["wal_0"]
+    operator.policy = Policy("strict", safety=safety)
+    ended = START + timedelta(milliseconds=world.database.now) - timedelta(hours=2)
+    operator.verified = (Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, ended),)
+    assert purge(world) == 0
+    assert sentence(world) == "VerificationTooOld"
+
+
 def test_a_region_that_is_born_before_the_announcement_makes_it_fail() -> None:
     world = grown(Mode.B)
     flush_all(world)

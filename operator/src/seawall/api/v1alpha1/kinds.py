@@ -8,7 +8,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.api.v1alpha1.wal_verification import WALVerification
 
-RESOURCES: tuple[type[AnyResource], ...] = (WALCluster, WALPurgePolicy, WALPurge, WALHold)
+RESOURCES: tuple[type[AnyResource], ...] = (WALCluster, WALPurgePolicy, WALPurge, WALHold, WALVerification)
 
 KINDS: tuple[Kind, ...] = tuple(resource.KIND for resource in RESOURCES)

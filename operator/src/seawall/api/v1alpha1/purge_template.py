@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.quantity import MI, Bytes, bytes_rule
+from seawall.api.v1alpha1.verification_level import VerificationRequirement
 
 GRACE_BEYOND_STALE = timedelta(seconds=10)
 """openGrace is at least this longer than staleAfter: a region that opened unseen has then reported, or is stale."""
@@ -59,6 +60,8 @@ class SafetySpec(APIModel):
     """A region's report that is older than this counts as missing."""
     open_grace: Annotated[Duration, Field(json_schema_extra={"default": "2m"})] = timedelta(minutes=2)
     """Least time between seeing what may go and deleting it. At least staleAfter + 10s."""
+    require_verification: VerificationRequirement | None = None
+    """Nothing is deleted beyond where a successful, recent WALVerification of this level began to read."""
 
 
 class PurgeTemplate(APIModel):

@@ -18,9 +18,11 @@ class Stage(StrEnum):
     """Where a run is. It has none until it begins; each member says what comes next."""
 
     PREPARATION = "Preparation"
-    """Reads reports, metadata and offsets, and plans. Then Communication, or Failed."""
+    """Reads reports, metadata and offsets, and plans. Then Communication, Verification, Purge or Failed."""
     COMMUNICATION = "Communication"
-    """Asks regions to flush and waits for them. Then Purge, or Failed."""
+    """Asks regions to flush and waits for them. Then Verification, Purge or Failed."""
+    VERIFICATION = "Verification"
+    """Waits for a replay verification that runs, if a policy requires one, a quarter of an hour at most. Then Purge."""
     PURGE = "Purge"
     """Announces, waits for the evidence, and deletes. Then Completed or Failed, with what was done until then."""
     COMPLETED = "Completed"
@@ -124,6 +126,8 @@ class WALPurgeStatus(StatusModel):
     """The same at its end. Closed segments only free disk space, and some minutes later."""
     flush: FlushStatus | None = None
     """The flushes that the run asks for; absent until it asks."""
+    verification_time: datetime | None = None
+    """When it began to wait for a replay verification; absent if it did not."""
     seen_time: datetime | None = None
     """When it was seen what may go; the evidence is waited for from then on."""
     targets: Annotated[dict[str, Target], Field(max_length=10_000)] = Field(default_factory=dict)

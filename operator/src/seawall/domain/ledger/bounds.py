@@ -12,7 +12,7 @@ from seawall.domain.ledger.columns import Ids, Mask, mask_of
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.policy import EffectivePolicy, Level
+from seawall.domain.ledger.policy import EffectivePolicy, Level, Requirement
 from seawall.domain.ledger.tables import Bounds, TopicLog
 from seawall.domain.ledger.unused import Unused
 
@@ -72,7 +72,8 @@ def make_bounds(
     floor_of_all = None if everything is None else (0, everything)
     held = [floor_of_all or lowest.get(name) for name in names]
     ids = {name: log.topic_id for name, log in logs.items()}
-    found = _newest_fitting(claims.verified, ids, claims.policies, now)
+    fitting = _fitting(claims.verified, ids, claims.policies)
+    found = _greatest_recent(fitting, claims.policies, now)
     records = (claims.records.get(name) for name in names)
     return Bounds(
         has_policy=mask_of((policy is not None for policy in policies), len(names)),
@@ -84,6 +85,7 @@ def make_bounds(
             (p is not None and p.safety.verification is not None for p in policies), len(names)
         ),
         verified_from=Ids.of(found.get(name) for name in names),
+        verified_before=mask_of((name in fitting for name in names), len(names)),
         intent=Ids.of(
             record.intent if record is not None and record.topic_id == ids.get(name) else None
             for name, record in zip(names, records, strict=True)
@@ -99,19 +101,31 @@ def make_bounds(
     )
 
 
-def _newest_fitting(
-    verified: Iterable[Verified],
-    ids: Mapping[str, str | None],
-    policies: Mapping[str, EffectivePolicy],
-    now: datetime,
-) -> dict[str, int]:
-    """By topic where the newest run began that is recent and good enough for the topic's policy."""
-    found: dict[str, int] = {}
-    for run in sorted(verified, key=lambda one: one.finished_at):
-        policy = policies.get(run.topic)
-        required = policy.safety.verification if policy is not None else None
-        if required is None or run.topic_id != ids.get(run.topic):
-            continue
-        if run.level >= required.level and now - run.finished_at <= required.max_age:
-            found[run.topic] = run.verified_from
+def _fitting(
+    verified: Iterable[Verified], ids: Mapping[str, str | None], policies: Mapping[str, EffectivePolicy]
+) -> dict[str, list[Verified]]:
+    """By topic the runs that looked at the log which Kafka has, as closely as the topic's policy requires."""
+    found: dict[str, list[Verified]] = {}
+    for run in verified:
+        required = _requirement(run.topic, policies)
+        if required is not None and run.topic_id == ids.get(run.topic) and run.level >= required.level:
+            found.setdefault(run.topic, []).append(run)
     return found
+
+
+def _greatest_recent(
+    fitting: Mapping[str, list[Verified]], policies: Mapping[str, EffectivePolicy], now: datetime
+) -> dict[str, int]:
+    """By topic the greatest start of those that are recent: each by itself licenses that what lies below it may go."""
+    found: dict[str, int] = {}
+    for topic, runs in fitting.items():
+        required = _requirement(topic, policies)
+        starts = [run.verified_from for run in runs if required and now - run.finished_at <= required.max_age]
+        if starts:
+            found[topic] = max(starts)
+    return found
+
+
+def _requirement(topic: str, policies: Mapping[str, EffectivePolicy]) -> Requirement | None:
+    policy = policies.get(topic)
+    return None if policy is None else policy.safety.verification

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
+from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.ledger import mode
+from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
-from seawall.domain.ledger.policy import Policy, Safety
+from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
 
 
 def regime_of(greptimedb: GreptimeDB) -> mode.Regime:
@@ -35,8 +39,32 @@ def policy_of(obj: WALPurgePolicy | WALPurge) -> Policy | InvalidSpec:
 
 def safety_of(template: PurgeTemplate) -> Safety:
     """The margins of a policy or a run."""
-    asked = template.safety
-    return Safety(asked.keep_entries, asked.stale_after, asked.open_grace)
+    asked, required = template.safety, template.safety.require_verification
+    requirement = None if required is None else Requirement(level_of(required.level), required.max_age)
+    return Safety(asked.keep_entries, asked.stale_after, asked.open_grace, requirement)
+
+
+def level_of(level: VerificationLevel) -> Level:
+    """The level as the ledger compares it."""
+    match level:
+        case VerificationLevel.COVERAGE:
+            return Level.COVERAGE
+        case VerificationLevel.INTEGRITY:
+            return Level.INTEGRITY
+        case VerificationLevel.EQUIVALENCE:
+            return Level.EQUIVALENCE
+        case unknown:
+            assert_never(unknown)
+
+
+def verified_by(obj: WALVerification) -> tuple[Verified, ...]:
+    """The topics of which a verification that is over proved its level; of one that cannot be read none."""
+    if isinstance(obj.spec, InvalidSpec) or not obj.status.is_over or obj.status.completion_time is None:
+        return ()
+    level, ended = level_of(obj.spec.level), obj.status.completion_time
+    return tuple(
+        Verified(row.name, row.topic_id, level, row.verified_from, ended) for row in obj.status.topics if row.verified
+    )
 
 
 def hold_of(obj: WALHold) -> Hold | InvalidSpec:

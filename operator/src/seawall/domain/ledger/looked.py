@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard, shard_of
 from seawall.domain.ledger.intents import (
@@ -16,6 +17,7 @@ from seawall.domain.ledger.intents import (
     raise_intent,
 )
 from seawall.domain.ledger.look import Look, Read
+from seawall.domain.ledger.policy import Level, Requirement
 
 
 class Obstacle(StrEnum):
@@ -128,6 +130,20 @@ class ClusterSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class Verifying:
+    """A verification that is not over, and what it is about."""
+
+    name: str
+    topics: tuple[str, ...]
+    """Globs on topic names."""
+    level: Level
+
+    def may_satisfy(self, topic: str, required: Requirement) -> bool:
+        """Whether its verdict may be what a policy waits for."""
+        return self.level >= required.level and any(fnmatchcase(topic, glob) for glob in self.topics)
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
     """One look, and what a write needs that is decided from it."""
 
@@ -146,6 +162,8 @@ class Looked:
     """Why the annotation seawall.dev/dead-regions declares nothing, in one sentence."""
     holds_problem: str | None = None
     """Why the holds could not be read, in one sentence; None: they were."""
+    verifying: tuple[Verifying, ...] = ()
+    """Verifications that are not over; only read where a policy requires one."""
 
     def urgent_records(self) -> dict[str, FenceRecord]:
         """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs, readoptions."""

@@ -39,6 +39,9 @@ class Requirement:
     level: Level
     max_age: timedelta
 
+    def __str__(self) -> str:
+        return f"{self.level.name.capitalize()} within {format_duration(self.max_age)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Safety:
@@ -73,10 +76,14 @@ class EffectivePolicy:
     def overrules(self, policy: Policy) -> tuple[str, ...]:
         """What other policies made stricter than this one asks, one clause each: it goes into its condition."""
         return tuple(
-            f"{to_camel(field)} {_written(getattr(self.safety, field))} of {self.said_by[field]}"
+            f"{_CALLED.get(field) or to_camel(field)} {_written(getattr(self.safety, field))} of {self.said_by[field]}"
             for field in self.said_by
             if getattr(self.safety, field) != getattr(policy.safety, field)
         )
+
+
+_CALLED = {"verification": "requireVerification"}
+"""Fields that policies call otherwise."""
 
 
 def _written(value: object) -> object:

@@ -139,8 +139,13 @@ class Reason(StrEnum):
     )
     VERIFICATION_MISSING = (
         "VerificationMissing",
-        "A policy requires a replay verification, and none of this topic is recent and good enough.",
-        "Run a WALVerification of the required level.",
+        "A policy requires a replay verification, and no good one of this topic's log is of the required level.",
+        "Run a WALVerification of the required level; if one failed, its findings say what does not replay.",
+    )
+    VERIFICATION_TOO_OLD = (
+        "VerificationTooOld",
+        "A policy requires a replay verification, and the good ones of this topic ended longer ago than it allows.",
+        "Run a WALVerification, or let WALCluster.spec.verification make them on a schedule.",
     )
     WATCHED_TOO_SHORTLY = (
         "WatchedTooShortly",

@@ -243,6 +243,11 @@ def no_policy(case: Case) -> Mask:
 
 def verification_missing(case: Case) -> Mask:
     """Required, and there is none."""
+    return case.bounds.verification_required & ~case.bounds.verified_before
+
+
+def verification_too_old(case: Case) -> Mask:
+    """Required, and there were some, but none of late."""
     return case.bounds.verification_required & ~case.bounds.verified_from.known
 
 
@@ -299,6 +304,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.STOPPED_BY_ANNOTATION, stopped_by_annotation),
     (Reason.NO_POLICY, no_policy),
     (Reason.VERIFICATION_MISSING, verification_missing),
+    (Reason.VERIFICATION_TOO_OLD, verification_too_old),
     (Reason.WATCHED_TOO_SHORTLY, watched_too_shortly),
     (Reason.NOT_SEEN_TWICE, not_seen_twice),
     (Reason.NOTHING_TO_PURGE, nothing_to_purge),

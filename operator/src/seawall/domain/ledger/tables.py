@@ -127,7 +127,9 @@ class Bounds:
     holds_readable: bool
     verification_required: Mask
     verified_from: Ids
-    """The start that a fresh enough, good enough verification used; never its end."""
+    """The greatest start that a fresh enough, good enough verification used; never its end."""
+    verified_before: Mask
+    """There is a verification that is good enough, fresh or not."""
     intent: Ids
     """The intents as they were read *after* Kafka's offsets. Unknown: no intent was ever written (first contact)."""
     intents_readable: Mask
@@ -181,6 +183,7 @@ def no_bounds(count: int) -> Bounds:
         holds_readable=True,
         verification_required=none,
         verified_from=Ids.unknown(count),
+        verified_before=none,
         intent=Ids.unknown(count),
         intents_readable=~none,
         fence_broken=none,

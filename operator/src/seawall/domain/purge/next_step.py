@@ -19,7 +19,7 @@ from seawall.domain.purge.actions import PurgeAction
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.sight import Sight
-from seawall.domain.purge.stages import Case, Decision, begin, communicate, prepare, purge
+from seawall.domain.purge.stages import Case, Decision, begin, communicate, prepare, purge, verify
 from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
@@ -107,6 +107,8 @@ def _stage(case: Case) -> Decision:
             return prepare(case)
         case Stage.COMMUNICATION:
             return communicate(case)
+        case Stage.VERIFICATION:
+            return verify(case)
         case Stage.PURGE:
             return purge(case)
         case Stage.COMPLETED | Stage.FAILED:

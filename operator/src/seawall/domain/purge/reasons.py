@@ -18,6 +18,8 @@ class Reason(StrEnum):
     """It reads and plans, and waits until every region's report was seen to advance."""
     FLUSHING = "Flushing"
     """Regions that hold the floor back were asked to flush, and it waits for them."""
+    VERIFYING = "WaitingForVerification"
+    """A policy requires a replay verification, and it waits for one that runs."""
     SEEING = "WaitingForEvidence"
     """Every region has to report twice since it was seen what may go, and openGrace has to pass."""
     DELETING = "Deleting"

@@ -36,6 +36,10 @@ PASSING = frozenset(
 """What may pass by itself while a run waits."""
 
 
+UNVERIFIED = frozenset({Reason.VERIFICATION_MISSING, Reason.VERIFICATION_TOO_OLD})
+"""What a verification that runs may end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
     """One look, as one run sees it."""
@@ -90,6 +94,17 @@ class Sight:
     def is_watched_too_shortly(self, topic: str) -> bool:
         """Whether the operator began to watch less than openGrace ago, whatever else is against the topic."""
         return bool(self.planned.case.bounds.watched_too_shortly[self.rows[topic]])
+
+    def awaited_verification(self) -> str | None:
+        """The verification that is not over and that a topic of the run lacks only; None: there is none."""
+        for topic in self.rows:
+            if self.against_plan(topic) not in UNVERIFIED:
+                continue
+            required = self.looked.look.policies[topic].safety.verification
+            for running in self.looked.verifying:
+                if required is not None and running.may_satisfy(topic, required):
+                    return running.name
+        return None
 
     def may_pass(self, topic: str, reason: Reason | None) -> bool:
         """Whether a reason may pass by itself; the identity fence is sure only after a second look."""

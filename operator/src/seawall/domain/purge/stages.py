@@ -1,6 +1,6 @@
 """What a run that has begun does next, stage by stage, from one look: the status as it should be, or actions.
 
-    Preparation → Communication → Purge → Completed
+    Preparation → Communication → Verification → Purge → Completed
 
 Nothing is remembered but the status; what was done is seen in the metadata store, in the intents and in Kafka.
 """
@@ -24,7 +24,7 @@ from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.sight import Sight
 from seawall.domain.purge.status import at_end, so_far
-from seawall.domain.purge.times import Times
+from seawall.domain.purge.times import VERIFICATION_WAIT, Times
 
 FLUSH_BATCH = 20
 """Regions that one tick asks to flush: it waits for their answers, and must not take minutes."""
@@ -92,7 +92,7 @@ def prepare(case: Case) -> Decision:
     if case.spec.dry_run:
         return _planned(case, len(asked))
     if not asked:
-        return see(case)
+        return verify(case)
     flush = FlushStatus(start_time=case.now, regions=asked)
     status = case.status.model_copy(update={"stage": Stage.COMMUNICATION, "flush": flush})
     return Decision(status, case.goes_on(Reason.FLUSHING, _flushing(len(asked))))
@@ -102,11 +102,20 @@ def communicate(case: Case) -> Decision:
     """Asks for flushes, a few at a time, those first that were not asked lately; a failing one starves nobody."""
     waited_for = still_waited_for(case.sight)
     if not waited_for or case.now >= case.times.flushed_by(case.status, case.now):
-        return see(case)
+        return verify(case)
     ask = [region for region in waited_for if region not in case.observed.asked_lately]
     batch = tuple(ask[: min(case.spec.flush.max_concurrent, FLUSH_BATCH)])
     actions = (FlushRegions(batch, case.sight.looked.cluster),) if batch else _urgent(case)
     return Decision(case.status, case.goes_on(Reason.FLUSHING, _flushing(len(waited_for))), actions)
+
+
+def verify(case: Case) -> Decision:
+    """Waits for a verification that runs, if a policy requires one; without it those topics are left alone."""
+    awaited, since = case.sight.awaited_verification(), case.status.verification_time or case.now
+    if awaited is None or case.now >= since + VERIFICATION_WAIT:
+        return see(case)
+    status = case.status.model_copy(update={"stage": Stage.VERIFICATION, "verification_time": since})
+    return Decision(status, case.goes_on(Reason.VERIFYING, f"it waits for WALVerification {awaited}"), _urgent(case))
 
 
 def see(case: Case) -> Decision:

@@ -14,7 +14,7 @@ from seawall.domain.purge.reasons import Reason, TopicEnd
 from seawall.domain.purge.sight import Sight
 
 MAX_SKIPPED = 50
-WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_LOOK, Reason.SEEING})
+WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_LOOK, Reason.VERIFYING, Reason.SEEING})
 """What the condition Waiting is about: something else has to happen first."""
 
 _WORST_FIRST: tuple[str, ...] = (*(str(reason) for reason, _ in rules.LEFT_ALONE), *(str(end) for end in TopicEnd))

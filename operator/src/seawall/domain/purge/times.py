@@ -11,6 +11,9 @@ from seawall.domain.ledger.declared import safety_of
 from seawall.domain.ledger.policy import EffectivePolicy, Safety
 from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
 
+VERIFICATION_WAIT = timedelta(minutes=15)
+"""How long a replay verification that runs is waited for: longer ones are what the next run will find."""
+
 SLACK = timedelta(minutes=10)
 """On top of all waits: for Kafka, the database and the API server to answer."""
 
@@ -55,7 +58,8 @@ class Times:
 
     def seen_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when topics are waited for before it is recorded what is seen."""
-        return (status.start_time or now) + self.patience + (self.flush if status.flush else timedelta(0))
+        flush = self.flush if status.flush else timedelta(0)
+        return (status.start_time or now) + self.patience + flush + _verification(status)
 
     def proved_by(self, seen_time: datetime, known_since: datetime | None) -> datetime:
         """Until when the evidence is waited for: an operator gathers it anew from when it first knew what was seen."""
@@ -63,4 +67,8 @@ class Times:
 
     def over_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when a run has to end."""
-        return (status.start_time or now) + 3 * self.patience + self.flush + SLACK
+        return (status.start_time or now) + 3 * self.patience + self.flush + SLACK + _verification(status)
+
+
+def _verification(status: WALPurgeStatus) -> timedelta:
+    return VERIFICATION_WAIT if status.verification_time else timedelta(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
 
@@ -16,3 +16,6 @@ class ConfigMap:
     data: Mapping[str, str]
     controller_uid: str | None = None
     resource_version: str | None = None
+    binary_data: Mapping[str, bytes] = field(default_factory=dict)
+    is_immutable: bool = False
+    """Whether the API server refuses every later change of its data."""

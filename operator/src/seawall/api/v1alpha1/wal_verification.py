@@ -1,0 +1,210 @@
+"""WALVerification: one replay verification of the WAL on Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StrictBool
+
+from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationTemplate
+
+MAX_FINDINGS = 20
+MAX_NOT_READ = 50
+
+
+class VerificationStage(StrEnum):
+    """Where a verification is. It has none until it begins; each member says what comes next."""
+
+    HOLDING = "Holding"
+    """Places a WALHold on what it will read, waits until it is granted, and freezes the request. Then Running."""
+    RUNNING = "Running"
+    """Its Spark application is being made, or runs. Then Releasing."""
+    RELEASING = "Releasing"
+    """The attempt is over: its hold goes. Then Completed or Failed, or Holding for the next attempt."""
+    COMPLETED = "Completed"
+    """The end: every topic that was read replays."""
+    FAILED = "Failed"
+    """The end: something does not replay, or could not be found out; the condition Failed says what."""
+
+
+class Outcome(StrEnum):
+    """How an attempt ended."""
+
+    PASSED = "Passed"
+    """No error, and nothing that the level asks for was left out."""
+    FAILED = "Failed"
+    """The log is not what it must be; the findings say where. Never retried."""
+    REFUSED = "Refused"
+    """The request cannot be worked on as it is. Never retried."""
+    INTERRUPTED = "Interrupted"
+    """Nothing was proved either way. Retried, at most twice."""
+
+
+OVER = frozenset({VerificationStage.COMPLETED, VerificationStage.FAILED})
+
+
+class WALVerificationSpec(VerificationTemplate):
+    """What the verification is told. Immutable: make another one instead."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        *VerificationTemplate.RULES,
+        Rule("self == oldSelf", "the spec of a verification is immutable: create another WALVerification"),
+    )
+
+    cluster_ref: ClusterRef
+    """The WALCluster whose topics are read."""
+
+
+class VerifiedTopic(StatusModel):
+    """One topic of the request."""
+
+    name: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    topic_id: Annotated[str, Field(max_length=64)]
+    """Which log it was: a topic that is created again has another id."""
+    verified_from: Annotated[int, Field(ge=0)]
+    """The offset that it is read from: the first that any region would read. If verified, the log from here on replays,
+    so that what lies before may go."""
+    end: Annotated[int, Field(ge=0)]
+    """The offset before which it is read; what lies beyond was not looked at."""
+    verified: StrictBool = False
+    """Whether the level was proved of this topic."""
+
+
+class NotReadTopic(StatusModel):
+    """A topic that was selected and not read."""
+
+    topic: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    reason: Annotated[str, Field(max_length=128)]
+    """Why, in one CamelCase word: the ledger's."""
+
+
+class Counts(StatusModel):
+    """What the application counted."""
+
+    records: Annotated[int, Field(ge=0)]
+    """Kafka records that were read."""
+    bytes: Annotated[int, Field(ge=0)]
+    """Bytes of their keys and values."""
+    entries: Annotated[int, Field(ge=0)]
+    """WAL entries that they make."""
+    errors: Annotated[int, Field(ge=0)]
+    """Findings because of which a topic is not verified."""
+    warnings: Annotated[int, Field(ge=0)]
+    """Findings that a person should know of."""
+    regions_not_compared: Annotated[int, Field(ge=0)] = 0
+    """Regions that level Equivalence could not compare."""
+
+
+class Finding(StatusModel):
+    """Something that is wrong with the log."""
+
+    kind: Annotated[str, Field(max_length=64)]
+    """What, in one CamelCase word."""
+    severity: Literal["Error", "Warning"]
+    """An error keeps its topic from being verified."""
+    topic: Annotated[str, Field(max_length=249)] | None = None
+    """Name of the topic."""
+    offset: Annotated[int, Field(ge=0)] | None = None
+    """The first bad offset."""
+    region: Annotated[str, Field(max_length=20, pattern=r"^[0-9]+$")] | None = None
+    """Id of the region, in digits: it may be greater than JSON's numbers are exact."""
+    message: Annotated[str, Field(max_length=1024)]
+    """The same in one sentence."""
+
+
+class TopicCounts(StatusModel):
+    """Topics of the verification by what became of them."""
+
+    total: Annotated[int, Field(ge=0)] = 0
+    """Topics that are read."""
+    verified: Annotated[int, Field(ge=0)] = 0
+    """Topics of which the level was proved."""
+    idle: Annotated[int, Field(ge=0)] = 0
+    """Topics that no region writes to: nothing of them is replayed."""
+    not_read: Annotated[int, Field(ge=0)] = 0
+    """Topics that were not read for the reasons in `notRead`."""
+
+
+class WALVerificationStatus(StatusModel):
+    """How far the verification is, and its verdict."""
+
+    observed_generation: Annotated[int, Field(ge=0)] = 0
+    """The metadata.generation that this status was computed from."""
+    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting."""
+    stage: VerificationStage | None = None
+    """Where it is; absent until it begins."""
+    attempt: Annotated[int, Field(ge=0)] = 0
+    """Number of the attempt, from 1. Its hold, request and application are called `<verification>-<attempt>`."""
+    start_time: datetime | None = None
+    """When it began."""
+    attempt_time: datetime | None = None
+    """When the attempt began; once it is over, when that was."""
+    completion_time: datetime | None = None
+    """When it ended."""
+    application_name: Annotated[str, Field(max_length=253)] | None = None
+    """The SparkApplication of the attempt; absent until its request is frozen."""
+    application_state: Annotated[str, Field(max_length=64)] | None = None
+    """What the Spark Operator says of it."""
+    request_digest: Annotated[str, Field(max_length=64)] | None = None
+    """SHA-256 of what the application was told: a verdict about anything else does not count."""
+    outcome: Outcome | None = None
+    """How the last attempt ended: Passed, Failed, Refused or Interrupted."""
+    message: Annotated[str, Field(max_length=1024)] | None = None
+    """The verdict in one sentence."""
+    report: Annotated[str, Field(max_length=2048)] | None = None
+    """Where the report is, as a URI."""
+    topic_counts: TopicCounts | None = None
+    """Topics by what became of them."""
+    topics: Annotated[tuple[VerifiedTopic, ...], Field(max_length=MAX_TOPICS)] = ()
+    """The topics that are read, from where and to where."""
+    not_read: Annotated[tuple[NotReadTopic, ...], Field(max_length=MAX_NOT_READ)] = ()
+    """Topics that were selected and not read, at most 50."""
+    counts: Counts | None = None
+    """What the application counted."""
+    findings: Annotated[tuple[Finding, ...], Field(max_length=MAX_FINDINGS)] = ()
+    """The worst of what it found, at most 20; all of it is in the report."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the verification has ended, well or not."""
+        return self.stage in OVER
+
+
+WAL_VERIFICATION = Kind(
+    kind="WALVerification",
+    plural="walverifications",
+    short_names=("walv",),
+    description="One replay verification of the WAL of a WALCluster on Spark.",
+    spec=WALVerificationSpec,
+    status=WALVerificationStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are read"),
+        PrinterColumn("Level", "string", ".spec.level", "How much is looked at"),
+        PrinterColumn("Stage", "string", ".status.stage", "Where it is"),
+        PrinterColumn("Verified", "integer", ".status.topicCounts.verified", "Topics that replay"),
+        PrinterColumn("Topics", "integer", ".status.topicCounts.total", "Topics that are read"),
+        PrinterColumn("Errors", "integer", ".status.counts.errors", "Findings that are errors"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn("Application", "string", ".status.applicationName", "Its SparkApplication", priority=1),
+        PrinterColumn("Report", "string", ".status.report", "Where the report is", priority=1),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALVerification(Resource[WALVerificationSpec, WALVerificationStatus]):
+    """A WALVerification as read from the API server."""
+
+    KIND = WAL_VERIFICATION

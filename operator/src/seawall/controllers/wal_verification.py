@@ -1,0 +1,121 @@
+"""The WALVerification controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.domain.errors import SeawallError
+from seawall.domain.failure import Failure
+from seawall.domain.step import Event
+from seawall.domain.verification.actions import (
+    FreezeRequest,
+    PlaceHold,
+    ReleaseHold,
+    RemoveApplication,
+    RemoveItself,
+    Submit,
+    VerificationAction,
+)
+from seawall.domain.verification.names import attempt_key
+from seawall.domain.verification.next_step import VerificationStep, next_step
+from seawall.domain.verification.observed import Observed, needs_look
+from seawall.ports import Clock, Kube, SparkApplications, VerificationMeter
+
+
+@dataclass(frozen=True, slots=True)
+class WALVerificationController:
+    """Observes and acts for WALVerifications."""
+
+    kube: Kube
+    applications: SparkApplications
+    looks: LedgerLooks
+    clock: Clock
+    meter: VerificationMeter
+    kind: str = WALVerification.KIND.kind
+
+    def read(self, key: Key) -> WALVerification | None:
+        """Reads the WALVerification."""
+        return self.kube.get(WALVerification, key)
+
+    def forget(self, key: Key) -> None:
+        """Nothing is held for a verification."""
+
+    def observe(self, obj: WALVerification) -> Observed:
+        """Reads the parts of the attempt, and looks at the ledger when the next step depends on it."""
+        if obj.metadata.deletion_timestamp is not None:
+            return Observed(self.clock.now())
+        self._measure(obj)
+        key = attempt_key(obj.metadata.key, obj.status.attempt)
+        hold, application = self.kube.get(WALHold, key), self.applications.get(key)
+        if obj.status.is_over:
+            return Observed(self.clock.now(), hold=hold, application=application)
+        cluster = self._cluster(obj)
+        is_holding = obj.status.stage is VerificationStage.HOLDING
+        request = self.kube.get_config_map(key) if is_holding else None
+        looks = cluster is not None and is_holding and needs_look(obj, hold, request)
+        return Observed(
+            now=self.clock.now(),
+            cluster=cluster,
+            # After the hold was read, and so after its grant: the request is of a time at which the log was held.
+            looked=self.looks.look(cluster) if looks and cluster is not None else None,
+            hold=hold,
+            request=request,
+            application=application,
+            driver=None if application is None else self.applications.describe_driver(application),
+        )
+
+    def next_step(self, obj: WALVerification, observed: Observed) -> VerificationStep:
+        """Decides (pure)."""
+        return next_step(obj, observed)
+
+    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
+        """Adds what the outside answered."""
+        return replace(observed, failure=Failure.of(error))
+
+    def record(self, obj: WALVerification, status: WALVerificationStatus) -> None:
+        """Replaces the status; a verification that ends by it is counted."""
+        self.kube.replace_status(obj, status)
+        if status.is_over and not isinstance(obj.spec, InvalidSpec):
+            self.meter.count_verification(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), status)
+
+    def perform(self, obj: WALVerification, action: VerificationAction) -> Event:
+        """Does one action."""
+        match action:
+            case PlaceHold():
+                self.kube.create(WALHold, action.key, action.spec, owner=obj)
+            case FreezeRequest():
+                self.kube.write_config_map(obj, action.config_map)
+            case Submit():
+                self.applications.create(obj, action.key, action.spec, action.service_account)
+            case ReleaseHold():
+                self.kube.delete(action.hold)
+            case RemoveApplication():
+                self.applications.delete(action.application)
+            case RemoveItself():
+                self.kube.delete(obj)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def post(self, obj: WALVerification, event: Event) -> None:
+        """Posts an event about the WALVerification."""
+        self.kube.post_event(obj, event)
+
+    def _cluster(self, obj: WALVerification) -> WALCluster | None:
+        if isinstance(obj.spec, InvalidSpec):
+            return None
+        cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
+        is_there = cluster is not None and cluster.metadata.deletion_timestamp is None
+        return cluster if is_there else None
+
+    def _measure(self, obj: WALVerification) -> None:
+        """An operator that starts anew learns from those that are over when the log was last verified."""
+        ended, is_good = obj.status.completion_time, obj.status.stage is VerificationStage.COMPLETED
+        if ended is not None and is_good and not isinstance(obj.spec, InvalidSpec):
+            self.meter.measure_verified(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), ended)

@@ -1,0 +1,1 @@
+"""Replay verifications on Spark: pure."""

@@ -1,0 +1,86 @@
+"""What a verification does to the outside. Each is idempotent: what is made has the attempt's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
+from seawall.domain.step import Event, EventType
+from seawall.domain.verification.spark import SparkApplication
+from seawall.domain.walconfig.config_map import ConfigMap
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceHold:
+    """Ask for a hold on what will be read."""
+
+    key: Key
+    spec: WALHoldSpec
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Placed WALHold {self.key.name} on {len(self.spec.topics)} topics"
+        return Event(EventType.NORMAL, "HoldPlaced", message)
+
+
+@dataclass(frozen=True, slots=True)
+class FreezeRequest:
+    """Write down what is to be read, for good."""
+
+    config_map: ConfigMap
+    topics: int
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Froze the request in ConfigMap {self.config_map.key.name}: {self.topics} topics"
+        return Event(EventType.NORMAL, "RequestFrozen", message)
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Make the SparkApplication."""
+
+    key: Key
+    spec: Mapping[str, Any]
+    service_account: str
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "ApplicationCreated", f"Created SparkApplication {self.key.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseHold:
+    """Let the hold go, by deleting it."""
+
+    hold: WALHold
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "HoldReleased", f"Deleted WALHold {self.hold.metadata.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveApplication:
+    """Remove the application of an attempt that was interrupted, with whatever of it still runs."""
+
+    application: SparkApplication
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "ApplicationRemoved", f"Deleted SparkApplication {self.application.key.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveItself:
+    """Delete the verification, whose ttlSecondsAfterFinished is over."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "Expired", "ttlSecondsAfterFinished is over")
+
+
+VerificationAction = PlaceHold | FreezeRequest | Submit | ReleaseHold | RemoveApplication | RemoveItself

@@ -1,0 +1,96 @@
+"""One tick of a verification that is not over, and what can be decided of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.wal_verification import (
+    Outcome,
+    VerificationStage,
+    WALVerification,
+    WALVerificationSpec,
+    WALVerificationStatus,
+)
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.verification.actions import VerificationAction
+from seawall.domain.verification.names import attempt_key
+from seawall.domain.verification.observed import Observed
+from seawall.domain.verification.reasons import Reason
+
+POLL_SECONDS = 5.0
+"""How often the outside is looked at that wakes nobody."""
+
+MAX_MESSAGE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The status as it should be, conditions apart; if it is so already, what to do."""
+
+    status: WALVerificationStatus
+    verdict: Verdict
+    actions: tuple[VerificationAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A verification with a WALCluster, and what was observed."""
+
+    obj: WALVerification
+    spec: WALVerificationSpec
+    cluster: WALCluster
+    kafka: WALClusterSpec
+    observed: Observed
+
+    @property
+    def now(self) -> datetime:
+        """The time of this tick."""
+        return self.observed.now
+
+    @property
+    def status(self) -> WALVerificationStatus:
+        """The status as it was read."""
+        return self.obj.status
+
+    @property
+    def uid(self) -> str:
+        """Whose children are its own."""
+        return self.obj.metadata.uid
+
+    @property
+    def key(self) -> Key:
+        """What the parts of the attempt are called."""
+        return attempt_key(self.obj.metadata.key, self.status.attempt)
+
+    def goes_on(self, reason: Reason, message: str, after: float | None = POLL_SECONDS) -> Verdict:
+        """It waits for something."""
+        return Verdict(Outlook.PROGRESSING, reason, message, after)
+
+    def stays(self, verdict: Verdict, *actions: VerificationAction) -> Decision:
+        """Nothing of the status changes but what people are told."""
+        return Decision(self.status, verdict, actions)
+
+    def attempt_ends(self, outcome: Outcome, message: str, **more: object) -> Decision:
+        """The attempt is over; its hold goes next."""
+        told = message[:MAX_MESSAGE]
+        update = {
+            "stage": VerificationStage.RELEASING,
+            "outcome": outcome,
+            "message": told,
+            "attempt_time": self.now,
+            **more,
+        }
+        status = self.status.model_copy(update=update)
+        return Decision(status, self.goes_on(Reason.RELEASING, f"attempt {status.attempt} is over: {told}"))
+
+
+def ended(
+    status: WALVerificationStatus, now: datetime, reason: Reason, message: str, *, complete: bool = False
+) -> Decision:
+    """The end of the verification."""
+    stage = VerificationStage.COMPLETED if complete else VerificationStage.FAILED
+    status = status.model_copy(update={"stage": stage, "completion_time": now})
+    return Decision(status, Verdict(Outlook.READY if complete else Outlook.STALLED, reason, message))

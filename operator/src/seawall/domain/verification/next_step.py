@@ -1,0 +1,161 @@
+"""The next step of a WALVerification: a pure function of the verification and of what was observed.
+
+    being deleted → over (ttl) → spec, name, WALCluster → paused, Stalled → the stage:
+
+    stage      what is in the status      what is made in the world        what ends it
+    ---------  -------------------------  -------------------------------  ------------------------------------------
+    (none)     —                          —                                the WALCluster is there and not Stalled
+    Holding    attempt                    WALHold, once granted the        the ConfigMap with the request is there
+                                          immutable ConfigMap
+    Running    what is read, its digest   SparkApplication                 the driver's verdict, or none came
+    Releasing  the verdict                hold deleted; application        the hold is gone; Interrupted and fewer than
+                                          deleted if Interrupted           3 attempts: Holding again, after a while
+    Completed, Failed                     itself deleted (ttl)             —
+
+A tick records or acts, never both; a process may die between any two calls, and the next one ends at the same place. A
+verification that is deleted needs nothing: its hold, its request and its application are owned by it, and go with it.
+A pause stops only what would be begun: a job that runs goes on, and its hold is let go.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import assert_never
+
+from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
+from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, as_status, transition_events
+from seawall.domain.failure import Failure
+from seawall.domain.step import Act, Record, Step, Wait
+from seawall.domain.verification.actions import RemoveItself, VerificationAction
+from seawall.domain.verification.case import Case, Decision, ended
+from seawall.domain.verification.holding import hold
+from seawall.domain.verification.names import why_unusable
+from seawall.domain.verification.observed import Observed, why_it_waits
+from seawall.domain.verification.reasons import Reason
+from seawall.domain.verification.releasing import leftovers, release
+from seawall.domain.verification.running import run
+
+RETRY_SECONDS = 5.0
+REFUSED_SECONDS = 30.0
+"""Until what was refused is tried again: somebody may have installed what was missing."""
+
+WAITING = frozenset(
+    {Reason.PAUSED, Reason.CLUSTER_STALLED, Reason.CANNOT_LOOK, Reason.LOOKING, Reason.HOLDING, Reason.BACKING_OFF}
+)
+"""What the condition Waiting is about: something else has to happen first."""
+
+VerificationStep = Step[WALVerificationStatus, VerificationAction]
+
+
+def next_step(obj: WALVerification, observed: Observed) -> VerificationStep:
+    """Decides what one tick does."""
+    if obj.metadata.deletion_timestamp is not None:
+        return Wait("the verification is being deleted, and what it owns with it")
+    if obj.status.is_over:
+        return _after_the_end(obj, observed)
+    decision, failure = _decide(obj, observed), observed.failure
+    verdict = decision.verdict if failure is None else _failed_change(failure)
+    status = _with_conditions(obj, decision.status, verdict, observed)
+    events = transition_events(obj.status.conditions, status.conditions)
+    if _data(status) != _data(obj.status):
+        return Record(status, events, after=0.0)
+    if decision.actions and failure is None:
+        return Act(decision.actions)
+    if status != obj.status:
+        return Record(status, events, after=verdict.after)
+    return Wait(verdict.message, verdict.after)
+
+
+def _after_the_end(obj: WALVerification, observed: Observed) -> VerificationStep:
+    left_over = leftovers(obj, observed)
+    if left_over and observed.failure is None:
+        return Act(left_over)
+    ttl = None if isinstance(obj.spec, InvalidSpec) else obj.spec.ttl_seconds_after_finished
+    if ttl is None or obj.status.completion_time is None:
+        return Wait("the verification is over")
+    left = (obj.status.completion_time + timedelta(seconds=ttl) - observed.now).total_seconds()
+    if left <= 0 and observed.failure is None:
+        return Act((RemoveItself(),))
+    return Wait("the verification is over, and stays until its ttl is", max(left, RETRY_SECONDS))
+
+
+def _decide(obj: WALVerification, observed: Observed) -> Decision:
+    spec, cluster, stage = obj.spec, observed.cluster, obj.status.stage
+    if isinstance(spec, InvalidSpec):
+        return ended(obj.status, observed.now, Reason.INVALID_SPEC, spec.message)
+    problem = why_unusable(obj.metadata.name)
+    if problem is not None:
+        return ended(obj.status, observed.now, Reason.NAME_UNUSABLE, problem)
+    if cluster is None or isinstance(cluster.spec, InvalidSpec):
+        return _without_cluster(obj, observed, spec.cluster_ref.name)
+    case = Case(obj, spec, cluster, cluster.spec, observed)
+    hindrance = None if stage is VerificationStage.RELEASING else why_it_waits(obj, cluster)
+    has_begun = stage is VerificationStage.RUNNING and observed.application is not None
+    if hindrance is not None and not has_begun:
+        return _waits(obj, *hindrance)
+    return _stage(case)
+
+
+def _stage(case: Case) -> Decision:
+    match case.status.stage:
+        case None:
+            update = {
+                "stage": VerificationStage.HOLDING,
+                "attempt": 1,
+                "start_time": case.now,
+                "attempt_time": case.now,
+            }
+            status = case.status.model_copy(update=update)
+            return Decision(status, case.goes_on(Reason.LOOKING, "it looks at what the database would replay"))
+        case VerificationStage.HOLDING:
+            return hold(case)
+        case VerificationStage.RUNNING:
+            return run(case)
+        case VerificationStage.RELEASING:
+            return release(case)
+        case VerificationStage.COMPLETED | VerificationStage.FAILED:
+            raise ValueError("a verification that is over has no next stage")
+        case unknown:
+            assert_never(unknown)
+
+
+def _without_cluster(obj: WALVerification, observed: Observed, name: str) -> Decision:
+    """A WALCluster that is gone ends it; one that cannot be read is waited for."""
+    message = f"there is no WALCluster {name} in this namespace, or it is being deleted"
+    if observed.cluster is not None:
+        message = f"WALCluster {name} has an invalid spec: its conditions say what is wrong"
+        return _waits(obj, Reason.CLUSTER_STALLED, message)
+    return ended(obj.status, observed.now, Reason.CLUSTER_MISSING, message)
+
+
+def _waits(obj: WALVerification, reason: str, message: str) -> Decision:
+    outlook = Outlook.PAUSED if reason == Reason.PAUSED else Outlook.PROGRESSING
+    return Decision(obj.status, Verdict(outlook, reason, message, RETRY_SECONDS))
+
+
+def _failed_change(failure: Failure) -> Verdict:
+    if failure.final:
+        return Verdict(Outlook.STALLED, Reason.REFUSED, failure.message, REFUSED_SECONDS)
+    return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, failure.message, RETRY_SECONDS)
+
+
+def _with_conditions(
+    obj: WALVerification, status: WALVerificationStatus, verdict: Verdict, observed: Observed
+) -> WALVerificationStatus:
+    build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, observed.now)
+    holds = {
+        ConditionType.COMPLETE: status.stage is VerificationStage.COMPLETED,
+        ConditionType.FAILED: status.stage is VerificationStage.FAILED,
+        ConditionType.WAITING: verdict.reason in WAITING,
+    }
+    more = (
+        build(kind, as_status(value), verdict.reason, verdict.message if value else "") for kind, value in holds.items()
+    )
+    conditions = (*build.kstatus(verdict), *more)
+    return status.model_copy(update={"conditions": conditions, "observed_generation": obj.metadata.generation})
+
+
+def _data(status: WALVerificationStatus) -> WALVerificationStatus:
+    """Without what people are told: a tick that acts does not tell, or the conditions would flap."""
+    return status.model_copy(update={"conditions": (), "observed_generation": 0})

@@ -1,0 +1,144 @@
+"""The request to the Spark application, version 1: spark-apps/replay-verification/contract has the format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.domain.verification.selection import RegionRange, TopicRange
+
+VERSION = 1
+FILE = "request.json.gz"
+MAX_BYTES = 1_000_000
+"""What a ConfigMap takes is 1 MiB, names and labels included."""
+
+KAFKA_FOLDER = "/etc/seawall/kafka"
+"""Where the Secrets of the connection are, in the driver."""
+
+
+class UnreadableRequest(ValueError):  # noqa: N818 - named for what it is
+    """These bytes are no request of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Which attempt of which verification."""
+
+    namespace: str
+    name: str
+    uid: str
+    attempt: int
+
+    def to_json(self) -> dict[str, object]:
+        """As the contract has it."""
+        return {"namespace": self.namespace, "name": self.name, "uid": self.uid, "attempt": self.attempt}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is read back of a request: all that the operator's own status needs."""
+
+    subject: Subject
+    topics: tuple[TopicRange, ...]
+    digest: str
+    """SHA-256 of its bytes."""
+
+
+def write_request(
+    subject: Subject,
+    template: VerificationTemplate,
+    kafka: ExternalKafka,
+    cluster_id: str,
+    topics: tuple[TopicRange, ...],
+    *,
+    files: dict[str, str] | None = None,
+) -> bytes:
+    """The request as it is stored, compressed; the same input gives the same bytes.
+
+    `files` are the paths of the connection's files by their names in the contract; left out, those in the driver's pod.
+    """
+    body = {
+        "version": VERSION,
+        "verification": subject.to_json(),
+        "level": template.level.value,
+        "kafka": _kafka(kafka, cluster_id, files or PATHS),
+        "topics": [_topic(topic) for topic in topics],
+        "snapshot": None if template.snapshot is None else {"uri": template.snapshot.uri},
+    }
+    return gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
+
+
+PATHS = {
+    "caFile": f"{KAFKA_FOLDER}/ca/ca.crt",
+    "certFile": f"{KAFKA_FOLDER}/client/tls.crt",
+    "keyFile": f"{KAFKA_FOLDER}/client/tls.key",
+    "usernameFile": f"{KAFKA_FOLDER}/sasl/username",
+    "passwordFile": f"{KAFKA_FOLDER}/sasl/password",
+}
+
+
+def read_request(stored: bytes) -> Request:
+    """Reads what `write_request` wrote.
+
+    Raises:
+        UnreadableRequest: it is something else.
+    """
+    try:
+        raw = gzip.decompress(stored)
+        body = json.loads(raw)
+        if body["version"] != VERSION:
+            raise UnreadableRequest(f"the request is of version {body['version']}, and this is version {VERSION}")
+        found = body["verification"]
+        subject = Subject(found["namespace"], found["name"], found["uid"], found["attempt"])
+        topics = tuple(_read_topic(topic) for topic in body["topics"])
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, UnreadableRequest):
+            raise
+        raise UnreadableRequest(f"the request cannot be read ({type(error).__name__})") from error
+    return Request(subject, topics, sha256(raw).hexdigest())
+
+
+def _kafka(kafka: ExternalKafka, cluster_id: str, files: dict[str, str]) -> dict[str, object]:
+    tls, sasl = kafka.tls, kafka.sasl
+    has_ca = tls is not None and tls.ca_secret_ref is not None
+    has_cert = tls is not None and tls.client_cert_secret_ref is not None
+    return {
+        "bootstrapServers": list(kafka.bootstrap_servers),
+        "clusterId": cluster_id,
+        "tls": None
+        if tls is None
+        else {
+            "caFile": files["caFile"] if has_ca else None,
+            "certFile": files["certFile"] if has_cert else None,
+            "keyFile": files["keyFile"] if has_cert else None,
+        },
+        "sasl": None
+        if sasl is None
+        else {
+            "mechanism": sasl.mechanism,
+            "usernameFile": files["usernameFile"],
+            "passwordFile": files["passwordFile"],
+        },
+    }
+
+
+def _topic(topic: TopicRange) -> dict[str, object]:
+    regions = [{"id": each.region_id, "readsFrom": each.reads_from, "flushed": each.flushed} for each in topic.regions]
+    return {
+        "name": topic.name,
+        "topicId": topic.topic_id,
+        "logStart": topic.log_start,
+        "from": topic.start,
+        "to": topic.end,
+        "regions": regions,
+    }
+
+
+def _read_topic(raw: dict[str, Any]) -> TopicRange:
+    regions = tuple(RegionRange(each["id"], each["readsFrom"], each["flushed"]) for each in raw["regions"])
+    return TopicRange(raw["name"], raw["topicId"], raw["logStart"], raw["from"], raw["to"], regions)

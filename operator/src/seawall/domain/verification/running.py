@@ -1,0 +1,84 @@
+"""The job: its SparkApplication is made once, and its driver's last word is the verdict."""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.wal_verification import MAX_FINDINGS, Outcome, TopicCounts
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.verification.actions import Submit
+from seawall.domain.verification.application import build_application
+from seawall.domain.verification.case import POLL_SECONDS, Case, Decision, ended
+from seawall.domain.verification.observed import is_granted
+from seawall.domain.verification.reasons import Reason
+from seawall.domain.verification.spark import Ended, Hindered, SparkApplication
+from seawall.domain.verification.summary import Summary, read_summary
+
+MAX_ERROR = 300
+"""Characters of a failed submission that people are told: the rest is a log."""
+
+
+def run(case: Case) -> Decision:
+    """Makes the application, and waits for its verdict."""
+    application, driver = case.observed.application, case.observed.driver
+    if application is None:
+        return _submit(case)
+    if application.controller_uid != case.uid:
+        message = f"SparkApplication {case.key.name} exists and was not made by this verification"
+        return ended(case.status, case.now, Reason.NAME_TAKEN, f"{message}: delete it, and make another one")
+    if isinstance(driver, Ended):
+        return _judge(case, driver)
+    if application.is_over:
+        return case.attempt_ends(Outcome.INTERRUPTED, _why(application), application_state=application.state)
+    if case.now >= application.created_at + case.spec.timeout:
+        return case.attempt_ends(Outcome.INTERRUPTED, "it took longer than spec.timeout")
+    status = case.status.model_copy(update={"application_state": application.state or None})
+    return Decision(status, _progress(case, application))
+
+
+def _submit(case: Case) -> Decision:
+    """Only while what is to be read is held; once it runs, a log that is cut is the job's to notice."""
+    hold = case.observed.hold
+    if hold is None or hold.metadata.controller_uid != case.uid or not is_granted(hold):
+        return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was lost before the job began")
+    spec = build_application(case.key, case.spec, case.kafka.kafka.external)
+    verdict = case.goes_on(Reason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
+    return case.stays(verdict, Submit(case.key, spec, case.spec.spark.service_account_name))
+
+
+def _judge(case: Case, driver: Ended) -> Decision:
+    found = read_summary(driver.message, case.status.request_digest or "", driver.exit_code)
+    if isinstance(found, str):
+        return case.attempt_ends(Outcome.INTERRUPTED, found)
+    topics = tuple(row.model_copy(update={"verified": found.proves(row.name)}) for row in case.status.topics)
+    counts = case.status.topic_counts or TopicCounts(total=len(topics))
+    return case.attempt_ends(
+        found.outcome,
+        _sentence(found),
+        topics=topics,
+        topic_counts=counts.model_copy(update={"verified": sum(row.verified for row in topics)}),
+        counts=found.counts,
+        report=found.report,
+        findings=tuple(each.as_status() for each in found.findings[:MAX_FINDINGS]),
+    )
+
+
+def _sentence(found: Summary) -> str:
+    return found.message or f"the driver's verdict is {found.outcome.value}"
+
+
+def _why(application: SparkApplication) -> str:
+    """Of an application that is over without a word of its driver."""
+    lines = [line.strip() for line in application.error.splitlines() if line.strip()]
+    telling = next((line for line in lines if "Message:" in line or "Exception" in line), lines[-1] if lines else "")
+    told = f": {telling[:MAX_ERROR]}" if telling else ""
+    return f"the SparkApplication is {application.state} and its driver left no verdict{told}"
+
+
+def _progress(case: Case, application: SparkApplication) -> Verdict:
+    driver = case.observed.driver
+    if isinstance(driver, Hindered):
+        message = f"the driver of SparkApplication {case.key.name} does not start: {driver.reason}: {driver.message}"
+        if driver.needs_person:
+            return Verdict(Outlook.STALLED, Reason.DRIVER_HINDERED, message, POLL_SECONDS)
+        return case.goes_on(Reason.DRIVER_PENDING, message)
+    state = application.state or "not seen by the Spark Operator yet"
+    return case.goes_on(Reason.RUNNING, f"SparkApplication {case.key.name} is {state}")

@@ -1,0 +1,69 @@
+"""What a WALVerification says to the ledger."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.v1alpha1.verification_level import VerificationRequirement
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.declared import policy_of, verified_by
+from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety, strictest
+
+ENDED = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
+METADATA = {
+    "namespace": "db",
+    "name": "nightly",
+    "uid": "uid-1",
+    "generation": 1,
+    "resourceVersion": "1",
+    "creationTimestamp": ENDED,
+}
+SPEC = {"clusterRef": {"name": "wal"}, "level": "Integrity", "spark": {"image": "replay-verification:1"}}
+ROWS = [
+    {"name": "wal_0", "topicId": "id-0", "verifiedFrom": 20, "end": 4711, "verified": True},
+    {"name": "wal_1", "topicId": "id-1", "verifiedFrom": 30, "end": 900, "verified": False},
+]
+
+
+def verification(spec: dict[str, Any] | None = None, **status: Any) -> WALVerification:
+    over = {"stage": "Completed", "completionTime": ENDED.isoformat(), "topics": ROWS, **status}
+    return WALVerification.parse({"metadata": METADATA, "spec": {**SPEC, **(spec or {})}, "status": over})
+
+
+def test_the_start_of_a_topic_that_was_verified_counts_and_nothing_else() -> None:
+    assert verified_by(verification()) == (Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED),)
+
+
+def test_the_topics_that_replay_count_when_another_one_does_not() -> None:
+    assert [one.topic for one in verified_by(verification(stage="Failed"))] == ["wal_0"]
+
+
+@pytest.mark.parametrize("stage", ["Holding", "Running", "Releasing"])
+def test_a_verification_that_is_not_over_says_nothing(stage: str) -> None:
+    assert verified_by(verification(stage=stage)) == ()
+
+
+def test_a_verification_that_cannot_be_read_says_nothing() -> None:
+    assert verified_by(verification(spec={"level": "Perfect"})) == ()
+    assert verified_by(verification(topics=[{**ROWS[0], "verifiedFrom": -1}])) == ()
+    assert verified_by(verification(completionTime=None)) == ()
+
+
+def test_a_run_and_a_policy_require_what_their_spec_says() -> None:
+    assert VerificationRequirement().max_age == timedelta(hours=24)
+    required = {"requireVerification": {"level": "Equivalence", "maxAge": "90m"}}
+    run = WALPurge.parse({"metadata": METADATA, "spec": {"clusterRef": {"name": "wal"}, "safety": required}})
+    policy = policy_of(run)
+    assert isinstance(policy, Policy)
+    assert policy.safety.verification == Requirement(Level.EQUIVALENCE, timedelta(minutes=90))
+
+
+def test_a_requirement_that_another_policy_makes_stricter_is_told_in_words() -> None:
+    lax = Policy("lax", safety=Safety(verification=Requirement(Level.COVERAGE, timedelta(hours=1))))
+    strict = Policy("strict", safety=Safety(verification=Requirement(Level.INTEGRITY, timedelta(hours=24))))
+    assert strictest([lax, strict]).overrules(lax) == ("requireVerification Integrity within 1h of strict, lax",)

@@ -1,0 +1,73 @@
+"""SparkApplications in memory, with drivers that end when a test says so. It passes the SparkApplications contract."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.resource import AnyResource
+from seawall.domain.errors import Conflict, Refused
+from seawall.domain.verification.spark import Driver, SparkApplication
+
+_START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class FakeSparkApplications:
+    """The SparkApplications port.
+
+    Attributes:
+        installed: whether there is a Spark Operator.
+        service_accounts: those of the namespace.
+        specs: what was made, by name, also of those that are gone.
+    """
+
+    now: Callable[[], datetime] = lambda: _START
+    installed: bool = True
+    service_accounts: set[Key] = field(default_factory=set)
+    applications: dict[Key, SparkApplication] = field(default_factory=dict)
+    drivers: dict[Key, Driver] = field(default_factory=dict)
+    specs: dict[Key, Mapping[str, Any]] = field(default_factory=dict)
+    _uids: itertools.count[int] = field(default_factory=itertools.count)
+
+    def get(self, key: Key) -> SparkApplication | None:
+        """Reads an application."""
+        return self.applications.get(key)
+
+    def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> None:
+        """Creates an application."""
+        if not self.installed:
+            raise Refused("the API server knows no SparkApplications: install the Spark Operator")
+        if Key(key.namespace, service_account) not in self.service_accounts:
+            raise Refused(f"there is no ServiceAccount {service_account} in namespace {key.namespace}")
+        if key in self.applications:
+            raise Conflict(f"SparkApplication {key} exists")
+        made = SparkApplication(key, f"app-{next(self._uids)}", self.now(), owner.metadata.uid)
+        self.applications[key], self.specs[key] = made, spec
+
+    def delete(self, application: SparkApplication) -> None:
+        """Deletes an application."""
+        found = self.applications.get(application.key)
+        if found is None:
+            return
+        if found.uid != application.uid:
+            raise Conflict(f"SparkApplication {application.key} is another")
+        del self.applications[application.key]
+        self.drivers.pop(application.key, None)
+
+    def describe_driver(self, application: SparkApplication) -> Driver:
+        """What the test says."""
+        return None if application.driver_pod is None else self.drivers.get(application.key)
+
+    # --- what the Spark Operator and the kubelet do
+
+    def report(self, key: Key, state: str, error: str = "", driver: Driver = None) -> None:
+        """The Spark Operator writes its status, the kubelet the driver pod's."""
+        pod = f"{key.name}-driver"
+        self.applications[key] = replace(self.applications[key], state=state, error=error, driver_pod=pod)
+        if driver is not None:
+            self.drivers[key] = driver
