@@ -31,7 +31,8 @@ NIGHTLY = body("WALPurgePolicy", "nightly")
 RUN = body("WALPurge", "run")
 OTHER_RUN = body("WALPurge", "other-run")
 BACKUP = body("WALHold", "backup")
-FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP)
+CHECK = body("WALVerification", "check")
+FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK)
 STRANGERS = (
     body("WALCluster", "wal", None, namespace="elsewhere"),
     body("WALPurgePolicy", "nightly", namespace="elsewhere"),
@@ -65,10 +66,11 @@ def with_metadata(of_body: Body, **metadata: Any) -> Body:
 
 
 WAKES = (
-    (WAL, (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP)),
+    (WAL, (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK)),
     (NIGHTLY, (NIGHTLY,)),
     (RUN, (RUN, WAL, NIGHTLY, OTHER_RUN)),
-    (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN)),
+    (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN, CHECK)),
+    (CHECK, (CHECK, WAL, RUN, OTHER_RUN)),
 )
 
 
@@ -86,7 +88,7 @@ def test_a_deletion_wakes_the_same(changed: Body, woken: tuple[Body, ...], news:
     assert wakes(news, changed, deleted=True) == of(*woken)
 
 
-@pytest.mark.parametrize("changed", [WAL, NIGHTLY, RUN, BACKUP], ids=lambda each: each["kind"])
+@pytest.mark.parametrize("changed", [WAL, NIGHTLY, RUN, BACKUP, CHECK], ids=lambda each: each["kind"])
 @pytest.mark.parametrize(
     "metadata",
     [
@@ -120,13 +122,17 @@ def test_a_hold_that_is_renewed_wakes_itself_only(news: News) -> None:
     assert wakes(news, renewed) == of(BACKUP)
 
 
-def test_a_hold_that_is_granted_wakes_the_runs(news: News) -> None:
-    assert wakes(news, {**BACKUP, "status": {"state": "Active"}}) == of(WAL, RUN, OTHER_RUN)
+def test_a_hold_that_is_granted_wakes_the_runs_and_the_verification_that_placed_it(news: News) -> None:
+    assert wakes(news, {**BACKUP, "status": {"state": "Active"}}) == of(WAL, RUN, OTHER_RUN, CHECK)
+
+
+def test_a_verification_that_ends_wakes_the_runs_that_wait_for_it(news: News) -> None:
+    assert wakes(news, {**CHECK, "status": {"stage": "Completed"}}) == of(WAL, RUN, OTHER_RUN)
 
 
 def test_an_object_that_was_deleted_is_woken_no_more(news: News) -> None:
     wakes(news, RUN, deleted=True)
-    assert wakes(news, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN)
+    assert wakes(news, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK)
 
 
 def test_the_dependents_are_those_of_kinds_that_there_are() -> None:
