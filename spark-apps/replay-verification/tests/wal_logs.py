@@ -82,11 +82,11 @@ class Log:
         return len(self.records)
 
 
-def clean_log(entries: int = 30) -> Log:
-    """Every fifth entry of DATA has parts; keys come again after ten entries, so later rows win."""
+def clean_log(entries: int = 30, regions: tuple[int, int] = (DATA, OTHER)) -> Log:
+    """Every fifth entry of the first region has parts; keys come again after ten entries, so later rows win."""
     log = Log()
     for number in range(entries):
-        region = (DATA, OTHER)[number % 2]
+        region = regions[number % 2]
         rows = (
             TableRow(f"host-{number % 10}", 1_000, number),
             TableRow(f"host-{number % 10}", 2_000 + number, -number),

@@ -7,13 +7,15 @@ meanwhile must not pass. When the reading itself fails, the same question tells 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from replay_verification.broker import Broker
+from replay_verification.comparer import Comparer
+from replay_verification.comparison import plan_comparison
 from replay_verification.connection import client_options
 from replay_verification.coverage import LogState, find_coverage
 from replay_verification.errors import Interrupted, Refused
@@ -24,10 +26,23 @@ from replay_verification.request import Level, Request, Topic
 from replay_verification.scan import Starts, start_of
 from replay_verification.schemas import unsigned
 from replay_verification.session import sentence_of
+from replay_verification.snapshot import NAME, SnapshotRegion, parse_snapshot
 from replay_verification.source import Range, read_records
+from replay_verification.storage import Storage
 from replay_verification.tally import Tally
 
 UNREADABLE_LOG = (PySparkException, Py4JJavaError)
+_LOSSES = frozenset(
+    {
+        Kind.MISSING_MIDDLE,
+        Kind.ORPHAN_PART,
+        Kind.PARTS_DO_NOT_JOIN,
+        Kind.SEQUENCE_GAP,
+        Kind.UNDECODABLE_ENTRY,
+        Kind.UNDECODABLE_KEY,
+        Kind.UNFINISHED_ENTRY,
+    }
+)
 
 
 class Verifier:
@@ -36,109 +51,137 @@ class Verifier:
     def __init__(self, spark: SparkSession, request: Request) -> None:
         self._spark, self._request = spark, request
         self._options = client_options(request.kafka)
-        self._seen = Seen()
 
     def verify(self) -> Seen:
         """Everything that the request's level finds.
 
         Raises:
-            Refused: It asks for another cluster.
+            Refused: It asks for another cluster, or for a snapshot that cannot be read.
             Interrupted: Kafka or Spark failed, or a transaction is open.
         """
+        snapshot = self._read_snapshot()
         with Broker(self._spark, self._options) as broker:
             self._check_cluster(broker)
-            topics = self._find_coverage(broker, self._request.topics)
+            topics, found = self._look(broker, self._request.topics)
             while topics:
+                seen = Seen()
                 try:
-                    self._read(topics)
+                    self._read(topics, seen)
+                    if snapshot is not None:
+                        self._compare(broker, topics, snapshot, seen)
                 except UNREADABLE_LOG as error:
-                    left = self._find_coverage(broker, topics)
-                    if left == topics:
+                    left, why = self._look(broker, topics)
+                    if not why:
                         raise Interrupted(f"the log could not be read: {sentence_of(error)}") from error
-                    topics = left
+                    topics, found = left, [*found, *why]
                     continue
-                self._find_coverage(broker, topics)
-                break
-        return self._seen
+                _, late = self._look(broker, topics)
+                seen.findings += [*found, *late]
+                return seen
+        return Seen(findings=found)
+
+    def _read_snapshot(self) -> dict[int, SnapshotRegion] | None:
+        folder = self._request.snapshot_uri
+        if folder is None or self._request.level is not Level.EQUIVALENCE:
+            return None
+        uri = f"{folder.rstrip('/')}/{NAME}"
+        return parse_snapshot(Storage(self._spark).read(uri), uri)
 
     def _check_cluster(self, broker: Broker) -> None:
         asked, found = self._request.kafka.cluster_id, broker.cluster_id()
         if asked is not None and asked != found:
             raise Refused(f"the Kafka cluster at {self._options['bootstrap.servers']} is {found}, not {asked}")
 
-    def _find_coverage(self, broker: Broker, topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-        """Keeps what coverage finds, and returns the topics that can be read."""
+    def _look(self, broker: Broker, topics: tuple[Topic, ...]) -> tuple[tuple[Topic, ...], list[Finding]]:
+        """The topics that can be read, and what is wrong with the others."""
         states = broker.states(topic.name for topic in topics)
         found = find_coverage(topics, states)
-        self._seen.findings += found
         bad = {finding.topic for finding in found}
         good = tuple(topic for topic in topics if topic.name not in bad)
-        _check_stable(good, states)
-        return good
+        _check_stable({topic.name: topic.end for topic in good}, states)
+        return good, found
 
-    def _read(self, topics: tuple[Topic, ...]) -> None:
+    def _read(self, topics: tuple[Topic, ...], seen: Seen) -> None:
         ranges = [Range(topic.name, topic.start, topic.end) for topic in topics if topic.start < topic.end]
-        starts: dict[str, dict[int, int]] = {
-            topic.name: {region.id: region.reads_from for region in topic.regions} for topic in topics
-        }
-        rows: list[Row] = []
+        starts = {topic.name: {region.id: region.reads_from for region in topic.regions} for topic in topics}
+        seen.topics = {topic.name: TopicCounts() for topic in topics}
         if ranges:
             records = read_records(self._spark, self._options, ranges)
             if self._request.level is Level.COVERAGE:
-                rows = counted(records).collect()
+                for row in counted(records).collect():
+                    seen.topics[row["topic"]] = TopicCounts(row["records"], row["bytes"])
             else:
-                rows = verdicts_on(pieces_of(records, starts), starts).collect()
-        self._seen.topics |= {topic.name: TopicCounts() for topic in topics}
-        for row in rows:
-            self._take(row, starts)
+                for row in verdicts_on(pieces_of(records, starts), starts).collect():
+                    _take(row, starts, seen)
         if self._request.level.includes(Level.INTEGRITY):
-            self._add_silent_regions(topics)
+            _add_silent_regions(topics, seen)
 
-    def _take(self, row: Row, starts: Starts) -> None:
-        values: Mapping[str, Any] = row.asDict()
-        if "records" in values:
-            self._seen.topics[values["topic"]] = TopicCounts(values["records"], values["bytes"])
-            return
-        region = None if values["region"] is None else unsigned(values["region"])
-        if values["kind"] == "finding":
-            kind = Kind(values["finding"])
-            self._seen.findings.append(Finding(kind, values["topic"], values["message"], values["offset"], region))
-            self._untold(kind, -1)
-            return
-        self._seen.untold_errors += values["errors"]
-        self._seen.untold_warnings += values["warnings"]
-        if region is None:
-            self._seen.topics[values["topic"]] = TopicCounts(values["entries"], values["bytes"])
-            return
-        reads_from = start_of(region, starts[values["topic"]])
-        if reads_from is not None:
-            counts = (values["entries"], values["rows"], values["bytes"], values["last_offset"])
-            tally = Tally(*counts, unsigned(values["xor"]), values["total"])
-            self._seen.regions.append(RegionCounts(values["topic"], region, reads_from, tally))
+    def _compare(
+        self, broker: Broker, topics: tuple[Topic, ...], snapshot: Mapping[int, SnapshotRegion], seen: Seen
+    ) -> None:
+        states = broker.states(topic.name for topic in topics)
+        there = tuple(topic for topic in topics if topic.name in states)  # the look after this tells of the others
+        plan = plan_comparison(there, snapshot, states)
+        _check_stable({topic: end for topic, (_, end) in plan.ranges().items()}, states)
+        folder = self._request.snapshot_uri
+        if plan.pairs and folder is not None:
+            results, differing = Comparer(self._spark, self._options, folder).compare(plan)
+            seen.comparisons |= results
+            seen.findings += [_placed(finding, seen.findings) for finding in differing]
+        seen.comparisons |= plan.left_out
+        seen.findings += plan.findings
 
-    def _untold(self, kind: Kind, change: int) -> None:
-        if kind.severity is Severity.ERROR:
-            self._seen.untold_errors += change
+
+def _take(row: Row, starts: Starts, seen: Seen) -> None:
+    """One line of VERDICTS."""
+    region = None if row["region"] is None else unsigned(row["region"])
+    if row["kind"] == "finding":
+        finding = Finding(Kind(row["finding"]), row["topic"], row["message"], row["offset"], region)
+        seen.findings.append(finding)
+        if finding.severity is Severity.ERROR:
+            seen.untold_errors -= 1
         else:
-            self._seen.untold_warnings += change
-
-    def _add_silent_regions(self, topics: tuple[Topic, ...]) -> None:
-        """Regions without a record are in the report, too: nothing to replay is an answer."""
-        known = {counts.region for counts in self._seen.regions}
-        self._seen.regions += [
-            RegionCounts(topic.name, region.id, region.reads_from, Tally())
-            for topic in topics
-            for region in topic.regions
-            if region.id not in known
-        ]
-        self._seen.regions.sort(key=lambda counts: (counts.topic, counts.region))
+            seen.untold_warnings -= 1
+        return
+    seen.untold_errors += row["errors"]
+    seen.untold_warnings += row["warnings"]
+    if region is None:
+        seen.topics[row["topic"]] = TopicCounts(row["entries"], row["bytes"])
+    elif (reads_from := start_of(region, starts[row["topic"]])) is not None:
+        counts = (row["entries"], row["rows"], row["bytes"], row["last_offset"])
+        tally = Tally(*counts, unsigned(row["xor"]), row["total"])
+        seen.regions.append(RegionCounts(row["topic"], region, reads_from, tally))
 
 
-def _check_stable(topics: tuple[Topic, ...], states: Mapping[str, LogState]) -> None:
-    for topic in topics:
-        state = states[topic.name]
-        if state.stable_end < topic.end:
+def _add_silent_regions(topics: tuple[Topic, ...], seen: Seen) -> None:
+    """Regions without a record are in the report, too: nothing to replay is an answer."""
+    known = {(counts.topic, counts.region) for counts in seen.regions}
+    seen.regions += [
+        RegionCounts(topic.name, region.id, region.reads_from, Tally())
+        for topic in topics
+        for region in topic.regions
+        if (topic.name, region.id) not in known
+    ]
+    seen.regions.sort(key=lambda counts: (counts.topic, counts.region))
+
+
+def _placed(finding: Finding, known: list[Finding]) -> Finding:
+    """A row that the log does not have has no offset; what Integrity missed in the region tells where it was."""
+    if finding.offset is not None:
+        return finding
+    gaps = [
+        other.offset
+        for other in known
+        if other.region == finding.region and other.kind in _LOSSES and other.offset is not None
+    ]
+    return replace(finding, offset=min(gaps, default=None))
+
+
+def _check_stable(ends: Mapping[str, int], states: Mapping[str, LogState]) -> None:
+    for topic, end in ends.items():
+        stable = states[topic].stable_end
+        if stable < end:
             raise Interrupted(
-                f"topic {topic.name} has an open transaction from offset {state.stable_end} on: records up to "
-                f"{topic.end} cannot be read before it ends (nothing should write to a WAL topic in transactions)"
+                f"topic {topic} has an open transaction from offset {stable} on: records up to {end} "
+                "cannot be read before it ends (nothing should write to a WAL topic in transactions)"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, DataType, LongType, StringType, StructField, StructType
 
 
 def _struct(**columns: DataType) -> StructType:
@@ -61,8 +61,25 @@ VERDICTS = _struct(
 )
 """What a region's pieces say (`judge.py`): findings (at most 20 of a kind), and one `tally` with the number of all."""
 
+ROWS = _struct(
+    topic=_TEXT,
+    region=_LONG,
+    cut=_LONG,
+    found=BooleanType(),
+    position=_LONG,
+    place=_LONG,
+    offset=_LONG,
+    key=_TEXT,
+    hash=_LONG,
+    why=_TEXT,
+)
+"""Rows of the database (`rows.py`): what they count for (the newer cut of a pair; found there, or expected), and their
+position and place among others of the same key. A null hash is a deletion; `why` says what cannot be compared.
+"""
+
 PIECES_ARROW: Any = to_arrow_schema(PIECES)
 VERDICTS_ARROW: Any = to_arrow_schema(VERDICTS)
+ROWS_ARROW: Any = to_arrow_schema(ROWS)
 
 _SIGN, _WIDTH = 1 << 63, 1 << 64
 

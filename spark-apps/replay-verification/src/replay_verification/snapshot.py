@@ -1,0 +1,79 @@
+"""A snapshot of a database's rows, in a layout of no database: `snapshot.json` in a folder, and Parquet files.
+
+    {"version": 1, "regions": [{"id": …, "topic": "wal_0", "columns": ["host", "ts", "load"], "key": ["host", "ts"],
+                                "cuts": [{"entryId": 19, "files": ["a.parquet"]}, {"entryId": 40, "files": [...]}]}]}
+
+A cut is the state of the region after exactly the entries up to `entryId`. Of rows with the same key the one in a later
+file counts; a file has a key once. Files are relative to the folder. Times are integers, in the unit that the log has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from replay_verification.errors import Refused
+from replay_verification.fields import MAX_U64, Fields
+
+VERSION = 1
+NAME = "snapshot.json"
+_FILE = re.compile(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]*(/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Rows after all entries up to this one."""
+
+    entry_id: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRegion:
+    """A region's columns, those that make rows the same, and its cuts, the oldest first."""
+
+    id: int
+    topic: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    cuts: tuple[Cut, ...]
+
+
+def parse_snapshot(content: bytes, uri: str) -> dict[int, SnapshotRegion]:
+    """Reads a `snapshot.json`: its regions by id.
+
+    Raises:
+        Refused: It is no snapshot that this program can read.
+    """
+    try:
+        data: Any = json.loads(content)
+    except ValueError as error:
+        raise Refused(f"{uri} is not JSON: {error}") from error
+    fields = Fields.of(data, uri)
+    fields.check_version(VERSION)
+    regions = [_region(region) for region in fields.objects("regions")]
+    found = {region.id: region for region in regions}
+    if len(found) < len(regions):
+        raise Refused(f"{uri} has a region twice")
+    return found
+
+
+def _region(fields: Fields) -> SnapshotRegion:
+    columns, key = fields.texts("columns"), fields.texts("key")
+    if not key or not set(key) <= set(columns) or len(set(columns)) < len(columns):
+        raise Refused(f"{fields.where}: the key must be some of the columns, and each column stands once")
+    cuts = tuple(_cut(cut) for cut in fields.objects("cuts"))
+    if any(older.entry_id >= newer.entry_id for older, newer in pairwise(cuts)):
+        raise Refused(f"{fields.where}.cuts: entry ids must rise")
+    return SnapshotRegion(fields.number("id", MAX_U64), fields.text("topic"), columns, key, cuts)
+
+
+def _cut(fields: Fields) -> Cut:
+    files = fields.texts("files")
+    for name in files:
+        if not _FILE.fullmatch(name):
+            raise Refused(f"{fields.where}.files: {name!r} is no relative path of letters, digits and . _ = - /")
+    return Cut(fields.number("entryId"), files)
