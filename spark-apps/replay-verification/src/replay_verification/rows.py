@@ -18,33 +18,9 @@ from replay_verification.schemas import ROWS_ARROW, signed
 from walrecord import Full, InvalidEntry, Reassembler, RecordError, RecordKey, decode_entry, decode_key
 from walrecord.pb.wal_pb2 import Mutation, Value, WalEntry
 
-_SCALARS = frozenset(
-    [
-        "i8",
-        "i16",
-        "i32",
-        "i64",
-        "u8",
-        "u16",
-        "u32",
-        "u64",
-        "f32",
-        "f64",
-        "boolean",
-        "binary",
-        "text",
-        "date",
-        "datetime",
-        "ts_s",
-        "ts_ms",
-        "ts_us",
-        "ts_ns",
-        "time_s",
-        "time_ms",
-        "time_us",
-        "time_ns",
-    ]
-)
+_TIMES = ("date", "datetime", "ts_s", "ts_ms", "ts_us", "ts_ns", "time_s", "time_ms", "time_us", "time_ns")
+_NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
+_SCALARS = frozenset((*_TIMES, *_NUMBERS, "boolean", "binary", "text"))
 Rows = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 
