@@ -178,6 +178,19 @@ def test_a_verdict_that_the_exit_code_contradicts_proves_nothing() -> None:
     assert found.status.outcome is Outcome.INTERRUPTED
 
 
+def test_a_list_of_topics_that_does_not_fit_proves_none() -> None:
+    world = VerificationWorld(slow=10**6, bad={"wal_1"})
+    world.start()
+    world.settle_verification(ticks=30)
+    text, code = world.judge(FIRST)
+    cut = text.replace('"topicsNotVerifiedTruncated": false', '"topicsNotVerifiedTruncated": true')
+    assert cut != text
+    world.spark.report(FIRST, "FAILED", driver=Ended(code, cut))
+    found = world.settle_verification()
+    assert found.status.outcome is Outcome.FAILED
+    assert not any(row.verified for row in found.status.topics)
+
+
 def test_a_job_that_takes_too_long_is_removed() -> None:
     world = VerificationWorld(slow=10**6)
     world.start(timeout="1h")
