@@ -313,7 +313,7 @@ def test_drivers_of_verifications_get_an_account_only_when_asked_for(render: Ren
     assert accounts == {("ops", "seawall"), ("db-a", name), ("db-b", name)}
     roles = [role for role in of_kind(objects, "Role") if role["metadata"]["name"] == name]
     verbs = (["get", "list", "watch", "create", "delete", "deletecollection"], None)
-    assert [rights(role) for role in roles] == [{"pods": verbs, "services": verbs, "configmaps": verbs}] * 2
+    assert [rights(role) for role in roles] == [{"pods": verbs}] * 2
     bindings = [each for each in of_kind(objects, "RoleBinding") if each["metadata"]["name"] == name]
     for binding in bindings:
         namespace = binding["metadata"]["namespace"]

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification
 from seawall.controllers.wal_hold import WALHoldController
@@ -31,6 +32,7 @@ CHECK = Key(NAMESPACE, "check")
 SERVICE_ACCOUNT = Key(NAMESPACE, "seawall-replay-verification")
 SPEC: dict[str, Any] = {"clusterRef": {"name": "wal"}, "spark": {"image": "replay-verification:1"}}
 WAITS = 5.0
+KAFKA = ExternalKafka(bootstrap_servers=("kafka:9092",))
 
 
 @dataclass

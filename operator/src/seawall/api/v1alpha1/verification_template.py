@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar, Literal
@@ -23,6 +24,9 @@ Uri = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[a-z][a-z0-
 """A URI of Hadoop's file systems."""
 
 
+_CONF = r"^spark[.][a-zA-Z0-9._-]{1,200}$"
+
+
 def _memory_rule(field: str) -> Rule:
     return Rule(
         f"!has(self.{field}) || quantity(string(self.{field})).compareTo(quantity('512Mi')) >= 0",
@@ -39,6 +43,13 @@ class SparkSpec(APIModel):
         bytes_rule("driverMemory", MAX_LARGE),
         _memory_rule("memory"),
         _memory_rule("driverMemory"),
+        Rule(
+            f"!has(self.conf) || self.conf.all(name, name.matches('{_CONF}') && !name.startsWith('spark.kubernetes.'))",
+            "conf takes settings of Spark (spark.<name>), and none of spark.kubernetes: Seawall makes the pods",
+            lambda spark: all(
+                re.fullmatch(_CONF, name) and not name.startswith("spark.kubernetes.") for name in spark.conf
+            ),
+        ),
     )
 
     image: Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\s]+$")]
@@ -59,6 +70,10 @@ class SparkSpec(APIModel):
     """Heap of the driver, at least 512Mi. Its pod takes 40 percent more, for Python."""
     cpu_request: Annotated[str, Field(max_length=16, pattern=r"^[0-9]{1,6}m?$")] | None = None
     """CPU that the pods of driver and executors request each, as in `500m`; absent: as many as their cores."""
+    conf: Annotated[dict[str, Annotated[str, Field(max_length=1024)]], Field(max_length=32)] = Field(
+        default_factory=dict
+    )
+    """Further settings of Spark, such as `spark.executor.defaultJavaOptions`. None of spark.kubernetes."""
 
 
 class SnapshotSpec(APIModel):

@@ -24,6 +24,15 @@ SUMMARY_FILE = "/dev/termination-log"
 USER = 185
 """Spark's user in its images; it has a name there, without which Hadoop cannot log in."""
 
+CONF = {
+    "spark.ui.enabled": "false",
+    # So the driver needs no right but on pods. With one to delete ConfigMaps it could delete Seawall's own intents.
+    "spark.kubernetes.executor.disableConfigMap": "true",
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",
+    "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
+    "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
+}
+
 Body = dict[str, Any]
 
 
@@ -63,7 +72,7 @@ def build_application(key: Key, template: VerificationTemplate, kafka: ExternalK
             SUMMARY_FILE,
         ],
         "restartPolicy": {"type": "Never"},
-        "sparkConf": {"spark.ui.enabled": "false"},
+        "sparkConf": {**spark.conf, **CONF},
         "driver": {
             "cores": 1,
             **cpu,

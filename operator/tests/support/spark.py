@@ -1,0 +1,66 @@
+"""The part of the Spark Operator and of the kubelet, on an API server without nodes: they write statuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from seawall_e2e.loopback.processes import platform_folder
+from seawall_e2e.waiting import wait_until
+from tests.support.kube import CRD_PATH, KubeClient, Object, Refusal, crd_condition
+
+BUILD_SECONDS = 1200.0
+APPLICATIONS = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/{}/sparkapplications"
+
+
+def install_spark_crd(kube: KubeClient) -> None:
+    """Installs the CRD of SparkApplications, out of the chart of the real Spark Operator, and waits for it."""
+    if kube.find(APPLICATIONS.format("default")) is not None:
+        return
+    chart: Path = platform_folder("spark/operator.sh", BUILD_SECONDS) / "chart"
+    crd: Object = yaml.safe_load((chart / "crds/sparkoperator.k8s.io_sparkapplications.yaml").read_text())
+    try:
+        kube.create(CRD_PATH, crd)
+    except Refusal as refusal:
+        if refusal.status != 409:
+            raise
+    path = f"{CRD_PATH}/{crd['metadata']['name']}"
+    wait_until(lambda: crd_condition(kube.request("GET", path), "Established") == "True", "the CRD is Established")
+    wait_until(lambda: kube.find(APPLICATIONS.format("default")) is not None, "SparkApplications are served")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOperatorRole:
+    """Writes what they would, in one namespace."""
+
+    kube: KubeClient
+    namespace: str
+
+    def path(self, name: str = "") -> str:
+        """The API path of a SparkApplication, or of all."""
+        return f"{APPLICATIONS.format(self.namespace)}/{name}".rstrip("/")
+
+    def applications(self) -> list[Object]:
+        """All there are."""
+        found: list[Object] = self.kube.request("GET", self.path())["items"]
+        return found
+
+    def report(self, name: str, state: str, error: str = "") -> None:
+        """The Spark Operator writes the status of an application that it has submitted."""
+        status = {
+            "applicationState": {"state": state, "errorMessage": error},
+            "driverInfo": {"podName": f"{name}-driver"},
+        }
+        self.kube.merge(f"{self.path(name)}/status", {"status": status})
+
+    def report_driver(self, name: str, status: dict[str, Any]) -> None:
+        """Spark makes the driver's pod, and the kubelet writes its status."""
+        pods = f"/api/v1/namespaces/{self.namespace}/pods"
+        pod = f"{name}-driver"
+        if self.kube.find(f"{pods}/{pod}") is None:
+            containers = [{"name": "spark-kubernetes-driver", "image": "replay-verification:1"}]
+            self.kube.create(pods, {"metadata": {"name": pod}, "spec": {"containers": containers}})
+        self.kube.merge(f"{pods}/{pod}/status", {"status": status})
