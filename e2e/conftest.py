@@ -18,6 +18,7 @@ from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.site import Site
 from seawall_e2e.toolbox import Toolbox
+from seawall_e2e.verifications import build_verification_image, install_spark_operator
 from seawall_e2e.waiting import wait_until
 
 HERE = Path(__file__).parent
@@ -54,6 +55,13 @@ def refdb_images(image: str) -> RefDbImages:  # noqa: ARG001 - the cluster is up
 def checker_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
     """The image of the checker of acknowledged rows, in the cluster."""
     return build_checker_image()
+
+
+@pytest.fixture(scope="session")
+def verification_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
+    """The image of the replay verification, in the cluster, on which the Spark Operator is."""
+    install_spark_operator()
+    return build_verification_image()
 
 
 @pytest.fixture

@@ -73,6 +73,10 @@ class Purges:
         """No more runs begin."""
         self._kubectl("patch", "walpp", POLICY, "--type=merge", "-p", '{"spec": {"suspend": true}}')
 
+    def resume(self) -> None:
+        """Runs begin again."""
+        self._kubectl("patch", "walpp", POLICY, "--type=merge", "-p", '{"spec": {"suspend": false}}')
+
     def wait_until_over(self) -> None:
         """Waits until every run has ended."""
         wait_until(lambda: not self._unfinished(), "every run has ended", every=0.5, explain=self.explain)

@@ -1,7 +1,5 @@
 """What spark-submit starts in the image. It wants a file; one of the package would put its folder before all others."""
 
-import sys
+from replay_verification.__main__ import run
 
-from replay_verification.__main__ import main
-
-sys.exit(main())
+run()

@@ -1,0 +1,186 @@
+"""Replay verifications of a WALCluster on the Spark Operator, and their reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster, signal_in_pod
+from seawall_e2e.commands import Object, apply, find, get, kubectl, run
+from seawall_e2e.waiting import wait_until
+
+ACCOUNT = "seawall-replay-verification"
+REPORTS = "reports"
+"""The claim that the reports are written to."""
+USER = 185
+OVER = frozenset({"Completed", "Failed"})
+VERDICT_SECONDS = 150
+"""Far beyond what a verification takes on a busy machine: three JVMs start."""
+_SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+_SMALL = {"executors": 1, "memory": "512Mi", "driverMemory": "512Mi", "cpuRequest": "100m"}
+
+
+def build_verification_image() -> str:
+    """Builds the image unless it was built, loads it into the cluster, and returns its reference."""
+    script = REPOSITORY / "spark-apps/replay-verification/image.sh"
+    return run(script, timeout=1200, show_progress=True).strip()
+
+
+def install_spark_operator() -> None:
+    """Installs the Spark Operator unless it is there."""
+    run(PLATFORM / "spark/deploy.sh", timeout=1200, show_progress=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A WALVerification, as its status says."""
+
+    name: str
+    stage: str | None
+    attempt: int
+    outcome: str | None
+    message: str | None
+    application: str | None
+    verified_from: Mapping[str, int]
+    """Topic → where its verification began to read."""
+    verified: frozenset[str]
+    """The topics of which the level was proved."""
+    counts: Mapping[str, int]
+    findings: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, found: Object) -> Verification:
+        """Reads it."""
+        status = found.get("status", {})
+        topics = status.get("topics", ())
+        return cls(
+            found["metadata"]["name"],
+            status.get("stage"),
+            status.get("attempt", 0),
+            status.get("outcome"),
+            status.get("message"),
+            status.get("applicationName"),
+            {each["name"]: each["verifiedFrom"] for each in topics},
+            frozenset(each["name"] for each in topics if each["verified"]),
+            status.get("counts") or {},
+            tuple(status.get("findings", ())),
+        )
+
+    @property
+    def driver(self) -> str:
+        """The pod of its driver."""
+        if self.application is None:
+            raise AssertionError(f"{self} has no application yet")
+        return f"{self.application}-driver"
+
+
+class Verifications:
+    """What verifies one WALCluster."""
+
+    def __init__(self, wal: WALCluster, image: str) -> None:
+        self.wal, self._image = wal, image
+        self._readers = count(1)
+
+    def request(self, name: str, **spec: Any) -> None:
+        """Asks for a verification of level Integrity, with a report, by few and small pods."""
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        body = {
+            "clusterRef": {"name": self.wal.name},
+            "level": "Integrity",
+            "spark": {"image": self._image, "serviceAccountName": ACCOUNT, **_SMALL},
+            "report": {"persistentVolumeClaim": REPORTS},
+            "timeout": "10m",
+            **spec,
+        }
+        apply(
+            self._object("v1", "PersistentVolumeClaim", REPORTS, claim),
+            self._object("seawall.dev/v1alpha1", "WALVerification", name, body),
+        )
+
+    def find(self, name: str) -> Verification:
+        """How far it is."""
+        return Verification.of(get("-n", self.wal.namespace, f"walv/{name}"))
+
+    def wait_until_runs(self, name: str, *, after: str | None = None) -> Verification:
+        """Waits until the container of its driver runs; of another application than `after`."""
+
+        def runs() -> Verification | None:
+            seen = self.find(name)
+            if seen.stage in OVER:
+                raise AssertionError(f"{seen} is over\n{self.explain()}")
+            if seen.application in {None, after}:
+                return None
+            pod = find("-n", self.wal.namespace, f"pod/{seen.driver}") or {}
+            containers = pod.get("status", {}).get("containerStatuses", ())
+            return seen if any("running" in each["state"] for each in containers) else None
+
+        return wait_until(runs, f"the driver of {name} runs", every=0.5, explain=self.explain)
+
+    def wait_until_over(self, name: str, *, within: float = VERDICT_SECONDS) -> Verification:
+        """Waits for its end."""
+
+        def over() -> Verification | None:
+            seen = self.find(name)
+            return seen if seen.stage in OVER else None
+
+        return wait_until(over, f"{name} is over", within=within, every=0.5, explain=self.explain)
+
+    def executors(self, application: str) -> list[str]:
+        """The pods of its executors that run."""
+        selector = f"sparkoperator.k8s.io/app-name={application},spark-role=executor"
+        found = get("-n", self.wal.namespace, "pods", "-l", selector, "--field-selector", "status.phase=Running")
+        return [str(pod["metadata"]["name"]) for pod in found["items"]]
+
+    def signal(self, pod: str, name: str) -> None:
+        """Sends a signal to the Java of a driver or an executor."""
+        signal_in_pod(self.wal.namespace, pod, "java", signal=name)
+
+    def report(self, seen: Verification) -> tuple[Mapping[str, Any], str]:
+        """The report of its last attempt, and the page for people."""
+        path = f"/reports/{self.wal.namespace}/{seen.application}"
+        return json.loads(self._read(f"{path}.json")), self._read(f"{path}.html")
+
+    def table(self) -> str:
+        """Verifications as `kubectl get` prints them."""
+        return self._kubectl("get", "walv", "-o", "wide")
+
+    def explain(self) -> str:
+        """Verifications, applications, pods and the ends of the drivers' logs, for people."""
+        objects = self._kubectl("get", "walv,walh,sparkapplications,pods", "-o", "wide", "--ignore-not-found")
+        logs = self._kubectl("logs", "-l", "spark-role=driver", "--prefix", "--tail=30", "--ignore-errors")
+        return f"{objects}\n{self._kubectl('get', 'walv', '-o', 'yaml')}\n{logs}\n{self.wal.explain()}"
+
+    def _read(self, path: str) -> str:
+        """A file of the reports' volume, through a pod that ends."""
+        pod = f"reports-reader-{next(self._readers)}"
+        identity = {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, "fsGroup": USER}
+        mounts = [{"name": REPORTS, "mountPath": "/reports", "readOnly": True}]
+        container = {"name": "cat", "image": self._image, "args": ["cat", path]}
+        spec = {
+            "automountServiceAccountToken": False,
+            "restartPolicy": "Never",
+            "securityContext": {**identity, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{**container, "securityContext": _SHUT, "volumeMounts": mounts}],
+            "volumes": [{"name": REPORTS, "persistentVolumeClaim": {"claimName": REPORTS}}],
+        }
+        apply(self._object("v1", "Pod", pod, spec))
+        phase = wait_until(lambda: self._end_of(pod), f"{pod} has ended", explain=self.explain)
+        said = self._kubectl("logs", pod)
+        if phase != "Succeeded":
+            raise AssertionError(f"no {path}: {said}\n{self.explain()}")
+        self._kubectl("delete", "pod", pod, "--wait=false")
+        return said
+
+    def _end_of(self, pod: str) -> str | None:
+        phase = str(get("-n", self.wal.namespace, f"pod/{pod}")["status"]["phase"])
+        return phase if phase in {"Succeeded", "Failed"} else None
+
+    def _object(self, version: str, kind: str, name: str, spec: Mapping[str, Any]) -> Object:
+        metadata = {"name": name, "namespace": self.wal.namespace}
+        return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+
+    def _kubectl(self, *words: str) -> str:
+        return kubectl("-n", self.wal.namespace, *words)
