@@ -1,12 +1,15 @@
 """A purge with everything real: rows stay readable after their records are gone, and whatever must stop it does.
 
-One database, one WALCluster and one operator for all of them: an operator that starts watches for one openGrace first.
+The stories mostly wait for graces, so they are told side by side, each of a database and a WALCluster of its own, and
+all of one operator: one that starts watches for one openGrace first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -79,27 +82,34 @@ class Purged:
         return wait_until(over, f"run {name} is over", within=RUN_SECONDS, explain=explain)
 
 
-@pytest.fixture(scope="module")
-def purged(kube: KubeClient, kafka: KafkaProcesses, etcd: EtcdProcess, operator: OperatorProcess) -> Iterator[Purged]:
-    """A database on two datanodes with a table of two regions, and its WALCluster: Seawall moves the markers."""
-    with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
-        site = new_site(kube, kafka, operator)
-        greptimedb = {
-            "version": "1.1",
-            "autoPrune": "Disabled",
-            "metasrv": f"http://{database.metasrv_address}",
-            "frontend": f"http://{database.frontend_address}",
-            "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
-        }
-        site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
-        site.wait_ready()
-        answer = database.sql(
-            "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k)"
-            ' (PARTITION a VALUES LESS THAN ("k2"), PARTITION b VALUES LESS THAN (MAXVALUE))'
-        )
-        assert "code" not in answer, answer
-        yield Purged(site, database)
-        site.clear()
+@pytest.fixture
+def make_purged(
+    kube: KubeClient, kafka: KafkaProcesses, etcd: EtcdProcess, operator: OperatorProcess
+) -> Iterator[Callable[[], Purged]]:
+    """Makes databases on two datanodes, with a table of two regions and a WALCluster: Seawall moves the markers."""
+    with ExitStack() as made:
+
+        def make() -> Purged:
+            database = made.enter_context(RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2))
+            site = new_site(kube, kafka, operator)
+            made.callback(site.clear)
+            greptimedb = {
+                "version": "1.1",
+                "autoPrune": "Disabled",
+                "metasrv": f"http://{database.metasrv_address}",
+                "frontend": f"http://{database.frontend_address}",
+                "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
+            }
+            site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
+            site.wait_ready()
+            answer = database.sql(
+                "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k)"
+                ' (PARTITION a VALUES LESS THAN ("k2"), PARTITION b VALUES LESS THAN (MAXVALUE))'
+            )
+            assert "code" not in answer, answer
+            return Purged(site, database)
+
+        yield make
 
 
 def skipped(run: Object) -> dict[str, str]:
@@ -122,8 +132,7 @@ def hold(purged: Purged, topics: Object) -> None:
     purged.site.kube.create(path, body)
 
 
-def shrink_and_restart(purged: Purged) -> None:
-    """Every row is still there after both datanodes were killed, and those written since replay."""
+def shrink(purged: Purged) -> None:
     purged.write()
     before = purged.log_starts()
     run = purged.run()
@@ -133,6 +142,10 @@ def shrink_and_restart(purged: Purged) -> None:
     assert all(after[topic] > before[topic] for topic in before), run["status"]
     assert run["status"]["entriesDeleted"] == sum(after.values()) - sum(before.values())
     assert condition(run, "Complete")["status"] == "True"
+
+
+def restart(purged: Purged) -> None:
+    """Every row is still there after both datanodes were killed, and those written since replay."""
     for index, datanode in enumerate(purged.database.datanodes):
         datanode.kill()
         purged.database.start_datanode(index)
@@ -233,10 +246,23 @@ def delete_what_is_in_use(purged: Purged) -> None:
     assert purged.log_starts().keys() == before.keys()
 
 
-def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(purged: Purged) -> None:
-    shrink_and_restart(purged)
-    stop_by_annotation(purged)
-    stop_by_hold(purged)
-    begin_by_size(purged)
-    lose_a_topic(purged)
-    delete_what_is_in_use(purged)
+STORIES = (
+    (shrink, stop_by_hold),
+    (shrink, restart, begin_by_size),
+    (shrink, stop_by_annotation),
+    (shrink, lose_a_topic, delete_what_is_in_use),
+)
+"""The longest first."""
+
+
+def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
+    make_purged: Callable[[], Purged],
+) -> None:
+    def tell(story: tuple[Callable[[Purged], None], ...]) -> None:
+        purged = make_purged()
+        for part in story:
+            part(purged)
+
+    with ThreadPoolExecutor(len(STORIES)) as pool:
+        for told in [pool.submit(tell, story) for story in STORIES]:
+            told.result()

@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
@@ -172,6 +173,7 @@ def answers_ok(url: str, trust: ssl.SSLContext | None = None) -> bool:
 
 _GIVEN: set[int] = set()
 """Ports that this process was given: whoever has one may have bound it not yet, or have been killed."""
+_GIVING = threading.Lock()
 
 
 def _own_ports() -> range:
@@ -183,7 +185,7 @@ def _own_ports() -> range:
 def free_ports(count: int) -> list[int]:
     """Free loopback ports, all different, and never given before by this process."""
     chosen: list[int] = []
-    with ExitStack() as held:
+    with _GIVING, ExitStack() as held:
         left = sorted(set(_own_ports()) - _GIVEN)
         for port in random.SystemRandom().sample(left, len(left)):
             probe = held.enter_context(socket.socket())
