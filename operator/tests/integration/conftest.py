@@ -8,7 +8,7 @@ of them serves the namespace of its test only, and has its Lease there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,9 +46,9 @@ def site(kube: KubeClient, kafka: KafkaProcesses, operator: OperatorProcess) -> 
     corner.clear()
 
 
-@pytest.fixture
-def own_site(api_server: ApiServer, kafka: KafkaProcesses) -> Iterator[Site]:
-    """A corner of the session's API server: no operator looks at it unless the test makes one."""
+@contextmanager
+def corner_of_its_own(api_server: ApiServer, kafka: KafkaProcesses) -> Iterator[Site]:
+    """A corner of the session's API server: no operator looks at it unless somebody makes one."""
     client = KubeClient(api_server)
     client.install_crds()
     corner = new_site(client, kafka)
@@ -56,20 +56,34 @@ def own_site(api_server: ApiServer, kafka: KafkaProcesses) -> Iterator[Site]:
     corner.clear()
 
 
-@pytest.fixture
-def new_operator(own_site: Site) -> Iterator[NewOperator]:
-    """Makes operators of `own_site`, not started yet; they end with the test."""
+@contextmanager
+def operators_of(site: Site) -> Iterator[NewOperator]:
+    """Makes operators of such a corner, not started yet; they end with the context."""
     with ExitStack() as made:
 
         def new(name: str = "operator", kubeconfig: Path | None = None, **settings: object) -> OperatorProcess:
-            scope = own_site.namespace
+            scope = site.namespace
             defaults = {"namespaces": scope, "pod_namespace": scope, "resync_seconds": RESYNC_SECONDS}
-            who = kubeconfig or own_site.kube.server.kubeconfig
+            who = kubeconfig or site.kube.server.kubeconfig
             process = OperatorProcess(who, name, **{**defaults, **settings})
             made.callback(process.close)
-            own_site.operators.append(process)
+            site.operators.append(process)
             return process
 
+        yield new
+
+
+@pytest.fixture
+def own_site(api_server: ApiServer, kafka: KafkaProcesses) -> Iterator[Site]:
+    """A corner of the session's API server: no operator looks at it unless the test makes one."""
+    with corner_of_its_own(api_server, kafka) as corner:
+        yield corner
+
+
+@pytest.fixture
+def new_operator(own_site: Site) -> Iterator[NewOperator]:
+    """Makes operators of `own_site`, not started yet; they end with the test."""
+    with operators_of(own_site) as new:
         yield new
 
 

@@ -4,7 +4,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
@@ -204,37 +205,59 @@ def test_tls_to_a_plaintext_listener(sasl: KafkaConnection, sasl_kafka: KafkaPro
     assert "does not speak TLS" in answer.message
 
 
-def test_plaintext_to_a_tls_listener(sasl: KafkaConnection) -> None:
-    answer = refused(KafkaConnection(sasl.bootstrap_servers))
+NOBODY, NO_HOST, MANY, PLAINTEXT, NO_USER = "nobody", "no host", "many", "plaintext", "no user"
+
+
+@pytest.fixture(scope="module")
+def unanswered(sasl: KafkaConnection) -> dict[str, tuple[KafkaConnection, NoKafka]]:
+    """Those who say nothing until the deadline, and what is told of them: they are asked side by side."""
+    servers = tuple(f"127.0.0.1:{port}" for port in free_ports(6))
+    connections = {
+        NOBODY: KafkaConnection(servers[:1]),
+        NO_HOST: KafkaConnection(("kafka.invalid:9092",)),
+        MANY: KafkaConnection(servers[1:]),
+        PLAINTEXT: KafkaConnection(sasl.bootstrap_servers),
+        NO_USER: KafkaConnection(sasl.bootstrap_servers, tls=True, ca_pem=sasl.ca_pem),
+    }
+    with ThreadPoolExecutor(len(connections)) as pool:
+        answers = pool.map(refused, connections.values())
+        return {who: (connections[who], answer) for who, answer in zip(connections, answers, strict=True)}
+
+
+Unanswered = Mapping[str, tuple[KafkaConnection, NoKafka]]
+
+
+def test_plaintext_to_a_tls_listener(unanswered: Unanswered) -> None:
+    _, answer = unanswered[PLAINTEXT]
     assert answer.why is Unreachable.NOT_ANSWERING
     assert "closes connections" in answer.message
     assert "other tls or sasl settings" in answer.message
 
 
-def test_no_user_where_one_is_wanted(sasl: KafkaConnection) -> None:
-    answer = refused(KafkaConnection(sasl.bootstrap_servers, tls=True, ca_pem=sasl.ca_pem))
+def test_no_user_where_one_is_wanted(unanswered: Unanswered) -> None:
+    _, answer = unanswered[NO_USER]
     assert answer.why is Unreachable.NOT_ANSWERING
     assert "other tls or sasl settings" in answer.message
 
 
-def test_nobody_listens() -> None:
-    answer = refused(KafkaConnection((f"127.0.0.1:{free_ports(1)[0]}",)))
+def test_nobody_listens(unanswered: Unanswered) -> None:
+    _, answer = unanswered[NOBODY]
     assert answer.why is Unreachable.NOT_ANSWERING
     assert "Connection refused" in answer.message
     assert f"within {DEADLINE:g} s" in answer.message
 
 
-def test_a_host_that_does_not_exist() -> None:
-    answer = refused(KafkaConnection(("kafka.invalid:9092",)))
+def test_a_host_that_does_not_exist(unanswered: Unanswered) -> None:
+    _, answer = unanswered[NO_HOST]
     assert answer.why is Unreachable.NOT_ANSWERING
     assert "has no IP address" in answer.message
 
 
-def test_many_servers_are_not_all_listed() -> None:
-    ports = free_ports(5)
-    answer = refused(KafkaConnection(tuple(f"127.0.0.1:{port}" for port in ports)))
-    assert f"127.0.0.1:{ports[2]} and 2 more" in answer.message
-    assert str(ports[3]) not in answer.message.partition(" answered")[0]
+def test_many_servers_are_not_all_listed(unanswered: Unanswered) -> None:
+    connection, answer = unanswered[MANY]
+    servers = connection.bootstrap_servers
+    assert f"{servers[2]} and 2 more" in answer.message
+    assert servers[3] not in answer.message.partition(" answered")[0]
 
 
 def test_one_wrong_address_of_several_does_no_harm(kafka: KafkaProcesses) -> None:
@@ -246,9 +269,14 @@ def test_the_same_trouble_has_the_same_sentence_at_every_look(
     sasl: KafkaConnection, foreign: CertificateAuthority
 ) -> None:
     nobody = KafkaConnection(tuple(f"127.0.0.1:{port}" for port in free_ports(3)))
-    for connection in (replace(sasl, ca_pem=foreign.cert.read_text()), replace(sasl, password="not-it"), nobody):
+
+    def sentences(connection: KafkaConnection) -> set[object]:
         admin = ConfluentKafkaAdmin(connection, view_timeout=2)
-        assert len({admin.view() for _ in range(4)}) == 1
+        return {admin.view() for _ in range(4)}
+
+    troubles = (replace(sasl, ca_pem=foreign.cert.read_text()), replace(sasl, password="not-it"), nobody)
+    with ThreadPoolExecutor(len(troubles)) as pool:
+        assert [len(said) for said in pool.map(sentences, troubles)] == [1, 1, 1]
 
 
 def test_a_corrected_password_works_at_once(sasl: KafkaConnection) -> None:

@@ -1,16 +1,20 @@
-"""Processes die, freeze and come back; the end is the same."""
+"""Processes die, freeze and come back; the end is the same.
+
+What only waits until a Lease or a silent watch ends is done side by side, each in a corner of its own.
+"""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from seawall_e2e.loopback import ApiServer, OperatorProcess
-from tests.integration.conftest import NewOperator
+from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
+from tests.integration.conftest import NewOperator, corner_of_its_own, operators_of
 from tests.support.proxy import FreezableProxy
 from tests.support.site import Site
 
@@ -88,30 +92,73 @@ def test_kills_at_any_moment_of_a_large_creation_change_nothing_about_the_end(
     assert own_site.kube.find(own_site.core("configmaps", "wal")) is not None
 
 
-def test_a_killed_leader_is_followed_by_its_standby(
-    own_site: Site, new_operator: NewOperator, measured: Measured
-) -> None:
-    leader, standby = start_two(own_site, new_operator)
+def kill_the_leader(site: Site, new_operator: NewOperator, _: Path) -> float:
+    leader, standby = start_two(site, new_operator)
     leader.kill()
-    own_site.edit(count=3)
-    seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic", 40)
-    measured("takeover after kill -9", f"{seconds:.1f} s")
-    own_site.wait_ready()
-    assert leaders(own_site) == [standby]
+    site.edit(count=3)
+    seconds = site.wait(lambda: site.topic(2) in site.eyes.topics(site.prefix), "a topic", 40)
+    site.wait_ready()
+    assert leaders(site) == [standby]
+    return seconds
+
+
+def freeze_the_leader(site: Site, new_operator: NewOperator, _: Path) -> float:
+    leader, standby = start_two(site, new_operator)
+    leader.pause()
+    seconds = site.wait(standby.is_leader, "the standby leads", TAKEOVER_BOUND)
+    leader.resume()
+    site.edit(count=3)
+    site.wait_ready()
+    site.wait(lambda: leaders(site) == [standby], "only the standby leads")
+    assert lease_holder(site) == "standby"
+    return seconds
+
+
+def let_the_watch_die_silently(site: Site, new_operator: NewOperator, folder: Path) -> float:
+    """Nothing closes the connections; they just carry nothing any more. No resync helps out."""
+    server = site.kube.server
+    with FreezableProxy(int(server.url.rsplit(":", 1)[1])) as proxy:
+        operator = new_operator(kubeconfig=proxy.kubeconfig(server.kubeconfig, folder), resync_seconds=600)
+        operator.start()
+        site.declare()
+        site.wait_ready()
+        assert proxy.freeze() > 1, "the watch and at least one request went through the proxy"
+        site.edit(count=3)
+        seconds = site.wait(lambda: site.topic(2) in site.eyes.topics(site.prefix), "a topic")
+        operator.terminate()
+    return seconds
+
+
+Story = Callable[[Site, NewOperator, Path], float]
+SIDE_BY_SIDE: tuple[Story, ...] = (kill_the_leader, freeze_the_leader, let_the_watch_die_silently)
+
+
+@pytest.fixture(scope="module")
+def told(
+    api_server: ApiServer, kafka: KafkaProcesses, tmp_path_factory: pytest.TempPathFactory
+) -> dict[Story, Future[float]]:
+    """What became of each of them, once all have ended: none knows of the others."""
+
+    def tell(story: Story, folder: Path) -> float:
+        with corner_of_its_own(api_server, kafka) as site, operators_of(site) as new_operator:
+            return story(site, new_operator, folder)
+
+    with ThreadPoolExecutor(len(SIDE_BY_SIDE)) as pool:
+        return {story: pool.submit(tell, story, tmp_path_factory.mktemp("story")) for story in SIDE_BY_SIDE}
+
+
+def test_a_killed_leader_is_followed_by_its_standby(told: dict[Story, Future[float]], measured: Measured) -> None:
+    measured("takeover after kill -9", f"{told[kill_the_leader].result():.1f} s")
 
 
 def test_a_frozen_leader_that_wakes_up_does_not_act_beside_its_follower(
-    own_site: Site, new_operator: NewOperator, measured: Measured
+    told: dict[Story, Future[float]], measured: Measured
 ) -> None:
-    leader, standby = start_two(own_site, new_operator)
-    leader.pause()
-    seconds = own_site.wait(standby.is_leader, "the standby leads", TAKEOVER_BOUND)
-    measured("takeover from a frozen leader", f"{seconds:.1f} s")
-    leader.resume()
-    own_site.edit(count=3)
-    own_site.wait_ready()
-    own_site.wait(lambda: leaders(own_site) == [standby], "only the standby leads")
-    assert lease_holder(own_site) == "standby"
+    measured("takeover from a frozen leader", f"{told[freeze_the_leader].result():.1f} s")
+
+
+def test_an_edit_is_seen_although_the_watch_died_silently(told: dict[Story, Future[float]], measured: Measured) -> None:
+    measured("edit while the watch is dead → topic in Kafka", f"{told[let_the_watch_die_silently].result():.1f} s")
 
 
 def test_a_stopped_leader_gives_its_lease_back_at_once(
@@ -153,22 +200,6 @@ def test_an_edit_is_acted_on_after_the_api_server_was_restarted(
     found = own_site.wait_ready()
     assert found["status"]["topics"]["ready"] == 3
     assert operator.is_running()
-
-
-def test_an_edit_is_seen_although_the_watch_died_silently(
-    own_site: Site, new_operator: NewOperator, api_server: ApiServer, measured: Measured, tmp_path: Path
-) -> None:
-    """Nothing closes the connections; they just carry nothing any more. No resync helps out."""
-    with FreezableProxy(int(api_server.url.rsplit(":", 1)[1])) as proxy:
-        operator = new_operator(kubeconfig=proxy.kubeconfig(api_server.kubeconfig, tmp_path), resync_seconds=600)
-        operator.start()
-        own_site.declare()
-        own_site.wait_ready()
-        assert proxy.freeze() > 1, "the watch and at least one request went through the proxy"
-        own_site.edit(count=3)
-        seconds = own_site.wait(lambda: own_site.topic(2) in own_site.eyes.topics(own_site.prefix), "a topic")
-        measured("edit while the watch is dead → topic in Kafka", f"{seconds:.1f} s")
-        operator.terminate()
 
 
 def test_a_leader_that_cannot_renew_its_lease_stops_acting_and_goes_on_later(

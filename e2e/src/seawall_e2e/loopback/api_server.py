@@ -14,7 +14,7 @@ from typing import Self
 from seawall_e2e.commands import run
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.pki import CertificateAuthority
-from seawall_e2e.loopback.processes import Process, answers_ok, binaries_folder, free_ports
+from seawall_e2e.loopback.processes import FEWER_COLLECTIONS, Process, answers_ok, binaries_folder, free_ports
 
 START_TIMEOUT = 60
 
@@ -34,7 +34,7 @@ class ApiServer:
         (self._port,) = free_ports(1)
         self.kubeconfig = self._folder / "admin.kubeconfig"
         self._ca = CertificateAuthority(self._folder)
-        self._server = Process("kube-apiserver", self._server_command(), self._folder)
+        self._server = Process("kube-apiserver", self._server_command(), self._folder, FEWER_COLLECTIONS)
         admin = self._ca.issue("admin", "/O=system:masters/CN=loopback-admin")
         self._write_kubeconfig(
             self.kubeconfig,

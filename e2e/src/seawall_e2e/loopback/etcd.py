@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seawall_e2e.loopback.pki import CertificateAuthority
-from seawall_e2e.loopback.processes import Process, answers_ok, binaries_folder, free_ports
+from seawall_e2e.loopback.processes import FEWER_COLLECTIONS, Process, answers_ok, binaries_folder, free_ports
 
 START_TIMEOUT = 60
 TOKEN_SECONDS = 2
@@ -62,7 +62,7 @@ class EtcdProcess:
             "--unsafe-no-fsync",  # the data need not outlive the machine
             *(self._secure_flags() if secure else ()),
         ]
-        self._process = Process("etcd", command, self._folder)
+        self._process = Process("etcd", command, self._folder, FEWER_COLLECTIONS)
         try:
             self.start()
             if self._access is not None:
