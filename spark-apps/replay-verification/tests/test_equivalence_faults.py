@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 from snapshots import Snapshot, rows_at
+from spark_marks import WITH_SPARK
 from verifications import Answer, verify
 from wal_logs import DATA, OTHER, Log, Record, TableRow, clean_log, payload, records_of
 from wal_topics import Topics, request_of
@@ -14,7 +15,7 @@ from wal_topics import Topics, request_of
 from seawall_e2e.loopback import KafkaProcesses
 
 pytest_plugins = ("spark_beds",)
-pytestmark = pytest.mark.integration
+pytestmark = WITH_SPARK
 
 LOG = clean_log()
 OLDER, NEWER = 12, LOG.end - 1

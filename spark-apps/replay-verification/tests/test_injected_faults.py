@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from pyspark.sql import SparkSession
+from spark_marks import WITH_SPARK
 from verifications import Answer, verify
 from wal_logs import DATA, OTHER, Log, Record, clean_log
 from wal_topics import Topics, request_of
@@ -13,7 +14,7 @@ from wal_topics import Topics, request_of
 from seawall_e2e.loopback import KafkaProcesses
 
 pytest_plugins = ("spark_beds",)
-pytestmark = pytest.mark.integration
+pytestmark = WITH_SPARK
 
 Harmed = tuple[list[Record], list[tuple[str, int | None, int | None]]]
 """The records of a log with a fault, and what is to be found: kind, offset, region."""

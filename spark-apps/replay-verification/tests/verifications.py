@@ -32,12 +32,19 @@ class Answer:
         return {topic["name"] for topic in self.report["topics"] if topic["verified"]}
 
 
-def verify(spark: SparkSession, folder: Path, request: bytes) -> Answer:
-    """Runs one request."""
+def verify(spark: SparkSession, folder: Path, request: bytes, *, report_uri: str | None = None) -> Answer:
+    """Runs one request; its report goes to a folder that is not there yet, or to this URI."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "request.json").write_bytes(request)
     report, summary = folder / "reports" / "report.json", folder / "summary.json"
-    arguments = ["--request", str(folder / "request.json"), "--report", report.as_uri(), "--summary", str(summary)]
+    arguments = [
+        "--request",
+        str(folder / "request.json"),
+        "--report",
+        report_uri or report.as_uri(),
+        "--summary",
+        str(summary),
+    ]
     code = main(arguments, spark)
     found = report.exists()
     return Answer(

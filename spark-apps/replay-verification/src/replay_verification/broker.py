@@ -13,7 +13,7 @@ from replay_verification.coverage import LogState
 from replay_verification.errors import Interrupted, Refused
 from replay_verification.session import java_of, sentence_of
 
-_SECONDS = 60
+_SECONDS = 30
 _MISSING = "UnknownTopicOrPartitionException"
 
 
@@ -23,7 +23,8 @@ class Broker:
     def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
         self._java = java_of(spark)
         properties = self._java.java.util.Properties()
-        for name, value in {**options, "default.api.timeout.ms": str(_SECONDS * 1000)}.items():
+        deadline = str(_SECONDS * 1000)
+        for name, value in {**options, "default.api.timeout.ms": deadline, "request.timeout.ms": deadline}.items():
             properties.setProperty(name, value)
         try:
             self._client = self._java.org.apache.kafka.clients.admin.AdminClient.create(properties)

@@ -29,8 +29,6 @@ class Kind(StrEnum):
     """The log ends at or before an id that is durable: the next rows would get offsets that replay skips."""
     LOG_ENDS_BEFORE_RANGE = "LogEndsBeforeRange"
     """The log ends before the range that was asked for does: its tail was lost, or the request is wrong."""
-    UNREADABLE = "Unreadable"
-    """Offsets of the range could not be read although log start and end say that they are there."""
     MISSING_KEY = "MissingKey"
     """A record has a value but no key: the database refuses to open every region of the topic."""
     UNDECODABLE_KEY = "UndecodableKey"
