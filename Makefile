@@ -24,9 +24,7 @@ demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 to
 test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
-	@.ci/timed 'check' $(MAKE) --no-print-directory check
-	@.ci/timed 'cluster, Kafka and images' $(MAKE) --no-print-directory images
-	@.ci/timed 'Spark Operator and its image' $(MAKE) --no-print-directory spark
+	@.ci/timed 'check, beside it cluster, Kafka, Spark Operator and images' $(MAKE) --no-print-directory -j3 -Oline check images spark
 	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process

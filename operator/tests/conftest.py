@@ -8,10 +8,13 @@ from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
-LONGEST = ("cluster", "test_restarts", "test_purge_crash_points", "test_purge", "test_purge_policy", "test_deletion")
-"""Groups that take minutes, longest first: the tests on the cluster take half of all time."""
-LONG = ("test_mutants", "test_simulation", "test_purge_mutants")
-"""Files without beds that take a minute."""
+LONGEST = (
+    *("cluster", "kafka", "spark", "test_restarts", "test_failover", "test_crashes", "test_real_loss"),
+    *("test_purge_crash_points", "test_purge", "test_data_plane", "test_deletion"),
+)
+"""Groups that take a minute or more, longest first: the tests on the cluster take a third of all time."""
+LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
+"""Files without beds that take half a minute."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

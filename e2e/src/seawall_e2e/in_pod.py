@@ -1,12 +1,14 @@
-"""What the toolbox pod runs: Kafka as any client sees it. Prints JSON. It is piped to `python -`, so it stands alone.
+"""What the toolbox pod runs: Kafka as any client sees it. It is given to `python -c`, so it stands alone.
 
-python - describe PREFIX          the topics with this prefix: partitions, replicas, configs set on the topic itself
-python - alter TOPIC KEY VALUE    sets a config behind the operator's back
-python - under_replicated PREFIX  the topics with this prefix of which a replica is not in sync
-python - offsets PREFIX           log start and high watermark of the topics with this prefix
-python - sample PREFIX NAMESPACE  for each line of stdin a line: log starts, then the markers of the database in a
-                                  namespace, then what it has flushed; null when something does not answer
-python - delete PREFIX            deletes the topics with this prefix; prints their names
+For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or {"error": text}.
+
+["describe", PREFIX]           the topics with this prefix: partitions, replicas, configs set on the topic itself
+["alter", TOPIC, KEY, VALUE]   sets a config behind the operator's back
+["under_replicated", PREFIX]   the topics with this prefix of which a replica is not in sync
+["offsets", PREFIX]            log start and high watermark of the topics with this prefix
+["sample", PREFIX, NAMESPACE]  log starts, then the markers of the database in a namespace, then what it has flushed;
+                               null when something does not answer
+["delete", PREFIX]             deletes the topics with this prefix; their names
 """
 
 from __future__ import annotations
@@ -102,14 +104,12 @@ def _bound(kafka: AdminClient, names: list[str], spec: OffsetSpec) -> dict[str, 
     return {partition.topic: future.result(TIMEOUT).offset for partition, future in asked.items()}
 
 
-def sample(kafka: AdminClient, prefix: str, namespace: str) -> None:
-    """Reads and prints once for each line of stdin."""
-    for _ in sys.stdin:
-        try:
-            found = _sample(kafka, prefix, namespace)
-        except (OSError, KafkaException):
-            found = None
-        print(json.dumps(found), flush=True)
+def sample(kafka: AdminClient, prefix: str, namespace: str) -> dict[str, dict[str, int]] | None:
+    """What the database needs, and what there is; None when something does not answer."""
+    try:
+        return _sample(kafka, prefix, namespace)
+    except (OSError, KafkaException):
+        return None
 
 
 def _sample(kafka: AdminClient, prefix: str, namespace: str) -> dict[str, dict[str, int]]:
@@ -145,11 +145,17 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
 
 
 def main() -> None:
-    """Runs one command."""
+    """Answers as long as somebody asks. Each command has a new client: none knows of brokers that went away."""
     known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, offsets, sample, delete)
     verbs = {each.__name__: each for each in known}
-    verb, *words = sys.argv[1:]
-    print(json.dumps(verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)))
+    for line in sys.stdin:
+        verb, *words = json.loads(line)
+        said: dict[str, object]
+        try:
+            said = {"answer": verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)}
+        except (OSError, KafkaException) as error:
+            said = {"error": repr(error)}
+        print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":

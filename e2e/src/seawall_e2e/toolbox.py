@@ -4,16 +4,73 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import PLAINTEXT, START_SECONDS
-from seawall_e2e.commands import apply, kubectl
+from seawall_e2e.commands import CommandFailed, apply, kubectl
 
 SCRIPT = Path(__file__).with_name("in_pod.py")
+ANSWER_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Shell:
+    """One process of `in_pod.py` in the toolbox, which is started when there is something to ask, and again if it ends.
+
+    A process for each command would spend a hundred times longer on its start.
+    """
+
+    namespace: str
+    _process: subprocess.Popen[str] | None = None
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(self, *words: str) -> Any:
+        """The answer to a command, all of which may be repeated: whoever ended before answering is asked again."""
+        with self._turn:
+            answer = self._answer(words) or self._answer(words)
+        if not answer:
+            raise CommandFailed(words, "ended without an answer twice", "")
+        said = json.loads(answer)
+        if "error" in said:
+            raise CommandFailed(words, "failed", str(said["error"]))
+        return said["answer"]
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            with self._process as process:
+                process.kill()
+            self._process = None
+
+    def _answer(self, words: tuple[str, ...]) -> str:
+        """Its line; empty when it ended, or was ended because it took too long."""
+        process = self._running()
+        if process.stdin is None or process.stdout is None:
+            raise ValueError("a process with pipes has pipes")
+        late = threading.Timer(ANSWER_SECONDS, process.kill)
+        late.start()
+        try:
+            process.stdin.write(json.dumps(words) + "\n")
+            answer = process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        finally:
+            late.cancel()
+        if not answer:
+            self.close()
+        return answer
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            pod = ("-n", self.namespace, "exec", "-i", "toolbox", "--")
+            command, pipe = ("kubectl", *pod, "python", "-c", SCRIPT.read_text()), subprocess.PIPE
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, bufsize=1)
+        return self._process
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +79,7 @@ class Toolbox:
 
     namespace: str
     image: str
+    shell: Shell
 
     def start(self) -> None:
         """Starts the pod and waits until commands can be run in it."""
@@ -31,50 +89,33 @@ class Toolbox:
 
     def topics(self, prefix: str) -> dict[str, Any]:
         """The topics with this prefix, as `in_pod.describe` gives them."""
-        found: dict[str, Any] = self._run("describe", prefix)
+        found: dict[str, Any] = self.shell.ask("describe", prefix)
         return found
 
     def under_replicated(self, prefix: str) -> list[str]:
         """The topics with this prefix of which a replica is not in sync."""
-        return list(self._run("under_replicated", prefix))
+        return list(self.shell.ask("under_replicated", prefix))
 
     def offsets(self, prefix: str) -> dict[str, tuple[int, int]]:
         """Topic → log start and high watermark, of the topics with this prefix."""
-        return {topic: (start, end) for topic, (start, end) in self._run("offsets", prefix).items()}
+        return {topic: (start, end) for topic, (start, end) in self.shell.ask("offsets", prefix).items()}
 
     @contextmanager
     def sampling(self, prefix: str, namespace: str) -> Iterator[Callable[[], dict[str, dict[str, int]] | None]]:
         """A function that reads log starts, markers and flushed ids of the database in a namespace, as `in_pod.sample`.
 
-        It is one process in the pod, however often it is called.
+        It has a process of its own: whoever samples in a thread waits for nobody.
         """
-        command = ("kubectl", "-n", self.namespace, "exec", "-i", "toolbox", "--", "python", "-c", SCRIPT.read_text())
-        words, pipe = (*command, "sample", prefix, namespace), subprocess.PIPE
-        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, bufsize=1) as process:
-
-            def sample() -> dict[str, dict[str, int]] | None:
-                if process.stdin is None or process.stdout is None:
-                    raise ValueError("a process with pipes has pipes")
-                process.stdin.write("now\n")
-                found: dict[str, dict[str, int]] | None = json.loads(process.stdout.readline())
-                return found
-
-            try:
-                yield sample
-            finally:
-                process.kill()
+        with closing(Shell(self.namespace)) as shell:
+            yield lambda: shell.ask("sample", prefix, namespace)
 
     def alter(self, topic: str, key: str, value: str) -> None:
         """Sets a config of a topic behind the operator's back."""
-        self._run("alter", topic, key, value)
+        self.shell.ask("alter", topic, key, value)
 
     def delete_topics(self, prefix: str) -> None:
         """Deletes the topics with this prefix."""
-        self._run("delete", prefix)
-
-    def _run(self, *words: str) -> Any:
-        command = ("exec", "-i", "toolbox", "--", "python", "-", *words)
-        return json.loads(kubectl("-n", self.namespace, *command, stdin=SCRIPT.read_text()))
+        self.shell.ask("delete", prefix)
 
     def _pod(self) -> dict[str, Any]:
         container = {
