@@ -21,6 +21,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session that the program itself would open."""
     os.environ["SEAWALL_SPARK_JARS"] = str(platform_folder("spark/jars.sh", _DOWNLOAD_TIMEOUT))
     os.environ["SPARK_MASTER"] = "local[2]"
+    os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short work on a busy machine
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_DIRS"] = str(tmp_path_factory.mktemp("spark"))
     session = open_session("tests of replay-verification")
