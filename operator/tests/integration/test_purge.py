@@ -20,6 +20,7 @@ from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kube import OBJECTS, KubeClient, Object
 from tests.support.site import Site, condition, new_site
+from tests.support.spark import SparkOperatorRole, install_spark_crd
 
 pytestmark = pytest.mark.integration
 
@@ -182,6 +183,53 @@ def stop_by_hold(purged: Purged) -> None:
     assert purged.missing() == set()
 
 
+def wait_for_a_verification(purged: Purged) -> None:
+    """Only what lies before the start of a verification goes; the test plays the Spark Operator and its job."""
+    purged.write()
+    kube, namespace = purged.site.kube, purged.site.namespace
+    install_spark_crd(kube)
+    kube.create(purged.site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
+    required = {"safety": {"staleAfter": "3s", "openGrace": "13s", "requireVerification": {"level": "Coverage"}}}
+    paths = {plural: OBJECTS.format(namespace, plural) for plural in ("walverifications", "walholds")}
+    spec = {"clusterRef": {"name": "wal"}, "spark": {"image": "replay-verification:1", "serviceAccountName": "driver"}}
+    body = {
+        "apiVersion": "seawall.dev/v1alpha1",
+        "kind": "WALVerification",
+        "metadata": {"name": "check"},
+        "spec": spec,
+    }
+    kube.create(paths["walverifications"], body)
+    role = SparkOperatorRole(kube, namespace)
+
+    def explain() -> str:
+        found = [kube.request("GET", path)["items"] for path in paths.values()]
+        return f"{json.dumps(found, indent=1)}\n{purged.site.operators[0].log()[-4000:]}"
+
+    wait_until(role.applications, "a SparkApplication is made", within=RUN_SECONDS, explain=explain)
+    (hold_there,) = kube.request("GET", paths["walholds"])["items"]
+    assert condition(hold_there, "Granted")["status"] == "True", "before the job begins"
+    role.pass_all("check-1")
+
+    def over() -> Object | None:
+        found = kube.request("GET", f"{paths['walverifications']}/check")
+        return found if found.get("status", {}).get("stage") in {"Completed", "Failed"} else None
+
+    status = wait_until(over, "the verification is over", within=RUN_SECONDS, explain=explain)["status"]
+    assert status["stage"] == "Completed", status
+    assert kube.request("GET", paths["walholds"])["items"] == []
+    starts = {row["name"]: row["verifiedFrom"] for row in status["topics"] if row["verified"]}
+    before = purged.log_starts()
+    assert starts.keys() == before.keys()
+    purged.write()
+    run = purged.run(**required)
+    assert run["status"]["stage"] == "Completed", run["status"]
+    assert purged.log_starts() == {topic: max(starts[topic], before[topic]) for topic in before}, run["status"]
+    kube.delete(f"{paths['walverifications']}/check")
+    run = purged.run(**required)
+    assert set(skipped(run).values()) == {"VerificationMissing"}, run["status"]
+    assert purged.missing() == set()
+
+
 def begin_by_size(purged: Purged) -> None:
     """A policy without any times begins a run because a topic is larger than it says."""
     purged.write()
@@ -249,7 +297,7 @@ def delete_what_is_in_use(purged: Purged) -> None:
 STORIES = (
     (shrink, stop_by_hold),
     (shrink, restart, begin_by_size),
-    (shrink, stop_by_annotation),
+    (shrink, stop_by_annotation, wait_for_a_verification),
     (shrink, lose_a_topic, delete_what_is_in_use),
 )
 """The longest first."""

@@ -46,9 +46,9 @@ class KubeClient:
             text = bytes(response.read())
         except (HTTPError, OSError) as error:
             raise Refusal(0, f"{method} {path}: {error}") from error
-        answer: Object = json.loads(text)
         if response.status not in range(200, 300):
-            raise Refusal(response.status, str(answer.get("message", text)))
+            raise Refusal(response.status, _sentence(text))
+        answer: Object = json.loads(text)
         return answer
 
     def find(self, path: str) -> Object | None:
@@ -96,6 +96,14 @@ class KubeClient:
     def make_namespace(self, name: str) -> None:
         """Makes a namespace."""
         self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+
+
+def _sentence(text: bytes) -> str:
+    """What the API server says; of a path that it does not serve at all that is no JSON."""
+    try:
+        return str(json.loads(text).get("message", text))
+    except ValueError:
+        return text.decode()
 
 
 def repository_crd(plural: str) -> Object:

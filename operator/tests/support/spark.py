@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +51,18 @@ class SparkOperatorRole:
         """All there are."""
         found: list[Object] = self.kube.request("GET", self.path())["items"]
         return found
+
+    def pass_all(self, name: str) -> None:
+        """The application reads its request, finds nothing wrong with any topic, and ends."""
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps/{name}"
+        stored = self.kube.request("GET", path)["binaryData"]["request.json.gz"]
+        digest = sha256(gzip.decompress(base64.b64decode(stored))).hexdigest()
+        counts = dict.fromkeys(("records", "bytes", "entries", "errors", "warnings", "regionsNotCompared"), 0)
+        verdict = {"version": 1, "requestDigest": digest, "level": "Integrity", "outcome": "Passed", "counts": counts}
+        ended = {"terminated": {"exitCode": 0, "message": json.dumps({**verdict, "message": "all topics replay"})}}
+        container = {"name": "spark-kubernetes-driver", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
+        self.report_driver(name, {"phase": "Succeeded", "containerStatuses": [{**container, "state": ended}]})
+        self.report(name, "COMPLETED")
 
     def report(self, name: str, state: str, error: str = "") -> None:
         """The Spark Operator writes the status of an application that it has submitted."""

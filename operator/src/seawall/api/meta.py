@@ -190,6 +190,7 @@ class ConditionType(StrEnum):
     TOPICS_READY = "TopicsReady"
     DATA_PLANE_REACHABLE = "DataPlaneReachable"
     WAL_INTACT = "WALIntact"
+    VERIFICATION_SCHEDULED = "VerificationScheduled"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

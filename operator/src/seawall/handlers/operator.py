@@ -29,6 +29,7 @@ from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.purge_preview import PurgePreview
 from seawall.controllers.topic_deletion import TopicDeletion
+from seawall.controllers.verification_schedule import VerificationScheduleController
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
@@ -49,8 +50,8 @@ _log = logging.getLogger(__name__)
 STUCK_SECONDS = 300
 """A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
 
-QUEUES = len(RESOURCES) + 1
-"""One of each kind, and that of the ledgers."""
+QUEUES = len(RESOURCES) + 2
+"""One of each kind, that of the ledgers and that of the schedules."""
 
 DRAIN_SECONDS = 10
 """How long a stopping process waits for its running ticks."""
@@ -80,6 +81,7 @@ class Operator:
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
+        self._schedule = VerificationScheduleController(self._kube, clock)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(
@@ -89,6 +91,7 @@ class Operator:
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
+            self._schedule,
             WALVerificationController(self._kube, KubeSparkApplications(self._api), ledgers, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
@@ -164,7 +167,8 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            self._loop.call_soon_threadsafe(self._queues.wake, Subject(self._watch_of_ledgers.kind, subject.key))
+            for beside in (self._watch_of_ledgers.kind, self._schedule.kind):
+                self._loop.call_soon_threadsafe(self._queues.wake, Subject(beside, subject.key))
 
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():

@@ -7,7 +7,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
@@ -76,6 +76,10 @@ class SparkSpec(APIModel):
     """Further settings of Spark, such as `spark.executor.defaultJavaOptions`. None of spark.kubernetes."""
 
 
+KeptTimes = Annotated[int, Field(strict=True, ge=1, le=100)]
+"""At least the newest: when it was due is read from its name."""
+
+
 class SnapshotSpec(APIModel):
     """What the database held, for level Equivalence."""
 
@@ -126,9 +130,24 @@ class VerificationTemplate(APIModel):
     """Where the whole report goes; absent: only the verdict is kept, in the status."""
     timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
     """How long one attempt may take; the hold on the log lasts no longer."""
-    ttl_seconds_after_finished: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
-    """Seconds after the end at which the object is deleted, with its application; absent means never."""
 
     def selects(self, topic: str) -> bool:
         """Whether it is about this topic of the pool."""
         return any(fnmatchcase(topic, glob) for glob in self.topics)
+
+
+class VerificationSchedule(VerificationTemplate):
+    """When verifications begin, and what they are told."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = VerificationTemplate.RULES
+
+    schedule: Annotated[str, Field(min_length=1, max_length=100)]
+    """Cron expression with five fields: minute, hour, day of month, month, day of week."""
+    time_zone: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]+$")] | None = None
+    """Time zone of the schedule, as in `Europe/Berlin`; absent means UTC."""
+    suspend: StrictBool = False
+    """No new verifications; those that have begun go on."""
+    successful_runs_history_limit: KeptTimes = 3
+    """For how many times verifications are kept that completed."""
+    failed_runs_history_limit: KeptTimes = 3
+    """For how many times verifications are kept of which any failed."""

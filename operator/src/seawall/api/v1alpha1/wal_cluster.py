@@ -21,6 +21,7 @@ from seawall.api.resource import Resource
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.api.v1alpha1.verification_template import VerificationSchedule
 
 
 class KafkaSpec(APIModel):
@@ -43,6 +44,11 @@ class WALClusterSpec(APIModel):
                 spec.wal_config is None or spec.wal_config.batch_bytes(spec.topics) <= spec.topics.max_message_bytes
             ),
         ),
+        Rule(
+            "!has(self.verification) || (has(self.dataPlane) && has(self.dataPlane.greptimedb))",
+            "verification needs dataPlane.greptimedb, which says what a restart would replay",
+            lambda spec: spec.verification is None or spec.greptimedb is not None,
+        ),
     )
 
     kafka: KafkaSpec
@@ -51,6 +57,8 @@ class WALClusterSpec(APIModel):
     """The pool of WAL topics."""
     data_plane: DataPlane | None = None
     """The database that writes the WAL."""
+    verification: VerificationSchedule | None = None
+    """When the WAL is verified by replaying it on Spark; absent: when somebody makes a WALVerification."""
 
     @property
     def wal_config(self) -> WALConfig | None:
@@ -134,7 +142,8 @@ class WALClusterStatus(StatusModel):
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable and WALIntact."""
+    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact and
+    VerificationScheduled."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None

@@ -59,6 +59,8 @@ class WALVerificationSpec(VerificationTemplate):
 
     cluster_ref: ClusterRef
     """The WALCluster whose topics are read."""
+    ttl_seconds_after_finished: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
+    """Seconds after the end at which the object is deleted, with its application; absent means never."""
 
 
 class VerifiedTopic(StatusModel):

@@ -103,8 +103,13 @@ def read_schedule(spec: WALPurgePolicySpec, anchor: datetime) -> Schedule | BadS
         return Every(spec.interval, anchor)
     if spec.schedule is None:
         raise TypeError("there is neither a schedule nor an interval")
-    zone = _read_zone(spec.time_zone or "UTC")
-    return zone if isinstance(zone, BadSchedule) else _read_cron(spec.schedule, zone, anchor)
+    return read_cron(spec.schedule, spec.time_zone, anchor)
+
+
+def read_cron(expression: str, time_zone: str | None, now: datetime) -> Cron | BadSchedule:
+    """A cron expression in a time zone; without one in UTC."""
+    zone = _read_zone(time_zone or "UTC")
+    return zone if isinstance(zone, BadSchedule) else _read_cron(expression, zone, now)
 
 
 def _read_zone(name: str) -> ZoneInfo | BadSchedule:

@@ -10,6 +10,7 @@ from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, tran
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Event, Record, Wait
 from seawall.domain.topics.pool import TopicState
+from seawall.domain.verification_schedule.condition import schedule_conditions, schedule_event
 from seawall.domain.wal_cluster.data_plane import data_plane_conditions, data_plane_event, data_plane_status
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.observed import Observed
@@ -37,6 +38,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             ),
             *data_plane_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
+            *schedule_conditions(case.cluster, build),
         ),
         kafka=_kafka(case.cluster, case.kafka),
         topics=TopicsStatus(
@@ -72,6 +74,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
             *data_plane_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
+            *schedule_conditions(cluster, build),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
         topics=cluster.status.topics,
@@ -81,9 +84,10 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
 
 
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
-    """What a person should hear of: Ready, the data plane and the WAL."""
+    """What a person should hear of: Ready, the data plane, the WAL and its verifications."""
     ready = transition_events(cluster.status.conditions, status.conditions)
-    return (*ready, *filter(None, (data_plane_event(cluster, status), wal_event(cluster, status))))
+    others = (data_plane_event(cluster, status), wal_event(cluster, status), schedule_event(cluster, status))
+    return (*ready, *filter(None, others))
 
 
 def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:

@@ -1,0 +1,1 @@
+"""The verifications that a WALCluster makes on a schedule: pure."""

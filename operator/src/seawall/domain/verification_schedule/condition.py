@@ -1,0 +1,35 @@
+"""What a WALCluster's status says of its schedule of verifications: only what its own spec says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.conditions import loss_event
+from seawall.domain.purge_policy.schedule import BadSchedule
+from seawall.domain.step import Event
+from seawall.domain.verification_schedule.runs import read_times, why_name_too_long
+
+KIND = ConditionType.VERIFICATION_SCHEDULED
+SCHEDULED, SUSPENDED, NAME_TOO_LONG = "Scheduled", "Suspended", "NameTooLong"
+
+
+def schedule_conditions(cluster: WALCluster, build: Callable[..., Condition]) -> tuple[Condition, ...]:
+    """The condition VerificationScheduled, or none where no schedule is declared."""
+    if isinstance(cluster.spec, InvalidSpec) or cluster.spec.verification is None:
+        return ()
+    spec = cluster.spec.verification
+    if (problem := why_name_too_long(cluster)) is not None:
+        return (build(KIND, "False", NAME_TOO_LONG, problem),)
+    times = read_times(spec, cluster.metadata.creation_timestamp)
+    if isinstance(times, BadSchedule):
+        return (build(KIND, "False", times.reason.value, times.message),)
+    if spec.suspend:
+        return (build(KIND, "False", SUSPENDED, "verification.suspend is set: no new verifications begin"),)
+    return (build(KIND, "True", SCHEDULED, f"verifications begin at {times.describe()}"),)
+
+
+def schedule_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
+    """One event when the schedule makes no verifications any more, or does again."""
+    return loss_event(cluster.status.conditions, status.conditions, KIND, "verifications are scheduled again")

@@ -1,0 +1,195 @@
+"""Verifications that a WALCluster makes on a schedule, on the in-memory ports."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.verification_template import VerificationSchedule
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
+from seawall.controllers.verification_schedule import VerificationScheduleController
+from seawall.domain.conditions import ConditionBuilder
+from seawall.domain.verification_schedule.condition import schedule_conditions
+from seawall.domain.verification_schedule.next_step import Observed as Seen
+from seawall.domain.verification_schedule.next_step import RemoveVerification, next_step
+from seawall.domain.verification_schedule.runs import slices
+from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.kube import FakeKube
+from tests.purge_world import CLUSTER, NAMESPACE, START, WAL, Time
+
+SCHEDULE: dict[str, Any] = {"schedule": "0 3 * * *", "spark": {"image": "replay-verification:1"}}
+DAY = timedelta(days=1)
+
+
+class World:
+    """A WALCluster with a schedule, and a clock."""
+
+    def __init__(self, name: str = "wal", count: int = 3, **schedule: Any) -> None:
+        self.time = Time()
+        self.kube = FakeKube(self.time.now)
+        self.key = Key(NAMESPACE, name)
+        self.count = count
+        self.declare(**schedule)
+
+    def declare(self, **schedule: Any) -> None:
+        topics = {"prefix": "wal", "count": self.count}
+        self.kube.apply(self.key, {**CLUSTER, "topics": topics, "verification": {**SCHEDULE, **schedule}})
+
+    def process(self) -> Reconciler[Any, Any, Any, Any]:
+        return Reconciler(VerificationScheduleController(self.kube, self.time), may_write=lambda: True)
+
+    def settle(self) -> None:
+        process = self.process()
+        for _ in range(50):
+            if process.tick(self.key).outcome is Outcome.WAITING:
+                return
+        raise AssertionError("it never waits")
+
+    def pass_time(self, by: timedelta) -> None:
+        self.time.time += by
+        self.settle()
+
+    def found(self) -> list[WALVerification]:
+        items = self.kube.list(WALVerification, NAMESPACE).items
+        return sorted(items, key=lambda each: each.metadata.name)
+
+    def names(self) -> list[str]:
+        return [each.metadata.name for each in self.found()]
+
+    def end(self, stage: VerificationStage = VerificationStage.COMPLETED) -> None:
+        """All that run end."""
+        for each in self.found():
+            if not each.status.is_over:
+                self.kube.replace_status(each, each.status.model_copy(update={"stage": stage}))
+
+    def cluster(self) -> WALCluster:
+        found = self.kube.get(WALCluster, self.key)
+        assert found is not None
+        return found
+
+    def condition(self) -> tuple[str, str]:
+        (found,) = schedule_conditions(self.cluster(), ConditionBuilder((), 1, START))
+        assert found.type == ConditionType.VERIFICATION_SCHEDULED
+        return found.status, found.reason
+
+
+def test_nothing_begins_before_its_time() -> None:
+    world = World()
+    world.settle()
+    assert world.names() == []
+
+
+def test_a_verification_begins_when_it_is_due_and_is_told_what_the_schedule_says() -> None:
+    world = World(level="Coverage", timeout="2h", topics=["wal_*"])
+    world.pass_time(DAY)
+    (made,) = world.found()
+    assert made.metadata.name == "wal-2611220300"
+    assert made.metadata.controller_uid == world.cluster().metadata.uid
+    assert not isinstance(made.spec, InvalidSpec)
+    assert (made.spec.level, made.spec.timeout, made.spec.topics) == ("Coverage", timedelta(hours=2), ("wal_*",))
+    assert made.spec.ttl_seconds_after_finished is None
+    world.settle()
+    assert len(world.found()) == 1
+
+
+def test_times_that_passed_are_made_up_for_once() -> None:
+    world = World()
+    world.pass_time(5 * DAY)
+    assert world.names() == ["wal-2611260300"]
+
+
+def test_the_next_one_waits_for_the_one_that_runs() -> None:
+    world = World()
+    world.pass_time(DAY)
+    world.pass_time(DAY)
+    assert len(world.found()) == 1
+    world.end()
+    world.settle()
+    assert world.names() == ["wal-2611220300", "wal-2611230300"]
+
+
+def test_the_newest_of_each_outcome_are_kept() -> None:
+    world = World(successfulRunsHistoryLimit=2, failedRunsHistoryLimit=1)
+    stages = (VerificationStage.FAILED, VerificationStage.COMPLETED)
+    for day in range(6):
+        world.pass_time(DAY)
+        world.end(stages[day % 2])
+    world.settle()
+    assert world.names() == ["wal-2611250300", "wal-2611260300", "wal-2611270300"]
+
+
+def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_process_dies() -> None:
+    world = World(count=2500)
+    world.time.time += DAY
+    step = next_step(world.cluster(), Seen(world.time.now()))
+    names = [action.key.name for action in step.actions]  # type: ignore[union-attr]
+    assert names == [f"wal-2611220300-{number}" for number in range(3)]
+    first = step.actions[0]  # type: ignore[union-attr]
+    assert not isinstance(first, RemoveVerification)
+    world.kube.create(WALVerification, first.key, first.spec, owner=world.cluster())  # and dies
+    world.settle()
+    assert world.names() == names
+    told = [topic for each in world.found() for topic in each.spec.topics]  # type: ignore[union-attr]
+    assert sorted(told) == sorted(f"wal_{number}" for number in range(2500))
+    world.end()
+    world.pass_time(timedelta(hours=1))
+    assert world.names() == names
+
+
+def test_slices_leave_no_topic_out() -> None:
+    spec = VerificationSchedule.model_validate({**SCHEDULE, "topics": ["a_*"]})
+    topics = (*(f"a_{number}" for number in range(1001)), "b_0")
+    assert [len(part) for part in slices(topics, spec)] == [1000, 1]
+    assert slices(topics[:1000], spec) == (("a_*",),)
+
+
+def test_a_suspended_schedule_and_a_paused_cluster_begin_nothing() -> None:
+    world = World(suspend=True)
+    world.pass_time(DAY)
+    assert (world.names(), world.condition()) == ([], ("False", "Suspended"))
+    world.kube.apply(world.key, {**CLUSTER, "verification": SCHEDULE}, annotations={"seawall.dev/paused": "true"})
+    world.settle()
+    assert world.names() == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "reason"),
+    [
+        ({"schedule": "every day"}, "InvalidSchedule"),
+        ({"schedule": "* * */20 * 1L"}, "ScheduleNeverFires"),
+        ({"timeZone": "Mars/Olympus"}, "UnknownTimeZone"),
+    ],
+)
+def test_a_schedule_that_makes_no_sense_is_told(schedule: dict[str, Any], reason: str) -> None:
+    world = World(**schedule)
+    world.pass_time(DAY)
+    assert (world.names(), world.condition()) == ([], ("False", reason))
+
+
+def test_a_name_that_is_too_long_is_told() -> None:
+    world = World("w" * 31)
+    world.pass_time(DAY)
+    assert (world.names(), world.condition()) == ([], ("False", "NameTooLong"))
+
+
+def test_verifications_by_hand_are_left_alone() -> None:
+    world = World(successfulRunsHistoryLimit=1)
+    by_hand = {"clusterRef": {"name": "wal"}, "spark": SCHEDULE["spark"]}
+    world.kube.apply(Key(NAMESPACE, "wal-2001010000"), by_hand, kind=WALVerification)
+    for _ in range(3):
+        world.pass_time(DAY)
+        world.end()
+    world.settle()
+    assert world.names() == ["wal-2001010000", "wal-2611240300"]
+
+
+def test_a_time_zone_is_kept() -> None:
+    world = World(timeZone="Asia/Tokyo")
+    world.pass_time(DAY)
+    assert world.names() == ["wal-2611211800"]
+    assert datetime(2026, 11, 21, 18, tzinfo=UTC) - START == timedelta(hours=6)
+    assert world.key == WAL
