@@ -1,0 +1,104 @@
+"""`seawall verify <walcluster>`: makes a WALVerification by hand, as its WALCluster's schedule would make it.
+
+What Spark needs (image, executors, report) comes from `WALCluster.spec.verification`; `--image` names an image where
+there is no schedule.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.verification_level import VerificationLevel
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster
+from seawall.api.v1alpha1.wal_verification import OVER, WAL_VERIFICATION, VerificationStage
+from seawall.cli.purge import Api
+from seawall.domain.errors import Refused
+from seawall.domain.verification.names import MAX_NAME
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `seawall verify`."""
+    parser.add_argument("walcluster", help="name of the WALCluster")
+    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
+    levels = [level.value for level in VerificationLevel]
+    parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")
+    parser.add_argument("--image", help="image of the replay verification; default: the schedule's")
+    parser.add_argument("--wait", action="store_true", help="say how it goes, until it is over")
+
+
+def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
+    """What is printed, piece by piece; `pause` passes the time between two looks at the verification.
+
+    Raises:
+        Refused: there is no such WALCluster, nothing says which image, the person may not, or the log does not replay.
+        OutsideUnavailable: the API server did not answer.
+    """
+    base = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}"
+    raw = api.get(f"{base}/{WAL_CLUSTER.plural}/{arguments.walcluster}")
+    if raw is None:
+        raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
+    suffix = f"-by-hand-{datetime.now(UTC):%y%m%d%H%M%S}"
+    name = f"{arguments.walcluster[: MAX_NAME - len(suffix)].rstrip('-')}{suffix}"
+    spec = {"clusterRef": {"name": arguments.walcluster}, **_told(arguments, WALCluster.parse(raw))}
+    kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_VERIFICATION.kind}
+    where = f"{base}/{WAL_VERIFICATION.plural}"
+    api.create(where, {**kind, "metadata": {"name": name}, "spec": spec})
+    yield f"walverification/{name} created"
+    if arguments.wait:
+        yield from _follow(api, f"{where}/{name}", pause)
+
+
+def _told(arguments: argparse.Namespace, cluster: WALCluster) -> dict[str, Any]:
+    """What the schedule says, and the arguments in place of it."""
+    schedule = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.verification
+    told: dict[str, Any] = {}
+    if schedule is not None:
+        dump = schedule.model_dump(mode="json", by_alias=True, exclude_none=True)
+        told = {field.alias or name: dump.get(field.alias or name) for name, field in _FIELDS.items()}
+    if arguments.image is not None:
+        told["spark"] = {**(told.get("spark") or {}), "image": arguments.image}
+    if not told.get("spark"):
+        raise Refused("name the image of the replay verification with --image: the WALCluster has no spec.verification")
+    asked = {"level": arguments.level, "topics": arguments.topic or None}
+    told |= {name: value for name, value in asked.items() if value is not None}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+_FIELDS = VerificationTemplate.model_fields
+
+
+def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
+    """Each stage and sentence once, until the verification is over."""
+    told = ""
+    while True:
+        found = api.get(path)
+        if found is None:
+            raise Refused("the verification was deleted before it was over")
+        status = found.get("status", {})
+        messages = {each["type"]: each.get("message", "") for each in status.get("conditions", [])}
+        stage, message = status.get("stage"), messages.get(ConditionType.READY, "")
+        if stage in OVER:
+            yield from _findings(status)
+            if stage == VerificationStage.FAILED:
+                raise Refused(f"the verification failed: {message}")
+            yield f"Completed: {message}"
+            return
+        now = f"{stage or 'Pending'}: {message}"
+        if now != told:
+            yield now
+        told = now
+        pause()
+
+
+def _findings(status: Mapping[str, Any]) -> Iterator[str]:
+    for finding in status.get("findings", []):
+        where = " ".join(f"{name} {finding[name]}" for name in ("topic", "offset", "region") if name in finding)
+        yield f"{finding['severity']}: {where}: {finding['kind']}: {finding['message']}"
+    if "report" in status:
+        yield f"report: {status['report']}"
