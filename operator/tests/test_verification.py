@@ -226,6 +226,28 @@ def test_a_missing_spark_operator_stalls_it_until_somebody_installs_one() -> Non
     assert world.settle_verification().status.outcome is Outcome.PASSED
 
 
+def test_a_right_that_the_operator_lacks_stalls_it_and_changes_nothing_else() -> None:
+    world = VerificationWorld(slow=10**6)
+    world.start()
+    before = world.settle_verification(ticks=30).status
+    world.spark.refuses = "403 sparkapplications is forbidden"
+    found = world.settle_verification(ticks=2)
+    assert is_true(found, ConditionType.STALLED)
+    assert why(found) == ("ChangeRefused", "403 sparkapplications is forbidden")
+    assert (found.status.stage, found.status.attempt, found.status.topics) == (before.stage, 1, before.topics)
+    world.spark.refuses = None
+    world.slow = 0
+    assert world.settle_verification().status.outcome is Outcome.PASSED
+
+
+def test_an_application_that_no_spark_operator_looks_at_is_told() -> None:
+    world = VerificationWorld()
+    world.start()
+    world.spark_operator_runs = False
+    found = world.settle_verification(ticks=40)
+    assert "spark.jobNamespaces" in why(found)[1]
+
+
 def test_a_missing_service_account_stalls_it() -> None:
     world = VerificationWorld()
     world.spark.service_accounts.clear()

@@ -102,7 +102,7 @@ def test_without_an_image_nothing_is_made() -> None:
 def test_a_cluster_that_is_not_there_is_told() -> None:
     api = FakeApi(SCHEDULE)
     with pytest.raises(Refused, match="there is no WALCluster db/other"):
-        list(cli.verify(argparse.Namespace(walcluster="other", namespace="db"), api, lambda: None))
+        list(cli.verify(argparse.Namespace(walcluster="other", namespace="db", local=False), api, lambda: None))
 
 
 def test_how_it_goes_is_told_once_each() -> None:

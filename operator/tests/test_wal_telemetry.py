@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurgeStatus
+from seawall.api.v1alpha1.wal_verification import Outcome, WALVerificationStatus
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_purge import WALPurgeController
@@ -200,3 +201,21 @@ def test_a_process_that_does_not_lead_knows_nothing_of_ledgers() -> None:
     telemetry.wal.measure_ledger(WAL, None)
     telemetry.lead(leading=False)
     assert telemetry.registry.get_sample_value("seawall_wal_can_look", CLUSTER) is None
+
+
+def test_verifications_are_counted_by_outcome_and_the_newest_that_completed_is_told() -> None:
+    metrics = Metrics()
+    metrics.wal.measure_ledger(WAL, None)
+    assert metrics.value("seawall_verifications_total", outcome="Passed") == 0
+    metrics.wal.count_verification(WAL, WALVerificationStatus(outcome=Outcome.PASSED))
+    metrics.wal.count_verification(WAL, WALVerificationStatus())
+    assert metrics.value("seawall_verifications_total", outcome="Passed") == 1
+    assert metrics.value("seawall_verifications_total", outcome="NotBegun") == 1
+    for ended in (NOON, NOON - timedelta(hours=1)):
+        metrics.wal.measure_verified(WAL, ended)
+    assert metrics.value("seawall_last_verified_timestamp_seconds") == NOON.timestamp()
+    metrics.wal.clear()
+    assert metrics.value("seawall_last_verified_timestamp_seconds") is None
+    metrics.wal.measure_verified(WAL, NOON)
+    metrics.wal.forget_ledger(WAL)
+    assert metrics.series("seawall_last_verified_timestamp_seconds") == 0

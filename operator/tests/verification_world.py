@@ -55,6 +55,7 @@ class VerificationWorld(World):
         self.meters = FakeMeters()
         self.looked_at: dict[Key, int] = {}
         self.fail_submissions = ""
+        self.spark_operator_runs = True
 
     def start(self, name: str = "check", **spec: Any) -> Key:
         """Somebody makes a verification."""
@@ -91,7 +92,7 @@ class VerificationWorld(World):
 
     def run_spark(self) -> None:
         """The Spark Operator goes on with each application by one state."""
-        for key, application in list(self.spark.applications.items()):
+        for key, application in list(self.spark.applications.items()) if self.spark_operator_runs else ():
             match application.state:
                 case "" if self.fail_submissions:
                     self.spark.applications[key] = replace(application, state="FAILED", error=self.fail_submissions)

@@ -10,7 +10,7 @@ from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
-from seawall.domain.errors import Conflict, Refused
+from seawall.domain.errors import Conflict, Forbidden, Refused
 from seawall.domain.verification.spark import Driver, SparkApplication
 
 _START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -32,10 +32,14 @@ class FakeSparkApplications:
     applications: dict[Key, SparkApplication] = field(default_factory=dict)
     drivers: dict[Key, Driver] = field(default_factory=dict)
     specs: dict[Key, Mapping[str, Any]] = field(default_factory=dict)
+    refuses: str | None = None
+    """What the API server says while the operator may not read them."""
     _uids: itertools.count[int] = field(default_factory=itertools.count)
 
     def get(self, key: Key) -> SparkApplication | None:
         """Reads an application."""
+        if self.refuses is not None:
+            raise Forbidden(self.refuses)
         return self.applications.get(key)
 
     def create(self, owner: AnyResource, key: Key, spec: Mapping[str, Any], service_account: str) -> None:

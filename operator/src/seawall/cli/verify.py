@@ -1,22 +1,34 @@
 """`seawall verify <walcluster>`: makes a WALVerification by hand, as its WALCluster's schedule would make it.
 
 What Spark needs (image, executors, report) comes from `WALCluster.spec.verification`; `--image` names an image where
-there is no schedule.
+there is no schedule. With `--local` Spark runs here (`local_verification.py`).
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec
+from seawall.adapters.clock import MonotonicStopwatch, SystemClock
+from seawall.adapters.dataplane.parts import GreptimeDataPlanes
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.kube import KubeAdapter
+from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube_intents import ConfigMapIntentStore
+from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster
 from seawall.api.v1alpha1.wal_verification import OVER, WAL_VERIFICATION, VerificationStage
+from seawall.cli.local_verification import LocalVerification
 from seawall.cli.purge import Api
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.domain.errors import Refused
 from seawall.domain.verification.names import MAX_NAME
 
@@ -29,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     levels = [level.value for level in VerificationLevel]
     parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")
     parser.add_argument("--image", help="image of the replay verification; default: the schedule's")
+    parser.add_argument("--local", action="store_true", help="run Spark on this machine, and make no WALVerification")
+    parser.add_argument("--report", default="-", help="with --local: URI of the report; default: none")
     parser.add_argument("--wait", action="store_true", help="say how it goes, until it is over")
 
 
@@ -39,6 +53,9 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
         Refused: there is no such WALCluster, nothing says which image, the person may not, or the log does not replay.
         OutsideUnavailable: the API server did not answer.
     """
+    if arguments.local:
+        yield from _verify_here(arguments, pause)
+        return
     base = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}"
     raw = api.get(f"{base}/{WAL_CLUSTER.plural}/{arguments.walcluster}")
     if raw is None:
@@ -70,6 +87,26 @@ def _told(arguments: argparse.Namespace, cluster: WALCluster) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
+def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> Iterator[str]:
+    """With Spark on this machine, and with this person's rights."""
+    if importlib.util.find_spec(PACKAGE) is None:
+        raise Refused(f"the Python package {PACKAGE} is not installed here: install spark-apps/replay-verification")
+    api = KubeApi(connections=2)
+    kube = KubeAdapter(api, [arguments.namespace])
+    cluster = kube.get(WALCluster, Key(arguments.namespace, arguments.walcluster))
+    if cluster is None:
+        raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
+    opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
+    looks = LedgerLooks(opener, ConfigMapIntentStore(api), SystemClock(), MonotonicStopwatch())
+    arguments.image = arguments.image or "of no use here"
+    told = _told(arguments, cluster)
+    template = VerificationTemplate.model_validate({**told, "report": None}, by_alias=True, by_name=False)
+    local = LocalVerification(kube, looks, pause, subprocess.call)
+    name = f"verify-{datetime.now(UTC):%y%m%d%H%M%S}"
+    yield from local.verify(cluster, template, name, (sys.executable, "-m", PACKAGE), arguments.report)
+
+
+PACKAGE = "replay_verification"
 _FIELDS = VerificationTemplate.model_fields
 
 

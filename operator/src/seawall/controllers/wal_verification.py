@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
 from seawall.controllers.ledger_look import LedgerLooks
-from seawall.domain.errors import SeawallError
+from seawall.domain.errors import Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.step import Event
 from seawall.domain.verification.actions import (
@@ -51,6 +51,12 @@ class WALVerificationController:
         if obj.metadata.deletion_timestamp is not None:
             return Observed(self.clock.now())
         self._measure(obj)
+        try:
+            return self._read_parts(obj)
+        except Refused as error:
+            return Observed(self.clock.now(), obstacle=str(error))
+
+    def _read_parts(self, obj: WALVerification) -> Observed:
         key = attempt_key(obj.metadata.key, obj.status.attempt)
         hold, application = self.kube.get(WALHold, key), self.applications.get(key)
         if obj.status.is_over:

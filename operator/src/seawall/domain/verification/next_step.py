@@ -82,6 +82,8 @@ def _after_the_end(obj: WALVerification, observed: Observed) -> VerificationStep
 
 def _decide(obj: WALVerification, observed: Observed) -> Decision:
     spec, cluster, stage = obj.spec, observed.cluster, obj.status.stage
+    if observed.obstacle is not None:
+        return Decision(obj.status, Verdict(Outlook.STALLED, Reason.REFUSED, observed.obstacle, REFUSED_SECONDS))
     if isinstance(spec, InvalidSpec):
         return ended(obj.status, observed.now, Reason.INVALID_SPEC, spec.message)
     problem = why_unusable(obj.metadata.name)

@@ -33,6 +33,8 @@ class Observed:
     driver: Driver = None
     failure: Failure | None = None
     """What the outside answered to the actions of this tick."""
+    obstacle: str | None = None
+    """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 
 
 def is_granted(hold: WALHold) -> bool:

@@ -80,5 +80,7 @@ def _progress(case: Case, application: SparkApplication) -> Verdict:
         if driver.needs_person:
             return Verdict(Outlook.STALLED, Reason.DRIVER_HINDERED, message, POLL_SECONDS)
         return case.goes_on(Reason.DRIVER_PENDING, message)
-    state = application.state or "not seen by the Spark Operator yet"
-    return case.goes_on(Reason.RUNNING, f"SparkApplication {case.key.name} is {state}")
+    if not application.state:
+        message = f"the Spark Operator has not looked at SparkApplication {case.key.name} yet"
+        return case.goes_on(Reason.RUNNING, f"{message}: does it run, and serve this namespace (spark.jobNamespaces)?")
+    return case.goes_on(Reason.RUNNING, f"SparkApplication {case.key.name} is {application.state}")

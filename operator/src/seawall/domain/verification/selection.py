@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seawall.api.v1alpha1.wal_verification import WALVerificationSpec
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import Looked
@@ -87,7 +87,7 @@ class Selection:
         return any(reason in PASSING for reason in self.against.values())
 
 
-def select(looked: Looked, spec: WALVerificationSpec) -> Selection:
+def select(looked: Looked, spec: VerificationTemplate) -> Selection:
     """Sorts the topics of the pool that the spec selects, by one look."""
     case = plan(looked.look.inputs).case
     names = case.topics.names

@@ -1,0 +1,170 @@
+"""`seawall verify --local`: the same verification with Spark on this machine, for people without Spark on Kubernetes.
+
+It looks at the ledger by itself, so this machine must reach Kafka, the database and its metadata store, and the person
+must be allowed to read the Secrets of the connection. What it reads is held by a WALHold, which the operator grants.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.wal_verification import Outcome
+from seawall.controllers.connection import resolve_kafka
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import KafkaConnection, NoKafka
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.verification.observed import is_granted
+from seawall.domain.verification.request import FILE, Subject, write_request
+from seawall.domain.verification.selection import Selection, TopicRange, select
+from seawall.domain.verification.summary import Summary, read_summary
+from seawall.ports import Kube
+
+LOOKS = 60
+"""So many looks, or pauses for the grant, and no more."""
+HELD_FOR = timedelta(hours=6)
+
+Run = Callable[[Sequence[str]], int]
+"""Runs a program with the terminal of this one; returns its exit code."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalVerification:
+    """A verification by this process. `pause` passes the time between two looks; `run` runs the Spark program."""
+
+    kube: Kube
+    looks: LedgerLooks
+    pause: Callable[[], None]
+    run: Run
+
+    def verify(
+        self, cluster: WALCluster, template: VerificationTemplate, name: str, program: Sequence[str], report: str
+    ) -> Iterator[str]:
+        """What is printed, piece by piece.
+
+        Raises:
+            Refused: nothing can be read, or the log does not replay.
+            OutsideUnavailable: the database, Kafka or the API server did not answer, or the hold is not granted.
+        """
+        spec = cluster.spec
+        if isinstance(spec, InvalidSpec):
+            raise Refused(spec.message)
+        selection = self._select(cluster, template)
+        key = Key(cluster.metadata.namespace, name)
+        claim = {topic.name: topic.start for topic in selection.readable}
+        reason = "replay verification on somebody's machine"
+        reference = ClusterRef(name=cluster.metadata.name)
+        hold = WALHoldSpec(cluster_ref=reference, topics=claim, ttl=HELD_FOR, reason=reason)
+        self.kube.create(WALHold, key, hold)
+        try:
+            self._wait_for_grant(key)
+            yield f"walhold/{name} granted on {len(claim)} topics"
+            topics = [topic for topic in self._select(cluster, template).readable if topic.name in claim]
+            yield from self._replay(cluster, spec, template, tuple(topics), (name, program, report))
+        finally:
+            found = self.kube.get(WALHold, key)
+            if found is not None:
+                self.kube.delete(found)
+        left = [f"{topic} ({why})" for topic, why in sorted(selection.against.items())]
+        if left:
+            raise Refused(f"{len(left)} topics were not read: {', '.join(left[:3])}")
+
+    def _select(self, cluster: WALCluster, template: VerificationTemplate) -> Selection:
+        """Looks until every region has reported, or for a while."""
+        for _ in range(LOOKS):
+            looked = self.looks.look(cluster)
+            if isinstance(looked, CannotLook):
+                raise OutsideUnavailable(looked.message)
+            selection = select(looked, template)
+            if selection.count and not selection.may_pass():
+                break
+            self.pause()
+        if not selection.readable:
+            left = [f"{topic} {why}" for topic, why in sorted(selection.against.items())]
+            raise Refused(f"no topic can be read: {', '.join(left[:3]) or 'no region writes to any'}")
+        return selection
+
+    def _wait_for_grant(self, key: Key) -> None:
+        for _ in range(LOOKS):
+            hold = self.kube.get(WALHold, key)
+            if hold is not None and is_granted(hold):
+                return
+            if hold is None or (hold.status.state is not None and hold.status.state.is_final):
+                raise Refused(f"WALHold {key.name} was lost before it was granted")
+            self.pause()
+        raise OutsideUnavailable(f"WALHold {key.name} is not granted: does Seawall's operator run?")
+
+    def _replay(
+        self,
+        cluster: WALCluster,
+        spec: WALClusterSpec,
+        template: VerificationTemplate,
+        topics: tuple[TopicRange, ...],
+        told: tuple[str, Sequence[str], str],
+    ) -> Iterator[str]:
+        """Runs Spark on a request in a folder that only this user can read; it goes with the passwords in it."""
+        name, program, report = told
+        subject = Subject(cluster.metadata.namespace, name, cluster.metadata.uid, 1)
+        cluster_id = "" if cluster.status.kafka is None else cluster.status.kafka.cluster_id
+        with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
+            request, summary = Path(folder, FILE), Path(folder, "summary.json")
+            files = self._files(cluster, spec, Path(folder))
+            kafka = spec.kafka.external
+            request.write_bytes(write_request(subject, template, kafka, cluster_id, topics, files=files))
+            arguments = ("--request", str(request), "--report", report, "--summary", str(summary))
+            code = self.run([*program, *arguments])
+            text = summary.read_text() if summary.exists() else ""
+            found = read_summary(text, sha256(gzip.decompress(request.read_bytes())).hexdigest(), code)
+        yield from _told(found)
+
+    def _files(self, cluster: WALCluster, spec: WALClusterSpec, folder: Path) -> dict[str, str]:
+        """The connection's certificates and password, as the driver's pod has them."""
+
+        def read_secret(secret: str) -> Mapping[str, bytes] | None:
+            return self.kube.get_secret(Key(cluster.metadata.namespace, secret))
+
+        found = resolve_kafka(spec.kafka.external, read_secret)
+        if isinstance(found, NoKafka):
+            raise Refused(found.message)
+        texts = _texts(found)
+        for name, text in texts.items():
+            (folder / name).write_text(text or "")
+        return {name: str(folder / name) for name in texts}
+
+
+def _texts(connection: KafkaConnection) -> dict[str, str | None]:
+    return {
+        "caFile": connection.ca_pem,
+        "certFile": connection.client_cert_pem,
+        "keyFile": connection.client_key_pem,
+        "usernameFile": connection.username,
+        "passwordFile": connection.password,
+    }
+
+
+def _told(found: Summary | str) -> Iterator[str]:
+    if isinstance(found, str):
+        raise Refused(f"nothing was proved: {found}")
+    for finding in found.findings:
+        where = " ".join(
+            f"{name} {value}"
+            for name, value in (("topic", finding.topic), ("offset", finding.offset), ("region", finding.region))
+            if value is not None
+        )
+        yield f"{finding.severity}: {where}: {finding.kind}: {finding.message}"
+    if found.report is not None:
+        yield f"report: {found.report}"
+    if found.outcome is not Outcome.PASSED:
+        raise Refused(f"{found.outcome.value}: {found.message}")
+    yield f"{found.outcome.value}: {found.message}"
