@@ -24,13 +24,16 @@ from seawall_e2e.cluster import (
     start_platform,
 )
 from seawall_e2e.commands import kubectl, refusal_of
+from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.telling import STARTED, echo, run_and_say, run_and_show, say, step, tell
+from seawall_e2e.verifications import REPORTS
 from seawall_e2e.waiting import wait_until
 
 OPERATOR_NAMESPACE = "seawall"
 NAMESPACE = "databases"
+SEAWALL = Operator(OPERATOR_NAMESPACE, "")
 WAL = WALCluster(NAMESPACE, "wal")
 PREFIX = "greptimedb_wal_topic"
 RESYNC_SECONDS = 10
@@ -55,7 +58,9 @@ def main() -> None:
         repair_drift()
         refuse_edits()
         lose_a_broker()
-        purge(*recover_rows())
+        database, entries = recover_rows()
+        purge(database, entries)
+        prove_and_purge(database, Purges(WAL, SEAWALL), sorted({each.topic for each in entries}))
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -75,6 +80,7 @@ def begin() -> None:
         operator.install(
             f"scope.namespaces={{{NAMESPACE}}}",
             "scope.releaseFinalizers=true",
+            "replayVerification.create=true",
             f"settings.resyncSeconds={RESYNC_SECONDS}",
         )
         run_and_show("-n", OPERATOR_NAMESPACE, "get", "pods")
@@ -90,7 +96,8 @@ def begin() -> None:
 def drop_former_run() -> None:
     """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
     RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
-    kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh", "--all")
+    kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh,walv", "--all")
+    kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, "--ignore-not-found")
     if WAL.find() is None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
@@ -185,7 +192,7 @@ def recover_rows() -> tuple[RefDb, list[Entry]]:
 
 def purge(database: RefDb, entries: list[Entry]) -> None:
     """What the database no longer needs is deleted, and what a hold claims is not."""
-    purges = Purges(WAL, Operator(OPERATOR_NAMESPACE, ""))
+    purges = Purges(WAL, SEAWALL)
     first, last = entries[0], entries[-1]
     held = min(each.offset for each in entries if each.topic == last.topic) + 2
     with step(f"A backup reads {last.topic} from offset {held}: a WALHold claims it"):
@@ -236,7 +243,7 @@ def kafka_tool(tool: str, *options: str) -> None:
 def show_everything() -> None:
     """Prints what helps to understand a failure, as far as it is there."""
     database = RefDb(NAMESPACE, RefDbImages("none", "none"))
-    for look in (WAL.explain, Operator(OPERATOR_NAMESPACE, "").log, database.explain):
+    for look in (WAL.explain, SEAWALL.log, database.explain):
         try:
             print(look(), flush=True)
         except AssertionError as failed:
@@ -251,7 +258,8 @@ Next, in a shell at the repository's root:
   kubectl -n {NAMESPACE} describe walc wal                       # conditions and events
   kubectl -n {NAMESPACE} get configmap greptimedb-wal -o yaml    # the [wal] configuration for GreptimeDB
   kubectl -n {NAMESPACE} logs datanode-0                         # the replay of a region
-  kubectl -n {NAMESPACE} get walp,walh                           # the run, and the hold that it met
+  kubectl -n {NAMESPACE} get walp,walv                           # the runs, and the proof that the last one waited for
+  xdg-open {PAGE.name}                                   # what Spark read, and what a restart would replay
   kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back
   kubectl -n {OPERATOR_NAMESPACE} logs deployment/seawall -f
   kubectl -n {OPERATOR_NAMESPACE} port-forward service/seawall-metrics 8080   # then: curl localhost:8080/metrics

@@ -20,7 +20,9 @@ OVER = frozenset({"Completed", "Failed"})
 VERDICT_SECONDS = 150
 """Far beyond what a verification takes on a busy machine: three JVMs start."""
 _SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-_SMALL = {"executors": 1, "memory": "512Mi", "driverMemory": "512Mi", "cpuRequest": "100m"}
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_CONF = {f"spark.{role}.defaultJavaOptions": _SHORT_LIVED for role in ("driver", "executor")}
+_SMALL = {"executors": 1, "memory": "512Mi", "driverMemory": "512Mi", "cpuRequest": "100m", "conf": _CONF}
 
 
 def build_verification_image() -> str:
