@@ -1,6 +1,7 @@
 """The Kube port: the same promises from the real API server and from the fake."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.resource import Listing
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.domain.errors import Conflict, SeawallError
+from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.step import Event, EventType
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
@@ -138,6 +139,19 @@ def test_a_config_map_is_created_once_and_replaced_at_the_version_that_was_read(
     replaced = bed.kube.get_config_map(key)
     assert replaced is not None
     assert replaced.data == {"b": "2"}
+
+
+def test_an_immutable_config_map_keeps_its_bytes_and_takes_no_others(bed: Bed) -> None:
+    bed.apply("db", SPEC)
+    key, owner = Key(bed.namespace, "request"), read(bed, "db")
+    bed.kube.write_config_map(owner, ConfigMap(key, {}, binary_data={"a.gz": b"\x1f\x8b"}, is_immutable=True))
+    made = bed.kube.get_config_map(key)
+    assert made is not None
+    assert (made.binary_data, made.is_immutable) == ({"a.gz": b"\x1f\x8b"}, True)
+    assert made.controller_uid == owner.metadata.uid
+    with pytest.raises(Refused):
+        bed.kube.write_config_map(owner, replace(made, binary_data={"a.gz": b"other"}))
+    assert bed.kube.get_config_map(key) == made
 
 
 def test_somebody_elses_config_map_has_no_controller(bed: Bed) -> None:
