@@ -220,10 +220,16 @@ def wait_for_a_verification(purged: Purged) -> None:
     starts = {row["name"]: row["verifiedFrom"] for row in status["topics"] if row["verified"]}
     before = purged.log_starts()
     assert starts.keys() == before.keys()
-    purged.write()
-    run = purged.run(**required)
-    assert run["status"]["stage"] == "Completed", run["status"]
-    assert purged.log_starts() == {topic: max(starts[topic], before[topic]) for topic in before}, run["status"]
+    licensed = {topic: max(starts[topic], before[topic]) for topic in before}
+    for _ in range(3):  # a flush that is late, as on a busy machine, leaves its topic to the next run
+        purged.write()
+        run = purged.run(**required)
+        assert run["status"]["stage"] == "Completed", run["status"]
+        now = purged.log_starts()
+        assert all(now[topic] <= licensed[topic] for topic in now), run["status"]
+        if now == licensed:
+            break
+    assert now == licensed, run["status"]
     kube.delete(f"{paths['walverifications']}/check")
     run = purged.run(**required)
     assert set(skipped(run).values()) == {"VerificationMissing"}, run["status"]
