@@ -43,7 +43,7 @@ class Summary(StatusModel):
     request_digest: str
     outcome: Outcome
     message: str = ""
-    report: str | None = None
+    report: Annotated[str, Field(max_length=2048)] | None = None
     counts: Counts | None = None
     topics_not_verified: tuple[str, ...] = ()
     topics_not_verified_truncated: bool = False
