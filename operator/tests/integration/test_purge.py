@@ -29,6 +29,11 @@ RUN_SECONDS = 180.0
 ROWS = 20
 
 
+def key_of(number: int) -> str:
+    """The key of a row: even ones are in the first region, odd ones in the second."""
+    return f"k{1 + number % 2}-{number}"
+
+
 @dataclass
 class Purged:
     """A database whose WAL a WALCluster keeps small, and the rows that it acknowledged."""
@@ -39,9 +44,9 @@ class Purged:
     runs: int = 0
 
     def write(self) -> None:
-        """Writes rows, one a record."""
+        """Writes rows, one a record, as many into each region."""
         for number in range(self.rows, self.rows + ROWS):
-            answer = self.database.sql(f"INSERT INTO t(ts, k) VALUES ({number}, 'k{number}')")  # noqa: S608 - numbers
+            answer = self.database.sql(f"INSERT INTO t(ts, k) VALUES ({number}, '{key_of(number)}')")  # noqa: S608 - numbers
             assert "code" not in answer
         self.rows += ROWS
 
@@ -52,7 +57,7 @@ class Purged:
     def missing(self) -> set[str]:
         """Acknowledged rows that the database does not have."""
         found = {row[0] for row in self.database.rows("SELECT k FROM t")}
-        return {f"k{number}" for number in range(self.rows)} - found
+        return {key_of(number) for number in range(self.rows)} - found
 
     def run(self, **spec: object) -> Object:
         """Makes a run by hand and waits for its end."""
@@ -301,10 +306,10 @@ def delete_what_is_in_use(purged: Purged) -> None:
 
 
 STORIES = (
+    (shrink, wait_for_a_verification),
     (shrink, stop_by_hold),
     (shrink, restart, begin_by_size),
-    (shrink, stop_by_annotation, wait_for_a_verification),
-    (shrink, lose_a_topic, delete_what_is_in_use),
+    (shrink, stop_by_annotation, lose_a_topic, delete_what_is_in_use),
 )
 """The longest first."""
 
