@@ -1,0 +1,159 @@
+"""A WAL to verify: entries of one row and about 200 bytes over some topics, and the snapshot that it leads to.
+
+Run as a program it is the peer: one process that reads topics with confluent-kafka and checks each record as Integrity
+does: `wal_load.py <servers> <records of each topic> <topic> …`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from replay_verification.scan import Stretch
+from walrecord import Full, RecordKey, encode_entry, encode_key
+from walrecord.pb.wal_pb2 import ColumnSchema, Mutation, Row, Rows, Value, WalEntry
+
+TIMEOUT = 120.0
+NOTE = "n" * 90
+_FETCH = 20_000
+_COLUMNS = (
+    ("host", ColumnSchema.STRING, ColumnSchema.TAG),
+    ("ts", ColumnSchema.TIMESTAMP_MILLISECOND, ColumnSchema.TIMESTAMP),
+    ("load", ColumnSchema.FLOAT64, ColumnSchema.FIELD),
+    ("note", ColumnSchema.STRING, ColumnSchema.FIELD),
+)
+_SCHEMA = [ColumnSchema(column_name=name, datatype=kind, semantic_type=role) for name, kind, role in _COLUMNS]
+_ARROW = pa.schema([("host", pa.string()), ("ts", pa.int64()), ("load", pa.float64()), ("note", pa.string())])
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Topics `<name>_<i>` with so many records each; each has one region, whose id is that of table 1000 + i."""
+
+    servers: str
+    name: str
+    topics: int
+    each: int
+
+    def topic(self, index: int) -> str:
+        """The name of a topic."""
+        return f"{self.name}_{index}"
+
+    def region(self, index: int) -> int:
+        """The region that writes to it."""
+        return (1000 + index) << 32
+
+    def write(self, snapshot: Path) -> None:
+        """Makes the topics, and the snapshot: a cut before the log and one after it."""
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        names = [self.topic(index) for index in range(self.topics)]
+        for future in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+            future.result(TIMEOUT)
+        regions = []
+        for index, name in enumerate(names):
+            self._produce(name, self.region(index))
+            regions.append(self._export(index, name, snapshot))
+        (snapshot / "snapshot.json").write_text(json.dumps({"version": 1, "regions": regions}))
+
+    def request(self, level: str, snapshot: Path) -> bytes:
+        """The request to verify all of it."""
+        names = [self.topic(index) for index in range(self.topics)]
+        admin = AdminClient({"bootstrap.servers": self.servers})  # kept: its answers end with it
+        found = admin.describe_topics(TopicCollection(names))
+        ids = {name: str(future.result(TIMEOUT).topic_id) for name, future in found.items()}
+        topics = [
+            {
+                "name": name,
+                "topicId": ids[name].replace("+", "-").replace("/", "_"),
+                "logStart": 0,
+                "from": 0,
+                "to": self.each,
+                "regions": [{"id": self.region(index), "readsFrom": 0, "flushed": None}],
+            }
+            for index, name in enumerate(names)
+        ]
+        return json.dumps(
+            {
+                "version": 1,
+                "verification": {"namespace": "bench", "name": self.name, "uid": "bench", "attempt": 1},
+                "level": level,
+                "kafka": {"bootstrapServers": [self.servers]},
+                "topics": topics,
+                "snapshot": {"uri": snapshot.absolute().as_uri()},
+            }
+        ).encode()
+
+    def _produce(self, topic: str, region: int) -> None:
+        producer = Producer(
+            {"bootstrap.servers": self.servers, "acks": "all", "compression.type": "lz4", "linger.ms": 20,
+             "queue.buffering.max.messages": 500_000}
+        )  # fmt: skip
+        key = encode_key(RecordKey(region_id=region, type=Full()))
+        for number in range(self.each):
+            while True:
+                try:
+                    producer.produce(topic, _payload(number), key, partition=0)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        if producer.flush(TIMEOUT):
+            raise RuntimeError("not all records were acknowledged")
+
+    def _export(self, index: int, topic: str, snapshot: Path) -> dict[str, object]:
+        folder = snapshot / topic
+        folder.mkdir(parents=True)
+        numbers = range(self.each)
+        columns: list[list[Any]] = [
+            [f"host-{n}" for n in numbers],
+            list(numbers),
+            [n / 8 for n in numbers],
+            [NOTE] * self.each,
+        ]
+        pq.write_table(pa.table(columns, schema=_ARROW), folder / "all.parquet")
+        first = pa.table([[column[0]] for column in columns], schema=_ARROW)
+        pq.write_table(first, folder / "first.parquet")
+        cuts = [
+            {"entryId": 0, "files": [f"{topic}/first.parquet"]},
+            {"entryId": self.each - 1, "files": [f"{topic}/all.parquet"]},
+        ]
+        return {"id": self.region(index), "topic": topic, "columns": _ARROW.names, "key": ["host", "ts"], "cuts": cuts}
+
+
+def check(servers: str, each: int, topics: Sequence[str]) -> int:
+    """Reads and checks the records of these topics; returns how many there were."""
+    settings = {"bootstrap.servers": servers, "group.id": "bench", "isolation.level": "read_committed"}
+    consumer = Consumer(settings | {"enable.auto.commit": False})
+    records = 0
+    for topic in topics:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        index = int(topic.rsplit("_", 1)[1])
+        stretch = Stretch(topic, {(1000 + index) << 32: 0})
+        left = each
+        while left:
+            messages = consumer.consume(min(_FETCH, left), TIMEOUT)
+            stretch.read((message.offset() or 0, message.key(), message.value()) for message in messages)
+            stretch.take()
+            left -= len(messages)
+            records += len(messages)
+        stretch.end()
+    consumer.close()
+    return records
+
+
+def _payload(number: int) -> bytes:
+    values = [Value(text=f"host-{number}"), Value(ts_ms=number), Value(f64=number / 8), Value(text=NOTE)]
+    rows = Rows(schema=_SCHEMA, rows=[Row(values=values)])
+    return encode_entry(WalEntry(mutations=[Mutation(op_type=Mutation.PUT, sequence=number + 1, rows=rows)]))
+
+
+if __name__ == "__main__":
+    check(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
