@@ -10,6 +10,8 @@ FoundT = TypeVar("FoundT")
 
 BOUND = 90.0
 """Seconds; far beyond what anything waited for takes on a quiet machine."""
+LONGEST_PAUSE = 1.0
+"""Between two looks, in seconds."""
 
 
 class WaitedInVain(AssertionError):  # noqa: N818 - named for what happened
@@ -26,14 +28,18 @@ def wait_until(
 ) -> FoundT:
     """Looks every few moments until there is something to see, and returns it.
 
+    A look that takes long (a process of kubectl) is followed by a longer pause, so that waiting does not keep
+    the machine busy.
+
     Raises:
         WaitedInVain: there was not, within so many seconds; `what` and `explain` make up the message.
     """
     deadline = time.monotonic() + within
     while True:
+        began = time.monotonic()
         found = look()
         if found:
             return found
         if time.monotonic() > deadline:
             raise WaitedInVain(f"not within {within:g} s: {what}\n{explain()}".rstrip())
-        time.sleep(every)
+        time.sleep(max(every, min(2 * (time.monotonic() - began), LONGEST_PAUSE)))
