@@ -37,7 +37,23 @@ def test_every_kind_has_examples_of_both() -> None:
         assert kinds == {kind.kind for kind in KINDS}, verdict
 
 
-def test_the_readmes_example_is_accepted() -> None:
-    text = (EXAMPLES.parents[1] / "README.md").read_text()
-    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    parse(yaml.safe_load(example))
+PAGES = [*sorted(EXAMPLES.parents[1].glob("docs/*.md")), EXAMPLES.parents[1] / "README.md"]
+
+
+def whole_objects(page: Path) -> list[dict[str, Any]]:
+    """The objects that a page shows whole; others show some fields and have no apiVersion."""
+    shown = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL))
+    return [each for each in shown if str(each.get("apiVersion", "")).startswith("seawall.dev/")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_what_the_pages_show_is_accepted(page: Path) -> None:
+    for shown in whole_objects(page):
+        parse(shown)
+
+
+def test_the_pages_show_something_of_what_they_are_about() -> None:
+    shown = {page.name: {each["kind"] for each in whole_objects(page)} for page in PAGES}
+    assert shown["README.md"] == {"WALCluster", "WALPurgePolicy", "WALVerification"}
+    assert "WALPurgePolicy" in shown["purging.md"]
+    assert "WALVerification" in shown["verification.md"]
