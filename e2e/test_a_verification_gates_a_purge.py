@@ -34,6 +34,7 @@ def test_a_gated_purge_goes_exactly_as_far_as_a_verification_proved_whose_hold_k
         with reading(verifications) as reads:
             rows.wait_until_written_everywhere()
             faults.run(flush)
+            purges.wait_until_unneeded({topic: reads.verified_from[topic] for topic in free})
             meanwhile = purges.purge_once("meanwhile", topics=free)
             kept = purges.ledger()
         seen = verifications.wait_until_over(NIGHTLY)

@@ -11,7 +11,6 @@ from seawall_e2e.purges import FAST, Purges
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.telling import run_and_show, say, step, tell
 from seawall_e2e.verifications import Verification, Verifications, build_verification_image, install_spark_operator
-from seawall_e2e.waiting import wait_until
 
 PAGE = REPOSITORY / "verification.html"
 """Where the report's page is put for people; git ignores it."""
@@ -54,12 +53,7 @@ def prove_and_purge(database: RefDb, purges: Purges, topics: list[str]) -> None:
 def _flush(database: RefDb, purges: Purges, needed: Mapping[str, int]) -> None:
     """Flushes what is in memory, and waits until the operator knows that these entries are no longer needed."""
     database.execute(FLUSH)
-
-    def is_known() -> bool:
-        lines = purges.ledger()
-        return all((lines[topic]["floor"] or 0) >= entry for topic, entry in needed.items())
-
-    wait_until(is_known, "the operator has heard of the flush", every=0.5, explain=purges.explain)
+    purges.wait_until_unneeded(needed)
 
 
 def _newest(answers: list[dict[str, Any]]) -> dict[str, int]:

@@ -152,6 +152,15 @@ class Purges:
         page = json.loads(run(*self.ledger_command("-o", "json")))
         return {str(line["name"]): line for line in page["topics"]}
 
+    def wait_until_unneeded(self, entries: Mapping[str, int]) -> None:
+        """Waits until the operator knows that the database needs these entries no more; a flush is reported later."""
+
+        def is_known() -> bool:
+            lines = self.ledger()
+            return all((lines[topic]["floor"] or 0) >= entry for topic, entry in entries.items())
+
+        wait_until(is_known, "the operator has heard of the flush", every=0.5, explain=self.explain)
+
     def ledger_command(self, *options: str) -> tuple[str | Path, ...]:
         """The command that a person types."""
         lease = f"{self.operator.namespace}/seawall"
