@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.controllers.opened_cluster import Blocked, OpenedCluster
+from seawall.controllers.topic_configs import RecentConfigs
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaView
 from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
@@ -18,8 +19,10 @@ from seawall.ports import KafkaLogs
 COMPACT = "compact"
 
 
-def read_logs(opened: OpenedCluster, view: KafkaView) -> dict[str, TopicLog]:
+def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentConfigs, now: int) -> dict[str, TopicLog]:
     """Identity, ends and size of the log of each topic of the pool. What Kafka did not tell of a topic is None.
+
+    The configs may be some seconds old (`recent`; `now` is the stopwatch's milliseconds), all else is read anew.
 
     The ids are read before the offsets: those of a topic that is recreated in between are taken for the old one's once,
     and before anything is deleted the ids are compared again.
@@ -33,7 +36,8 @@ def read_logs(opened: OpenedCluster, view: KafkaView) -> dict[str, TopicLog]:
     led = [name for name in topics if view.topics[name].leader is not None]
     try:
         described = opened.logs.describe_topics(topics)
-        configs = opened.admin.describe_configs(led) if led else {}
+        ids = {name: found.topic_id for name in led if isinstance(found := described.get(name), DescribedTopic)}
+        configs = recent.read(opened.admin, ids, now)
         sizes = opened.logs.describe_sizes(topics)
         offsets = opened.logs.describe_offsets(topics)
     except (OutsideUnavailable, Refused) as error:
