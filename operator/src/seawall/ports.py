@@ -36,6 +36,16 @@ from seawall.domain.kafka_log import (
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.numbers import LedgerNumbers
 from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.partitions import (
+    Broker,
+    Partition,
+    PartitionId,
+    Quorum,
+    Reassigning,
+    Sizes,
+    ThrottledReplicas,
+    Throttles,
+)
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
@@ -128,6 +138,72 @@ class KafkaLogs(Protocol):
         means everything. Kafka addresses the topic by its name: whether it still is the same topic is for the caller
         to look at, right before.
         """
+        ...
+
+
+class PartitionReassigner(Protocol):
+    """Where the partitions of one Kafka cluster are, and how they are moved. Every call is a few requests.
+
+    All of them raise OutsideUnavailable when Kafka does not answer as a whole: what was asked for may have happened.
+    All but `reassign` and `elect_preferred_leaders` raise Refused when Kafka says no, with its sentence.
+    """
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """The registered brokers by id, online or fenced; `known_brokers` adds those that are only remembered."""
+        ...
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
+        """All partitions of each topic, or of all topics that there are, in their order."""
+        ...
+
+    def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
+        """What is in force for each topic, be it set on the topic or a default of the brokers."""
+        ...
+
+    def ongoing(self) -> Mapping[PartitionId, Reassigning]:
+        """Every reassignment of the cluster that is not done, whoever began it."""
+        ...
+
+    def reassign(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> Mapping[PartitionId, TopicFailure]:
+        """Gives each partition these replicas, the preferred leader first; None cancels what is on its way.
+
+        A partition that has the replicas already, or is not on its way, is no failure. Kafka lets a new target take
+        the place of an old one in mid-way; cancelling first is easier to reason about.
+
+        Returns:
+            What Kafka did not accept, each with its sentence.
+        """
+        ...
+
+    def throttles(self, topics: Collection[str]) -> Throttles:
+        """The rates in force, and what of these topics they apply to; a topic that does not exist is left out."""
+        ...
+
+    def set_throttles(self, bytes_per_second: int, replicas: Mapping[str, ThrottledReplicas]) -> None:
+        """Sets both rates of all brokers, and what of these topics they apply to; other topics stay as they are."""
+        ...
+
+    def clear_throttles(self, topics: Collection[str]) -> None:
+        """Removes the rates of all brokers, dead ones too, and what of these topics they apply to.
+
+        A topic that does not exist is no error. Rates that others set on single brokers stay.
+        """
+        ...
+
+    def elect_preferred_leaders(self, partitions: Collection[PartitionId]) -> Mapping[PartitionId, TopicFailure]:
+        """Lets the first replica of each lead; where it does already, nothing happens, and that is no failure.
+
+        Returns:
+            Where it does not lead: it is not in sync, say.
+        """
+        ...
+
+    def sizes(self, topics: Collection[str] | None = None) -> Sizes:
+        """Bytes on disk of every replica of these topics, or of all; what does not exist is left out."""
+        ...
+
+    def quorum(self) -> Quorum:
+        """The controllers."""
         ...
 
 

@@ -20,6 +20,8 @@ from seawall.domain.topics.name import describe_illegal_name
 from tests.fakes.kafka_configs import config_refusal, kept_form
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs
+from tests.fakes.kafka_moves import FakeMoves
+from tests.fakes.kafka_reassigner import FakeReassigner
 
 Refusal = Callable[[str, str, str], str | None]
 """Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
@@ -39,6 +41,25 @@ class FakeTopic:
     views_until_led: int = 0
     describes_until_current: int = 0
     log: FakeLog = field(default_factory=FakeLog)
+    elsewhere: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """The replicas of partitions that are not where partition 0 is."""
+    catching_up: set[tuple[int, int]] = field(default_factory=set)
+    """Partitions and brokers: replicas that are not in sync although their broker is up."""
+    leaders: dict[int, int] = field(default_factory=dict)
+    """By partition who leads while in sync, of those that a reassignment touched; else the first in sync does."""
+
+    def replicas_of(self, partition: int) -> tuple[int, ...]:
+        """The replicas of one partition."""
+        return self.elsewhere.get(partition, self.replicas)
+
+    def place(self, partition: int, replicas: tuple[int, ...]) -> None:
+        """Gives one partition its replicas; the others stay where they are."""
+        if partition:
+            self.elsewhere[partition] = replicas
+            return
+        for other in range(1, self.partitions):
+            self.elsewhere.setdefault(other, self.replicas)
+        self.replicas = replicas
 
 
 class FakeKafka:
@@ -53,6 +74,7 @@ class FakeKafka:
         late_leaders: how many views, after that, show a new topic without a leader.
         late_configs: how many describe calls show a topic's configs as they were before a change.
         lost_answers: how many of the next writes happen although they seem unanswered.
+        moves: what a `PartitionReassigner` sees and changes beyond that.
         requests: how many calls that were not empty were made, by method.
     """
 
@@ -69,6 +91,7 @@ class FakeKafka:
         self.late_configs = 0
         self.lost_answers = 0
         self.requests: dict[str, int] = {}
+        self.moves = FakeMoves()
         self._placement = itertools.count()
 
     def add_topic(
@@ -150,11 +173,19 @@ class FakeKafka:
 
     def seen(self, topic: FakeTopic) -> Topic:
         """The topic as metadata shows it."""
-        isr = tuple(broker for broker in topic.replicas if broker not in self.offline)
-        is_led = bool(isr) and topic.views_until_led == 0
-        # The last replica stays in the ISR when it goes down.
-        isr = isr or topic.replicas[-1:]
-        return Topic(topic.name, topic.partitions, topic.replicas, isr, isr[0] if is_led else None)
+        isr, leader = self.led(topic, 0)
+        return Topic(topic.name, topic.partitions, topic.replicas, isr, leader)
+
+    def led(self, topic: FakeTopic, partition: int) -> tuple[tuple[int, ...], int | None]:
+        """The in-sync replicas of a partition, and its leader."""
+        settled = [broker for broker in topic.replicas_of(partition) if (partition, broker) not in topic.catching_up]
+        isr = tuple(broker for broker in settled if broker not in self.offline)
+        if not isr:
+            return tuple(settled[-1:]), None  # the last replica stays in the ISR when it goes down
+        leader = topic.leaders.get(partition)
+        if topic.views_until_led > 0:
+            return isr, None
+        return isr, leader if leader in isr else isr[0]
 
     def _creation_error(self, topic: NewTopic) -> KafkaError | None:
         if topic.name in self.topics:
@@ -257,6 +288,10 @@ class FakeKafkaClusters:
     def logs(self, key: Key, connection: KafkaConnection) -> FakeKafkaLogs:
         """The logs of the same cluster."""
         return FakeKafkaLogs(self.connect(key, connection))
+
+    def reassigner(self, key: Key, connection: KafkaConnection) -> FakeReassigner:
+        """The partitions of the same cluster."""
+        return FakeReassigner(self.connect(key, connection))
 
     def forget(self, key: Key) -> None:
         """Closes the connection of an object that is gone."""

@@ -1,0 +1,259 @@
+"""The port `PartitionReassigner` on Kafka in memory. Kafka's sentences are the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError
+
+from seawall.adapters.kafka_topic_answers import failure_of, refused_names
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.partitions import (
+    NO_RATES,
+    Broker,
+    BrokerState,
+    Partition,
+    PartitionId,
+    Quorum,
+    QuorumReplica,
+    Rates,
+    Reassigning,
+    Replica,
+    Sizes,
+    ThrottledReplicas,
+    Throttles,
+)
+from tests.fakes.kafka_moves import begin, cancel
+
+if TYPE_CHECKING:  # they import this module
+    from tests.fakes.kafka import FakeKafka, FakeTopic
+
+LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+
+
+class FakeReassigner:
+    """The partitions of one cluster."""
+
+    def __init__(self, kafka: FakeKafka) -> None:
+        self.kafka = kafka
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """The registered brokers; one that is down is fenced."""
+        self._ask("brokers")
+        moves = self.kafka.moves
+        return tuple(
+            Broker(
+                broker,
+                moves.racks.get(broker),
+                BrokerState.FENCED if broker in self.kafka.offline else BrokerState.ONLINE,
+            )
+            for broker in self.kafka.brokers
+            if broker not in moves.unregistered
+        )
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
+        """All partitions of topics."""
+        self._ask("partitions")
+        found = {name: self._find(name) for name in (self.kafka.topics if topics is None else topics)}
+        return {
+            name: topic if isinstance(topic, TopicFailure) else self._partitions(topic)
+            for name, topic in found.items()
+            if topics is not None or not isinstance(topic, TopicFailure)
+        }
+
+    def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
+        """What is set, or Kafka's default."""
+        self._ask("min_insync_replicas")
+        found = {name: self._find(name) for name in topics}
+        return {
+            name: topic if isinstance(topic, TopicFailure) else int(topic.configs.get("min.insync.replicas", "1"))
+            for name, topic in found.items()
+        }
+
+    def ongoing(self) -> Mapping[PartitionId, Reassigning]:
+        """Every move that is not done."""
+        self._ask("ongoing")
+        return {
+            partition: Reassigning(
+                self.kafka.topics[partition.topic].replicas_of(partition.partition),
+                frozenset(move.adding),
+                frozenset(move.removing),
+            )
+            for partition, move in self.kafka.moves.ongoing.items()
+        }
+
+    def reassign(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> Mapping[PartitionId, TopicFailure]:
+        """Moves what Kafka does not refuse, whether or not the answer gets lost."""
+        if not targets:
+            return {}
+        self._ask("reassign")
+        failures = {partition: self._reassign(partition, target) for partition, target in targets.items()}
+        self._answer()
+        return {partition: failure for partition, failure in failures.items() if failure is not None}
+
+    def throttles(self, topics: Collection[str]) -> Throttles:
+        """The rates, and what of these topics they apply to."""
+        self._ask("throttles")
+        moves = self.kafka.moves
+        told = {
+            broker: rates
+            for broker, rates in moves.broker_rates.items()
+            if broker not in self.kafka.offline and rates != NO_RATES
+        }
+        found = {name: self.kafka.topics[name] for name in topics if name in self.kafka.topics}
+        throttled = {name: _throttled(topic) for name, topic in found.items()}
+        return Throttles(
+            moves.rates, told, {name: some for name, some in throttled.items() if some != ThrottledReplicas()}
+        )
+
+    def set_throttles(self, bytes_per_second: int, replicas: Mapping[str, ThrottledReplicas]) -> None:
+        """Sets rates and lists, whether or not the answer gets lost."""
+        self._ask("set_throttles")
+        if bytes_per_second < 1:
+            raise Refused(
+                f"Kafka refused the throttle: Invalid value {bytes_per_second} for configuration "
+                "leader.replication.throttled.rate: Value must be at least 1"
+            )
+        self.kafka.moves.rates = Rates(bytes_per_second, bytes_per_second)
+        missing = [name for name in replicas if name not in self.kafka.topics]
+        for name in replicas.keys() - set(missing):
+            configs = self.kafka.topics[name].configs
+            configs[LEADERS] = _text(replicas[name].leaders)
+            configs[FOLLOWERS] = _text(replicas[name].followers)
+        self._answer()
+        if missing:
+            raise Refused(f"Kafka refused the throttle: The topic '{missing[0]}' does not exist.")
+
+    def clear_throttles(self, topics: Collection[str]) -> None:
+        """Removes rates and lists, whether or not the answer gets lost."""
+        self._ask("clear_throttles")
+        self.kafka.moves.rates = NO_RATES
+        for name in topics:
+            if name in self.kafka.topics:
+                self.kafka.topics[name].configs.pop(LEADERS, None)
+                self.kafka.topics[name].configs.pop(FOLLOWERS, None)
+        self._answer()
+
+    def elect_preferred_leaders(self, partitions: Collection[PartitionId]) -> Mapping[PartitionId, TopicFailure]:
+        """Elects where the preferred leader is in sync, whether or not the answer gets lost."""
+        if not partitions:
+            return {}
+        self._ask("elect_preferred_leaders")
+        failures = {partition: self._elect(partition) for partition in partitions}
+        self._answer()
+        return {partition: failure for partition, failure in failures.items() if failure is not None}
+
+    def sizes(self, topics: Collection[str] | None = None) -> Sizes:
+        """Records are in partition 0; a replica that is being made has nothing yet."""
+        self._ask("sizes")
+        online = frozenset(self.kafka.brokers) - self.kafka.offline
+        return Sizes(
+            {
+                PartitionId(topic.name, partition): {
+                    broker: topic.log.size if partition == 0 and (0, broker) not in topic.catching_up else 0
+                    for broker in topic.replicas_of(partition)
+                    if broker in online
+                }
+                for topic in self.kafka.topics.values()
+                if topics is None or topic.name in topics
+                for partition in range(topic.partitions)
+                if not online.isdisjoint(topic.replicas_of(partition))
+            },
+            online,
+        )
+
+    def quorum(self) -> Quorum:
+        """All brokers are voters, and the first that is up leads."""
+        self._ask("quorum")
+        voters = self.kafka.brokers
+        up = [voter for voter in voters if voter not in self.kafka.offline]
+        if len(up) * 2 <= len(voters):
+            raise OutsideUnavailable("Kafka's controllers did not answer: they have no majority.")
+        lags = {voter: self.kafka.moves.voter_lags.get(voter, 0) for voter in voters}
+        return Quorum(up[0], tuple(QuorumReplica(voter, lag, 500 * lag) for voter, lag in lags.items()), ())
+
+    def _find(self, name: str) -> FakeTopic | TopicFailure:
+        if impossible := refused_names([name]):
+            return impossible[name]
+        topic: FakeTopic | None = self.kafka.topics.get(name)
+        if topic is None or topic.views_until_seen > 0:
+            return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        return topic
+
+    def _partitions(self, topic: FakeTopic) -> tuple[Partition, ...]:
+        led = [(partition, *self.kafka.led(topic, partition)) for partition in range(topic.partitions)]
+        return tuple(
+            Partition(PartitionId(topic.name, partition), topic.replicas_of(partition), frozenset(isr), leader)
+            for partition, isr, leader in led
+        )
+
+    def _reassign(self, partition: PartitionId, target: tuple[int, ...] | None) -> TopicFailure | None:
+        topic = self.kafka.topics.get(partition.topic)
+        if topic is None or partition.partition >= topic.partitions:
+            return failure_of(partition.topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        refusal = self._invalid(target) or self.kafka.moves.refuse(partition, target)
+        if refusal is not None:
+            return _refused(partition, refusal)
+        if target is None:
+            cancel(self.kafka, partition)
+        elif target != topic.replicas_of(partition.partition) or partition in self.kafka.moves.ongoing:
+            begin(self.kafka, partition, target)
+        return None
+
+    def _invalid(self, target: tuple[int, ...] | None) -> str | None:
+        if target is None:
+            return None
+        if not target:
+            return "The manual partition assignment includes an empty replica list."
+        registered = set(self.kafka.brokers) - self.kafka.moves.unregistered
+        for broker in sorted(target):
+            if target.count(broker) > 1:
+                return f"The manual partition assignment includes the broker {broker} more than once."
+            if broker not in registered:
+                return f"The manual partition assignment includes broker {broker}, but no such broker is registered."
+        return None
+
+    def _elect(self, partition: PartitionId) -> TopicFailure | None:
+        topic = self.kafka.topics.get(partition.topic)
+        if topic is None or partition.partition >= topic.partitions:
+            return failure_of(partition.topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        isr, _ = self.kafka.led(topic, partition.partition)
+        preferred = topic.replicas_of(partition.partition)[0]
+        if preferred not in isr or preferred in self.kafka.offline:
+            return _refused(partition, "The preferred leader was not available.")
+        topic.leaders[partition.partition] = preferred
+        return None
+
+    def _ask(self, method: str) -> None:
+        self.kafka.count(method)
+        if self.kafka.unreachable is not None:
+            raise OutsideUnavailable(self.kafka.unreachable.message)
+        if self.kafka.offline.issuperset(self.kafka.brokers):
+            raise OutsideUnavailable("No broker of Kafka answered.")
+
+    def _answer(self) -> None:
+        if self.kafka.lose_answer():
+            raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
+
+
+def _refused(partition: PartitionId, sentence: str) -> TopicFailure:
+    return TopicFailure(
+        TopicTrouble.REFUSED, f"Kafka refused partition {partition.partition} of topic {partition.topic}: {sentence}"
+    )
+
+
+def _throttled(topic: FakeTopic) -> ThrottledReplicas:
+    leaders, followers = topic.configs.get(LEADERS, ""), topic.configs.get(FOLLOWERS, "")
+    everything = "*" in {leaders, followers}
+    return ThrottledReplicas(_replicas(leaders), _replicas(followers), everything)
+
+
+def _replicas(text: str) -> frozenset[Replica]:
+    pairs = [item.split(":") for item in text.split(",") if ":" in item]
+    return frozenset(Replica(int(partition), int(broker)) for partition, broker in pairs)
+
+
+def _text(replicas: frozenset[Replica]) -> str:
+    return ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))
