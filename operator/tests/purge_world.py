@@ -27,9 +27,9 @@ from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
-from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kube import FakeKube
 from tests.fakes.meters import FakeMeters
+from tests.support.watched import watched
 
 NAMESPACE = "db"
 WAL, RUN = Key(NAMESPACE, "wal"), Key(NAMESPACE, "run")
@@ -83,7 +83,7 @@ class Calls:
 
     def guard(self, port: Any) -> Any:
         """The same port."""
-        return _Seen(self, port)
+        return watched(self, port)
 
     def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         """One call."""
@@ -94,22 +94,6 @@ class Calls:
         finally:
             if name in CHANGES:
                 self._after(name)
-
-
-class _Seen:
-    def __init__(self, calls: Calls, port: Any) -> None:
-        self._calls, self._port = calls, port
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._port, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            answer = self._calls.call(found, name, *args, **kwargs)
-            return self._calls.guard(answer) if isinstance(answer, FakeKafka | FakeKafkaLogs) else answer
-
-        return call
 
 
 @dataclass

@@ -29,56 +29,12 @@ from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
-from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
+from tests.support.mortal import DeathRow, Died
 
 KEY = Key("default", "db")
 MAX_TICKS = 60
-
-
-class Died(BaseException):
-    """The process was killed. Not an Exception, so that nothing in the operator can catch it."""
-
-
-class DeathRow:
-    """Counts calls of the ports and kills the process at one of them."""
-
-    def __init__(self, dies_at: int | None = None, *, after: bool = False) -> None:
-        self.calls = 0
-        self._dies_at = dies_at
-        self._after = after
-
-    def guard(self, port: Any) -> Any:
-        """The same port, each of whose calls may be the last."""
-        return _Guarded(self, port)
-
-    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Counts, calls, and kills."""
-        is_last = self.calls == self._dies_at
-        self.calls += 1
-        if is_last and not self._after:
-            raise Died
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if is_last:
-                raise Died
-
-
-class _Guarded:
-    def __init__(self, row: DeathRow, port: Any) -> None:
-        self._row = row
-        self._port = port
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._port, name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            answer = self._row.call(found, *args, **kwargs)
-            return self._row.guard(answer) if isinstance(answer, FakeKafka | FakeKafkaLogs) else answer
-
-        return call
 
 
 class NoMeter:

@@ -22,6 +22,7 @@ from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, TOPICS, WAL, Calls, World
+from tests.support.mortal import Died
 
 
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
@@ -211,10 +212,6 @@ def test_a_paused_cluster_readopts_nothing_until_it_goes_on() -> None:
     assert [line.name for line in page.damaged()] == ["wal_0"]
     world.annotate(readopt=until(world, 2))
     assert look(world, watching, times=3).damaged() == ()
-
-
-class Died(BaseException):
-    """The process was killed."""
 
 
 def test_a_readoption_ends_the_same_when_the_process_dies_between_two_shards() -> None:

@@ -28,7 +28,7 @@ from tests.domain.purges import make_line
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
-from tests.test_crash_at_every_call import DeathRow, Died
+from tests.support.mortal import DeathRow, Died
 
 NIGHTLY, WAL = Key("db", "nightly"), Key("db", "wal")
 START = datetime(2026, 11, 21, 11, 57, tzinfo=UTC)

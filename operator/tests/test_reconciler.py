@@ -17,7 +17,8 @@ from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
-from tests.test_crash_at_every_call import CLOCK, KEY, NO_DATABASE, DeathRow, NoMeter, World, new_world, spec
+from tests.support.mortal import DeathRow
+from tests.test_crash_at_every_call import CLOCK, KEY, NO_DATABASE, NoMeter, World, new_world, spec
 
 
 def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:

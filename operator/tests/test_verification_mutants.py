@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from seawall.domain.ledger.looked import Verifying
 from seawall.domain.verification import holding, next_step, observed, releasing, running, selection, summary
 from tests import test_purge_verified as purges
 from tests import test_verification as stories
+from tests.support.mutants import Mutant, find_survivors
 
 Patch = pytest.MonkeyPatch
 
@@ -80,7 +80,7 @@ def nobody_waits(patch: Patch) -> None:
     patch.setattr(Verifying, "may_satisfy", lambda *_: False)
 
 
-MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
+MUTANTS: tuple[Mutant, ...] = (
     (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted),
     (any_request, stories.test_a_verdict_about_another_request_proves_nothing),
     (any_exit_code, stories.test_a_verdict_that_the_exit_code_contradicts_proves_nothing),
@@ -94,14 +94,4 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], Callable[[], None]], ...] = (
 
 
 def test_every_guard_of_a_verification_is_needed() -> None:
-    alive: list[str] = []
-    for mutate, story in MUTANTS:
-        with pytest.MonkeyPatch.context() as patch:
-            mutate(patch)
-            try:
-                story()
-            except (AssertionError, pytest.fail.Exception):
-                continue
-        alive.append(mutate.__name__)
-    print(f"mutants {len(MUTANTS)}, killed {len(MUTANTS) - len(alive)}")  # noqa: T201 - the count is the evidence
-    assert not alive
+    assert not find_survivors(MUTANTS)

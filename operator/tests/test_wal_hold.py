@@ -17,7 +17,7 @@ from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, Calls, Guard, World
-from tests.test_crash_at_every_call import DeathRow, Died
+from tests.support.mortal import DeathRow, Died
 
 HOLD = Key(NAMESPACE, "spark")
 

@@ -40,7 +40,7 @@ from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.looked import read_shards
-from seawall.ports import DataPlaneParts, DataPlanes
+from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
@@ -183,9 +183,7 @@ class CrashWorld:
         """A new operator process, which remembers nothing."""
         bed, clock, stopwatch = self.bed, SystemClock(), MonotonicStopwatch()
         kube = deaths.guard(bed.kube)
-        opener = ClusterOpener(
-            kube, deaths.guard(bed.clusters, opens={"connect", "logs"}), _Guarded(bed.data_planes, deaths)
-        )
+        opener = ClusterOpener(kube, deaths.guard(bed.clusters), deaths.guard(bed.data_planes))
         looks = LedgerLooks(opener, deaths.guard(bed.intents), clock, stopwatch)
         return Reconciler(WALPurgeController(kube, looks, clock, stopwatch, FakeMeters()), may_write=lambda: True)
 
@@ -272,21 +270,6 @@ class CrashWorld:
 
     def _object(self, kind: str, name: str, spec: Object) -> Object:
         return {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
-
-
-@dataclass(frozen=True)
-class _Guarded:
-    """The port `DataPlanes`, each of whose parts may be the last that is called."""
-
-    data_planes: DataPlanes
-    deaths: Deaths
-
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
-        parts = self.data_planes.connect(key, connection)
-        return DataPlaneParts(self.deaths.guard(parts.data_plane), self.deaths.guard(parts.metadata_store))
-
-    def forget(self, key: Key) -> None:
-        self.data_planes.forget(key)
 
 
 def settle_all(worlds: Sequence[CrashWorld], deaths: Sequence[Deaths]) -> None:

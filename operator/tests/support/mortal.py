@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.purge_world import CHANGES
+from tests.support.watched import watched
 
 
 class Died(BaseException):
@@ -40,9 +41,9 @@ class Deaths:
     point: Point | None = None
     names: list[str] = field(default_factory=list)
 
-    def guard(self, port: Any, opens: Collection[str] = ()) -> Any:
-        """The same port; what its methods `opens` return is a port, too."""
-        return _Guarded(self, port, frozenset(opens))
+    def guard(self, port: Any) -> Any:
+        """The same port, any of whose changes may be the last."""
+        return watched(self, port)
 
     def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         """One call."""
@@ -59,17 +60,26 @@ class Deaths:
                 raise Died
 
 
-class _Guarded:
-    def __init__(self, deaths: Deaths, port: Any, opens: frozenset[str]) -> None:
-        self._deaths, self._port, self._opens = deaths, port, opens
+class DeathRow:
+    """Counts calls of the ports and kills the process at one of them."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._port, name)
-        if not callable(found):
-            return found
+    def __init__(self, dies_at: int | None = None, *, after: bool = False) -> None:
+        self.calls = 0
+        self._dies_at = dies_at
+        self._after = after
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            answer = self._deaths.call(found, name, *args, **kwargs)
-            return self._deaths.guard(answer) if name in self._opens else answer
+    def guard(self, port: Any) -> Any:
+        """The same port, each of whose calls may be the last."""
+        return watched(self, port)
 
-        return call
+    def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002 - any call may be the last
+        """Counts, calls, and kills."""
+        is_last = self.calls == self._dies_at
+        self.calls += 1
+        if is_last and not self._after:
+            raise Died
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if is_last:
+                raise Died
