@@ -167,8 +167,9 @@ class PartitionReassigner(Protocol):
     def reassign(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> Mapping[PartitionId, TopicFailure]:
         """Gives each partition these replicas, the preferred leader first; None cancels what is on its way.
 
-        A partition that has the replicas already, or is not on its way, is no failure. Kafka lets a new target take
-        the place of an old one in mid-way; cancelling first is easier to reason about.
+        A partition that has the replicas already, or is not on its way, is no failure. One that is cancelled has its
+        replicas back, but in the order of the target: another preferred leader, until they are given once more. Kafka
+        lets a new target take the place of an old one in mid-way; cancelling first is easier to reason about.
 
         Returns:
             What Kafka did not accept, each with its sentence.
@@ -216,6 +217,10 @@ class KafkaClusters(Protocol):
 
     def logs(self, key: Key, connection: KafkaConnection) -> KafkaLogs:
         """The logs of the same cluster. Deletes have connections of their own: nothing else waits for them."""
+        ...
+
+    def reassigner(self, key: Key, connection: KafkaConnection) -> PartitionReassigner:
+        """The partitions of the same cluster. Its connections live for one call."""
         ...
 
     def forget(self, key: Key) -> None:

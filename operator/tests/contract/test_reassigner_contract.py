@@ -1,62 +1,232 @@
-"""What every PartitionReassigner does."""
+"""What every PartitionReassigner does: the fake and the adapter on real brokers."""
 
 from __future__ import annotations
 
-from seawall.domain.kafka_log import TopicTrouble
-from seawall.domain.partitions import PartitionId, Rates, Throttles, throttled_replicas
-from tests.fakes.kafka import FakeKafka
-from tests.fakes.kafka_moves import advance
-from tests.fakes.kafka_reassigner import FakeReassigner
+from collections.abc import Callable
 
-FIRST = PartitionId("a", 0)
+import pytest
 
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.partitions import (
+    NO_RATES,
+    Broker,
+    BrokerState,
+    PartitionId,
+    Rates,
+    Replica,
+    ThrottledReplicas,
+    Throttles,
+    throttled_replicas,
+)
+from seawall.domain.topics.actions import ConfigChange
+from tests.contract.reassigner_beds import FakeBed, RealBed, World
 
-def test_a_replication_factor_grows_one_replica_after_another() -> None:
-    kafka = FakeKafka(brokers=3)
-    kafka.add_topic("a", replicas=[1])
-    reassigner = FakeReassigner(kafka)
-    assert reassigner.reassign({FIRST: (2, 1, 3)}) == {}
-    (moving,) = reassigner.ongoing().values()
-    assert (moving.target, moving.original, moving.adding) == ((2, 1, 3), frozenset({1}), frozenset({2, 3}))
-    assert advance(kafka) == 1
-    (now,) = reassigner.partitions(["a"])["a"]  # type: ignore[misc]
-    assert now.isr == {1, 2}
-    assert advance(kafka) == 1
-    assert reassigner.ongoing() == {}
-    (then,) = reassigner.partitions()["a"]  # type: ignore[misc]
-    assert (then.replicas, then.isr, then.leader) == ((2, 1, 3), frozenset({1, 2, 3}), 1)
-    assert reassigner.elect_preferred_leaders([FIRST]) == {}
-    (led,) = reassigner.partitions()["a"]  # type: ignore[misc]
-    assert led.leader == 2
+REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
+SLOW = 1_000
+"""Bytes a second: nobody gets anywhere."""
 
 
-def test_a_cancelled_move_restores_the_replicas() -> None:
-    kafka = FakeKafka(brokers=3)
-    kafka.add_topic("a", replicas=[1, 2])
-    reassigner = FakeReassigner(kafka)
-    assert reassigner.reassign({FIRST: (3, 2)}) == {}
-    assert reassigner.reassign({FIRST: None}) == {}
-    assert reassigner.reassign({FIRST: None}) == {}
-    (now,) = reassigner.partitions()["a"]  # type: ignore[misc]
-    assert (now.replicas, now.isr) == ((1, 2), frozenset({1, 2}))
+@pytest.fixture(params=["fake", pytest.param("real", marks=REAL)])
+def world(request: pytest.FixtureRequest) -> World:
+    return World(FakeBed() if request.param == "fake" else RealBed(request.getfixturevalue("kafka")))
 
 
-def test_a_refused_move_leaves_the_others_alone() -> None:
-    kafka = FakeKafka(brokers=3)
-    kafka.add_topic("a", replicas=[1])
-    reassigner = FakeReassigner(kafka)
-    gone = PartitionId("gone", 0)
-    failures = reassigner.reassign({gone: (1, 2), FIRST: (1, 2)})
-    assert {partition: failure.why for partition, failure in failures.items()} == {gone: TopicTrouble.UNKNOWN_TOPIC}
-    assert reassigner.ongoing().keys() == {FIRST}
+def why(answer: object) -> TopicTrouble:
+    assert isinstance(answer, TopicFailure), answer
+    return answer.why
 
 
-def test_throttles_are_set_seen_and_removed() -> None:
-    kafka = FakeKafka(brokers=3)
-    kafka.add_topic("a", replicas=[1])
-    reassigner = FakeReassigner(kafka)
-    wanted = throttled_replicas({FIRST: ((1,), (1, 2, 3))})
-    reassigner.set_throttles(1_000_000, wanted)
-    assert reassigner.throttles(["a", "gone"]) == Throttles(Rates(1_000_000, 1_000_000), {}, wanted)
-    reassigner.clear_throttles(["a", "gone"])
-    assert reassigner.throttles(["a"]) == Throttles()
+def test_a_replication_factor_grows_and_the_leader_stays_until_the_preferred_one_is_elected(world: World) -> None:
+    one = world.create([1], records=5)
+    assert world.reassigner.reassign({one: (2, 1, 3)}) == {}
+    world.wait(lambda: not world.reassigner.ongoing(), "it is done")
+    shown = world.shown(one)
+    assert (shown.replicas, shown.isr, shown.leader) == ((2, 1, 3), frozenset({1, 2, 3}), 1)
+    world.elect(one)
+    assert world.shown(one).leader == 2
+    assert world.reassigner.elect_preferred_leaders([one]) == {}
+
+
+def test_a_replication_factor_shrinks_at_once_and_a_removed_leader_is_followed_by_another(world: World) -> None:
+    one = world.create([1, 2, 3], records=5)
+    assert world.reassigner.reassign({one: (2, 3)}) == {}
+    assert world.reassigner.ongoing() == {}
+    world.wait(lambda: world.shown(one).replicas == (2, 3), "it is told")
+    assert (world.shown(one).isr, world.shown(one).leader) == (frozenset({2, 3}), 2)
+
+
+def test_what_is_on_its_way_is_shown_and_can_be_cancelled(world: World) -> None:
+    one = world.create([1, 2], records=2_000)
+    moves = {one: ((1, 2), (3, 2))}
+    world.reassigner.set_throttles(SLOW, throttled_replicas(moves))
+    try:
+        assert world.reassigner.reassign({one: (3, 2)}) == {}
+        moving = world.reassigner.ongoing()[one]
+        assert (moving.adding, moving.removing) == (frozenset({3}), frozenset({1}))
+        assert (moving.target, moving.original) == ((3, 2), frozenset({1, 2}))
+        shown = world.shown(one)
+        assert (set(shown.replicas), shown.isr, shown.leader) == ({1, 2, 3}, frozenset({1, 2}), 1)
+        assert world.reassigner.reassign({one: None}) == {}
+        assert world.reassigner.reassign({one: None}) == {}
+        assert world.reassigner.ongoing() == {}
+        world.wait(lambda: world.shown(one).replicas == (2, 1), "the replicas are as before, in the order of the move")
+        assert (world.shown(one).isr, world.shown(one).leader) == (frozenset({1, 2}), 1)
+        assert world.reassigner.reassign({one: (1, 2)}) == {}
+        world.wait(lambda: world.shown(one).replicas == (1, 2), "their order as well")
+        assert world.reassigner.ongoing() == {}
+    finally:
+        world.reassigner.clear_throttles([one.topic])
+
+
+def test_asking_for_what_is_there_already_does_nothing(world: World) -> None:
+    one = world.create([1, 2])
+    assert world.reassigner.reassign({one: (1, 2)}) == {}
+    assert world.reassigner.ongoing() == {}
+    assert world.shown(one).replicas == (1, 2)
+
+
+def test_what_kafka_refuses_it_says_and_moves_the_others(world: World) -> None:
+    a, b, c, d = (world.create([1], name) for name in "abcd")
+    gone, beyond = PartitionId(f"{world.prefix}_gone", 0), PartitionId(d.topic, 7)
+    said = world.reassigner.reassign({a: (1, 9), b: (1, 1), c: (), gone: (1,), beyond: (1,), d: (2,)})
+    refused = "Kafka refused partition 0 of topic"
+    assert {partition: failure.message for partition, failure in said.items()} == {
+        a: f"{refused} {a.topic}: The manual partition assignment includes broker 9, but no such broker is registered.",
+        b: f"{refused} {b.topic}: The manual partition assignment includes the broker 1 more than once.",
+        c: f"{refused} {c.topic}: The manual partition assignment includes an empty replica list.",
+        gone: f"Kafka knows no partition 0 of topic {gone.topic}",
+        beyond: f"Kafka knows no partition 7 of topic {d.topic}",
+    }
+    assert [why(said[partition]) for partition in (a, gone)] == [TopicTrouble.REFUSED, TopicTrouble.UNKNOWN_TOPIC]
+    world.wait(lambda: world.shown(d).replicas == (2,), "the other one moved")
+    assert why(world.reassigner.elect_preferred_leaders([d, gone])[gone]) is TopicTrouble.UNKNOWN_TOPIC
+
+
+def test_every_partition_of_a_topic_is_shown_and_moved_by_itself(world: World) -> None:
+    first = world.create([1, 2])
+    world.bed.add_partitions(first.topic, 3)
+    world.wait(lambda: len(world.described(first.topic) or ()) == 3, "there are three")
+    last = PartitionId(first.topic, 2)
+    world.move(last, [3])
+    described = world.described(first.topic) or ()
+    assert [partition.id for partition in described] == [PartitionId(first.topic, index) for index in range(3)]
+    assert (world.shown(first).replicas, world.shown(last).replicas) == ((1, 2), (3,))
+    assert world.reassigner.partitions()[first.topic] == described
+    assert world.reassigner.sizes([first.topic]).by_partition[last].keys() == {3}
+
+
+def test_each_topic_has_its_own_answer(world: World) -> None:
+    one, gone, impossible = world.create([1, 2]), f"{world.prefix}_gone", "no topic"
+    asked = [impossible, gone, one.topic]
+    world.admin.alter_configs([ConfigChange(one.topic, {"min.insync.replicas": "2"})])
+    world.wait(lambda: world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 2}, "it is told")
+    for answer in (world.reassigner.partitions(asked), world.reassigner.min_insync_replicas(asked)):
+        assert answer.keys() == set(asked)
+        assert why(answer[impossible]) is TopicTrouble.REFUSED
+        assert why(answer[gone]) is TopicTrouble.UNKNOWN_TOPIC
+    assert gone not in world.reassigner.partitions()
+    assert world.reassigner.sizes(asked).by_partition.keys() == {one}
+
+
+def test_where_nothing_is_set_the_default_of_min_insync_replicas_is_in_force(world: World) -> None:
+    one = world.create([1])
+    assert world.reassigner.min_insync_replicas([one.topic]) == {one.topic: 1}
+
+
+def test_nothing_is_asked_about_nothing(world: World) -> None:
+    reassigner = world.reassigner
+    assert reassigner.partitions([]) == reassigner.min_insync_replicas([]) == {}
+    assert reassigner.reassign({}) == reassigner.elect_preferred_leaders([]) == {}
+
+
+def test_throttles_are_set_changed_seen_and_removed(world: World) -> None:
+    one, other = world.create([1], "a"), world.create([2, 3], "b")
+    both = [one.topic, other.topic, f"{world.prefix}_gone"]
+    wanted = throttled_replicas({one: ((1,), (1, 2, 3)), other: ((2, 3), (2, 3))})
+    everything = frozenset({Replica(0, 2), Replica(0, 3)})
+    assert wanted == {one.topic: ThrottledReplicas(frozenset({Replica(0, 1)}), everything)}
+    shown = world.reassigner.throttles
+    assert shown(both) == Throttles()
+    try:
+        world.reassigner.set_throttles(1_000_000, wanted)
+        world.wait(lambda: shown(both) == Throttles(Rates(1_000_000, 1_000_000), {}, wanted), "it is told")
+        world.reassigner.set_throttles(2_000_000, {other.topic: ThrottledReplicas(frozenset({Replica(0, 2)}))})
+        world.wait(lambda: shown([]) == Throttles(Rates(2_000_000, 2_000_000)), "the new rate is told")
+        assert shown(both).topics.keys() == {one.topic, other.topic}
+    finally:
+        world.reassigner.clear_throttles(both)
+    world.wait(lambda: shown(both) == Throttles(), "they are gone")
+    world.reassigner.clear_throttles(both)
+
+
+def test_a_throttle_that_makes_no_sense_is_refused(world: World) -> None:
+    with pytest.raises(Refused, match="Invalid value -1 for configuration"):
+        world.reassigner.set_throttles(-1, {})
+    assert world.reassigner.throttles([]).rates == NO_RATES
+
+
+def test_everything_throttled_by_somebody_else_is_seen_and_removed(world: World) -> None:
+    one = world.create([1])
+    everybody = {"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "*"}
+    world.admin.alter_configs([ConfigChange(one.topic, everybody)])
+    all_of_it = {one.topic: ThrottledReplicas(everything=True)}
+    world.wait(lambda: world.reassigner.throttles([one.topic]).topics == all_of_it, "it is told")
+    world.reassigner.clear_throttles([one.topic])
+    world.wait(lambda: world.reassigner.throttles([one.topic]) == Throttles(), "it is gone")
+
+
+def test_the_sizes_of_all_replicas_are_told(world: World) -> None:
+    one = world.create([1, 3], records=100)
+    world.wait(lambda: len(set(size_by_broker(world, one).values())) == 1, "the follower has everything")
+    assert size_by_broker(world, one).keys() == {1, 3}
+    assert min(size_by_broker(world, one).values()) > 0
+    everything = world.reassigner.sizes()
+    assert everything.told == {1, 2, 3}
+    assert everything.by_partition[one] == size_by_broker(world, one)
+
+
+def size_by_broker(world: World, partition: PartitionId) -> dict[int, int]:
+    return dict(world.reassigner.sizes([partition.topic]).by_partition[partition])
+
+
+def test_a_kafka_that_does_not_answer_is_unavailable(world: World) -> None:
+    nobody = world.bed.at_nobody()
+    asks: tuple[Callable[[], object], ...] = (
+        nobody.brokers,
+        nobody.partitions,
+        nobody.quorum,
+        lambda: nobody.partitions(["a"]),
+        lambda: nobody.reassign({PartitionId("a", 0): (1,)}),
+        lambda: nobody.clear_throttles([]),
+    )
+    for ask in asks:
+        with pytest.raises(OutsideUnavailable):
+            ask()
+
+
+def test_a_broker_that_dies_is_fenced_takes_no_lead_and_keeps_no_throttle(world: World) -> None:
+    one, kept = world.create([3, 1], "a", records=5), world.create([1], "b", records=5)
+    assert world.reassigner.brokers() == tuple(Broker(broker, None, BrokerState.ONLINE) for broker in (1, 2, 3))
+    wanted = throttled_replicas({kept: ((1,), (1, 3))})
+    world.reassigner.set_throttles(SLOW, wanted)
+    world.bed.kill(3)
+    try:
+        world.wait(lambda: world.reassigner.brokers()[2].state is BrokerState.FENCED, "it is fenced")
+        world.wait(lambda: world.shown(one).isr == {1}, "another one leads")
+        assert (world.shown(one).replicas, world.shown(one).leader) == ((3, 1), 1)
+        said = world.reassigner.elect_preferred_leaders([one])[one]
+        assert said.message.endswith("The preferred leader was not available.")
+        assert world.reassigner.reassign({kept: (1, 3)}) == {}  # Kafka lets it wait
+        assert world.reassigner.ongoing()[kept].adding == {3}
+        assert 3 not in world.reassigner.sizes().told
+        quorum = world.reassigner.quorum()
+        assert [voter.id for voter in quorum.voters] == [1, 2, 3]
+        assert quorum.leader != 3
+        world.reassigner.clear_throttles([kept.topic])
+    finally:
+        world.bed.start(3)
+    world.wait(lambda: not world.reassigner.ongoing(), "what waited for it goes on, not throttled")
+    world.wait(lambda: world.shown(one).isr == {1, 3}, "it is in sync again")
+    assert world.reassigner.throttles([kept.topic]) == Throttles()
+    assert {broker.state for broker in world.reassigner.brokers()} == {BrokerState.ONLINE}

@@ -76,13 +76,14 @@ def begin(kafka: FakeKafka, partition: PartitionId, target: tuple[int, ...]) -> 
 
 
 def cancel(kafka: FakeKafka, partition: PartitionId) -> bool:
-    """Restores the original replicas; whether there was something to cancel."""
+    """Restores the original replicas, but not their order; whether there was something to cancel."""
     move = kafka.moves.ongoing.pop(partition, None)
     if move is None:
         return False
     topic = kafka.topics[partition.topic]
     topic.catching_up -= {(partition.partition, broker) for broker in move.adding}
-    topic.place(partition.partition, move.original)
+    left = topic.replicas_of(partition.partition)
+    topic.place(partition.partition, tuple(broker for broker in left if broker not in move.adding))
     return True
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError
 
+from seawall.adapters.kafka_partition_answers import failure_of_partition
 from seawall.adapters.kafka_topic_answers import failure_of, refused_names
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import (
     NO_RATES,
     Broker,
@@ -30,6 +31,7 @@ from tests.fakes.kafka_moves import begin, cancel
 if TYPE_CHECKING:  # they import this module
     from tests.fakes.kafka import FakeKafka, FakeTopic
 
+PREFERRED_LEADER_NOT_AVAILABLE = 80
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 
@@ -111,10 +113,10 @@ class FakeReassigner:
     def set_throttles(self, bytes_per_second: int, replicas: Mapping[str, ThrottledReplicas]) -> None:
         """Sets rates and lists, whether or not the answer gets lost."""
         self._ask("set_throttles")
-        if bytes_per_second < 1:
+        if bytes_per_second < 0:
             raise Refused(
                 f"Kafka refused the throttle: Invalid value {bytes_per_second} for configuration "
-                "leader.replication.throttled.rate: Value must be at least 1"
+                "leader.replication.throttled.rate: Value must be at least 0"
             )
         self.kafka.moves.rates = Rates(bytes_per_second, bytes_per_second)
         missing = [name for name in replicas if name not in self.kafka.topics]
@@ -124,7 +126,9 @@ class FakeReassigner:
             configs[FOLLOWERS] = _text(replicas[name].followers)
         self._answer()
         if missing:
-            raise Refused(f"Kafka refused the throttle: The topic '{missing[0]}' does not exist.")
+            raise OutsideUnavailable(
+                f"Kafka did not answer for the throttle of topic {missing[0]}: The topic '{missing[0]}' does not exist."
+            )
 
     def clear_throttles(self, topics: Collection[str]) -> None:
         """Removes rates and lists, whether or not the answer gets lost."""
@@ -192,10 +196,10 @@ class FakeReassigner:
     def _reassign(self, partition: PartitionId, target: tuple[int, ...] | None) -> TopicFailure | None:
         topic = self.kafka.topics.get(partition.topic)
         if topic is None or partition.partition >= topic.partitions:
-            return failure_of(partition.topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            return failure_of_partition(partition, KafkaError.UNKNOWN_TOPIC_OR_PART, None)
         refusal = self._invalid(target) or self.kafka.moves.refuse(partition, target)
         if refusal is not None:
-            return _refused(partition, refusal)
+            return failure_of_partition(partition, KafkaError.INVALID_REPLICA_ASSIGNMENT, refusal)
         if target is None:
             cancel(self.kafka, partition)
         elif target != topic.replicas_of(partition.partition) or partition in self.kafka.moves.ongoing:
@@ -218,11 +222,13 @@ class FakeReassigner:
     def _elect(self, partition: PartitionId) -> TopicFailure | None:
         topic = self.kafka.topics.get(partition.topic)
         if topic is None or partition.partition >= topic.partitions:
-            return failure_of(partition.topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            return failure_of_partition(partition, KafkaError.UNKNOWN_TOPIC_OR_PART, None)
         isr, _ = self.kafka.led(topic, partition.partition)
         preferred = topic.replicas_of(partition.partition)[0]
         if preferred not in isr or preferred in self.kafka.offline:
-            return _refused(partition, "The preferred leader was not available.")
+            return failure_of_partition(
+                partition, PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available."
+            )
         topic.leaders[partition.partition] = preferred
         return None
 
@@ -236,12 +242,6 @@ class FakeReassigner:
     def _answer(self) -> None:
         if self.kafka.lose_answer():
             raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
-
-
-def _refused(partition: PartitionId, sentence: str) -> TopicFailure:
-    return TopicFailure(
-        TopicTrouble.REFUSED, f"Kafka refused partition {partition.partition} of topic {partition.topic}: {sentence}"
-    )
 
 
 def _throttled(topic: FakeTopic) -> ThrottledReplicas:

@@ -22,6 +22,7 @@ from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.errors import Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.kafka_log import Deleted, DeleteRefused, TopicFailure, TopicTrouble
+from seawall.domain.partitions import PartitionId, Replica, ThrottledReplicas
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -87,7 +88,8 @@ class User:
             password=secure.password,
         )
         self.admin = ConfluentKafkaAdmin(connection)
-        self.logs = ConfluentKafkaAdmin(connection).logs
+        self.logs = self.admin.logs
+        self.reassigner = self.admin.reassigner
 
     def give(self, rights: Rights) -> None:
         """Has these rights and no others; the broker may take a moment to know."""
@@ -155,6 +157,32 @@ def measure(user: User) -> str:
     return ""
 
 
+def see_brokers(user: User) -> str:
+    assert [broker.id for broker in user.reassigner.brokers()] == [1]
+    assert user.reassigner.quorum().leader == 1
+    assert user.reassigner.sizes().told == {1}
+    return ""
+
+
+def see_reassignments(user: User) -> str:
+    assert user.reassigner.ongoing() == {}
+    assert user.reassigner.throttles([TOPIC]).by_broker == {}
+    return ""
+
+
+def throttle(user: User) -> str:
+    user.reassigner.set_throttles(1_000_000, {TOPIC: ThrottledReplicas(frozenset({Replica(0, 1)}))})
+    user.reassigner.clear_throttles([TOPIC])
+    return ""
+
+
+def reassign(user: User) -> str:
+    one = PartitionId(TOPIC, 0)
+    assert user.reassigner.reassign({one: (1,)}) == {}
+    assert user.reassigner.elect_preferred_leaders([one]) == {}
+    return ""
+
+
 NOT_SHOWN = "the topic is not shown"
 WORK: dict[str, Callable[[User], str]] = {
     "looks at the pool": look,
@@ -164,6 +192,10 @@ WORK: dict[str, Callable[[User], str]] = {
     "reads ids, offsets and epochs": read,
     "deletes records": delete_records,
     "measures bytes on disk": measure,
+    "sees brokers and controllers": see_brokers,
+    "sees what is reassigned, and its throttles": see_reassignments,
+    "throttles reassignments": throttle,
+    "moves replicas, elects preferred leaders": reassign,
 }
 """Each does its work once, and returns the sentence by which it was refused, or nothing."""
 

@@ -28,6 +28,7 @@ from seawall.adapters.kafka_batches import (
 from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
 from seawall.adapters.kafka_logs import ConfluentKafkaLogs
+from seawall.adapters.kafka_reassigner import RawReassigner
 from seawall.adapters.kafka_values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
@@ -48,6 +49,7 @@ class ConfluentKafkaAdmin:
 
     Attributes:
         logs: the port `KafkaLogs` of the same cluster.
+        reassigner: the port `PartitionReassigner` of the same cluster.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class ConfluentKafkaAdmin:
         self._client = SharedClient(connection, view_timeout)
         self._request_timeout = request_timeout
         self.logs = ConfluentKafkaLogs(self._client, request_timeout=request_timeout)
+        self.reassigner = RawReassigner(connection, request_timeout=request_timeout)
 
     def close(self) -> None:
         """Closes the connections; calls that are under way end first."""

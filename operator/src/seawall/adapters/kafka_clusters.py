@@ -6,6 +6,7 @@ import threading
 
 from seawall.adapters.kafka import REQUEST_TIMEOUT, VIEW_TIMEOUT, ConfluentKafkaAdmin
 from seawall.adapters.kafka_logs import ConfluentKafkaLogs
+from seawall.adapters.kafka_reassigner import RawReassigner
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection
 
@@ -41,6 +42,10 @@ class ConfluentKafkaClusters:
     def logs(self, key: Key, connection: KafkaConnection) -> ConfluentKafkaLogs:
         """The logs of the cluster that `connect` gives."""
         return self.connect(key, connection).logs
+
+    def reassigner(self, key: Key, connection: KafkaConnection) -> RawReassigner:
+        """The partitions of the cluster that `connect` gives."""
+        return self.connect(key, connection).reassigner
 
     def forget(self, key: Key) -> None:
         """Closes the connection of an object that is gone, unless others use it."""

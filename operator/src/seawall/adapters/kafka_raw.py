@@ -40,11 +40,22 @@ class Silence:
     why: str
 
 
-def connect(connection: KafkaConnection, seconds: float) -> RawKafka | Silence:
+def answered(answer: Any) -> Any:
+    """The response, if it came.
+
+    Raises:
+        OutsideUnavailable: it did not; what was asked for may have happened.
+    """
+    if isinstance(answer, Silence):
+        raise OutsideUnavailable(f"Kafka did not answer: {answer.why}")
+    return answer
+
+
+def connect(connection: KafkaConnection, seconds: float, first: str | None = None) -> RawKafka | Silence:
     """Finds a server that tells which brokers there are; all that is asked of them then must come within the seconds.
 
     Servers are asked one after another, each with its share of the time: kafka-python by itself would wait for one that
-    hangs until the deadline.
+    hangs, or is down, until the deadline. Who asks often gives the server that answered before, to begin with.
 
     Raises:
         OutsideUnavailable: a PEM text makes no sense.
@@ -52,7 +63,8 @@ def connect(connection: KafkaConnection, seconds: float) -> RawKafka | Silence:
     deadline = time.monotonic() + seconds
     config = _config(connection, seconds)
     silence = Silence("there is no bootstrap server")
-    for left, server in _shares(connection.bootstrap_servers):
+    servers = sorted(connection.bootstrap_servers, key=lambda server: server != first)
+    for left, server in _shares(servers):
         kafka = RawKafka(server, config, deadline)
         found = kafka.bootstrap((deadline - time.monotonic()) * 1000 / left)
         if found is None:
@@ -63,9 +75,14 @@ def connect(connection: KafkaConnection, seconds: float) -> RawKafka | Silence:
 
 
 class RawKafka:
-    """Connections to the brokers of one cluster, for one question and its deadline. Not for several threads."""
+    """Connections to the brokers of one cluster, for one question and its deadline. Not for several threads.
+
+    Attributes:
+        server: what tells which brokers there are.
+    """
 
     def __init__(self, server: str, config: Mapping[str, Any], deadline: float) -> None:
+        self.server = server
         self._deadline = deadline
         self._net = NetworkSelector(client_id=config["client_id"])
         self._manager = KafkaConnectionManager(self._net, bootstrap_servers=[server], **config)
@@ -94,16 +111,19 @@ class RawKafka:
         """The ids of those that are alive."""
         return [broker.node_id for broker in self._manager.cluster.brokers()]
 
-    def describe_topics(self, topics: Collection[str]) -> Any:
-        """Some broker's MetadataResponse about the topics, or Silence.
+    def describe_topics(self, topics: Collection[str] | None) -> Any:
+        """Some broker's MetadataResponse about the topics, or about all, or Silence."""
+        asked = topics if topics is None else [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
+        return self.ask_any(MetadataRequest(topics=asked, allow_auto_topic_creation=False))
+
+    def ask_any(self, request: Any) -> Any:
+        """Some broker's response, or Silence; the request may have reached more than one.
 
         Brokers are asked one after another, each with its share of the time: the list of those that are alive has one
         that just died for some seconds.
         """
-        asked = [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
         answer: Any = Silence("there is no broker")
         for left, broker in _shares(self.brokers()):
-            request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
             answer = self.ask({broker: request}, self._remaining_ms() / left)[broker]
             if not isinstance(answer, Silence):
                 break

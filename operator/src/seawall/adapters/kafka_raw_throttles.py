@@ -1,0 +1,146 @@
+"""Throttles and min.insync.replicas by kafka-python. Import it late, as `kafka_raw`.
+
+Broker "" is the cluster's default, which any broker tells and changes; another broker's own configs it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError
+from kafka.protocol.admin import DescribeConfigsRequest, IncrementalAlterConfigsRequest
+
+from seawall.adapters.kafka_errors import UNKNOWN_TOPIC
+from seawall.adapters.kafka_partition_answers import raise_error
+from seawall.adapters.kafka_raw import RawKafka, Silence, answered
+from seawall.adapters.kafka_topic_answers import failure_of, unanswered
+from seawall.domain.kafka_log import TopicFailure
+from seawall.domain.partitions import NO_RATES, Rates, Replica, ThrottledReplicas
+
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+MIN_ISR = "min.insync.replicas"
+TOPIC, BROKER = 2, 4
+EVERY_BROKER = ""
+SET, DELETE = 0, 1
+OWN = 2
+"""The source of a config that was set on this one broker (DYNAMIC_BROKER_CONFIG); 3 is the default of all."""
+DEFAULT = 3
+
+
+def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
+    """The cluster's default, and what single brokers that are alive have of their own."""
+    told = answered(kafka.ask_any(_describe(BROKER, [EVERY_BROKER], [LEADER_RATE, FOLLOWER_RATE])))
+    (default,) = told.results
+    raise_error("to describe throttles", default.error_code, default.error_message)
+    asked = {broker: _describe(BROKER, [str(broker)], [LEADER_RATE, FOLLOWER_RATE]) for broker in kafka.brokers()}
+    own: dict[int, Rates] = {}
+    for broker, answer in kafka.ask(asked).items():
+        if isinstance(answer, Silence):
+            continue
+        (of_broker,) = answer.results
+        raise_error("to describe throttles", of_broker.error_code, of_broker.error_message)
+        own[broker] = _rates(of_broker.configs, OWN)
+    return _rates(default.configs, DEFAULT), {broker: some for broker, some in own.items() if some != NO_RATES}
+
+
+def set_rates(kafka: RawKafka, bytes_per_second: int | None) -> None:
+    """Sets both rates of all brokers, or removes them."""
+    value = None if bytes_per_second is None else str(bytes_per_second)
+    told = answered(kafka.ask_any(_alter(BROKER, {EVERY_BROKER: {LEADER_RATE: value, FOLLOWER_RATE: value}})))
+    for answer in told.responses:
+        raise_error("the throttle", answer.error_code, answer.error_message)
+
+
+def throttled(kafka: RawKafka, topics: Collection[str]) -> dict[str, ThrottledReplicas]:
+    """What is throttled of topics; those that do not exist are left out."""
+    found: dict[str, ThrottledReplicas] = {}
+    for answer in answered(kafka.ask_any(_describe(TOPIC, topics, [LEADERS, FOLLOWERS]))).results:
+        if answer.error_code in UNKNOWN_TOPIC:
+            continue
+        raise_error(f"to describe topic {answer.resource_name}", answer.error_code, answer.error_message)
+        values = {config.name: config.value or "" for config in answer.configs}
+        leaders, followers = values.get(LEADERS, ""), values.get(FOLLOWERS, "")
+        some = ThrottledReplicas(
+            frozenset(_replicas(leaders)), frozenset(_replicas(followers)), everything="*" in {leaders, followers}
+        )
+        if some != ThrottledReplicas():
+            found[answer.resource_name] = some
+    return found
+
+
+def set_throttled(kafka: RawKafka, replicas: Mapping[str, ThrottledReplicas | None]) -> None:
+    """Sets what of each topic is throttled; None removes it, and then it is no error that the topic is gone."""
+    if not replicas:
+        return
+    nothing = ThrottledReplicas()
+    changes = {
+        topic: {LEADERS: _text((some or nothing).leaders), FOLLOWERS: _text((some or nothing).followers)}
+        for topic, some in replicas.items()
+    }
+    for answer in answered(kafka.ask_any(_alter(TOPIC, changes))).responses:
+        if replicas[answer.resource_name] is not None or answer.error_code not in UNKNOWN_TOPIC:
+            raise_error(f"the throttle of topic {answer.resource_name}", answer.error_code, answer.error_message)
+
+
+def min_insync_replicas(kafka: RawKafka, topics: Collection[str]) -> dict[str, int | TopicFailure]:
+    """What is in force for each topic."""
+    found: dict[str, int | TopicFailure] = {}
+    for answer in answered(kafka.ask_any(_describe(TOPIC, topics, [MIN_ISR]))).results:
+        topic = answer.resource_name
+        if answer.error_code:
+            found[topic] = failure_of(topic, KafkaError(answer.error_code))
+        else:
+            found.update((topic, int(config.value)) for config in answer.configs if config.name == MIN_ISR)
+    return found | {topic: unanswered(topic, "Kafka left it out") for topic in topics if topic not in found}
+
+
+def _describe(kind: int, names: Collection[str], keys: list[str]) -> DescribeConfigsRequest:
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        resources=[resource(resource_type=kind, resource_name=name, configuration_keys=keys) for name in names],
+        include_synonyms=True,
+        include_documentation=False,
+    )
+
+
+def _alter(kind: int, changes: Mapping[str, Mapping[str, str | None]]) -> IncrementalAlterConfigsRequest:
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            resource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[
+                    resource.AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
+                    for key, value in configs.items()
+                ],
+            )
+            for name, configs in changes.items()
+        ],
+        validate_only=False,
+    )
+
+
+def _rates(configs: Collection[Any], source: int) -> Rates:
+    """The rates from this source: a broker's answer has the default as well."""
+    own = {
+        config.name: int(synonym.value)
+        for config in configs
+        for synonym in config.synonyms
+        if synonym.source == source and synonym.value is not None
+    }
+    return Rates(own.get(LEADER_RATE), own.get(FOLLOWER_RATE))
+
+
+def _replicas(text: str) -> Iterator[Replica]:
+    """From "0:1,0:2"; what is something else ("*", "none") names no replica."""
+    for item in text.split(","):
+        partition, colon, broker = item.partition(":")
+        if colon:
+            yield Replica(int(partition), int(broker))
+
+
+def _text(replicas: Collection[Replica]) -> str | None:
+    return ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas)) or None
