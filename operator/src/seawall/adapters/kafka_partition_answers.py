@@ -9,11 +9,14 @@ from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import PartitionId
 
+AUTHORIZATION = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
+"""The controller's sentence for these is a dump of the request, another one each time."""
+
 
 def failure_of_partition(partition: PartitionId, code: int, message: str | None) -> TopicFailure:
     """An error as a value, with Kafka's sentence if it gave one."""
     error, named = KafkaError(code), f"partition {partition.partition} of topic {partition.topic}"
-    sentence = message or error.str()
+    sentence = _sentence(error, message)
     if code in UNKNOWN_TOPIC:
         return TopicFailure(TopicTrouble.UNKNOWN_TOPIC, f"Kafka knows no {named}")
     if is_refusal(error):
@@ -31,7 +34,11 @@ def raise_error(what: str, code: int, message: str | None) -> None:
     if not code:
         return
     error = KafkaError(code)
-    sentence = message or error.str()
+    sentence = _sentence(error, message)
     if is_refusal(error):
         raise Refused(f"Kafka refused {what}: {sentence}")
     raise OutsideUnavailable(f"Kafka did not answer for {what}: {sentence}")
+
+
+def _sentence(error: KafkaError, message: str | None) -> str:
+    return message if message and error.code() not in AUTHORIZATION else error.str()
