@@ -36,11 +36,19 @@ def verification(spec: dict[str, Any] | None = None, **status: Any) -> WALVerifi
 
 
 def test_the_start_of_a_topic_that_was_verified_counts_and_nothing_else() -> None:
-    assert verified_by(verification()) == (Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED),)
+    assert verified_by(verification(topics=ROWS[:1])) == (Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED),)
 
 
 def test_the_topics_that_replay_count_when_another_one_does_not() -> None:
-    assert [one.topic for one in verified_by(verification(stage="Failed"))] == ["wal_0"]
+    assert verified_by(verification(stage="Failed", outcome="Failed")) == (
+        Verified("wal_0", "id-0", Level.INTEGRITY, 20, ENDED),
+        Verified("wal_1", "id-1", Level.INTEGRITY, 30, ENDED, replays=False),
+    )
+
+
+@pytest.mark.parametrize("outcome", ["Interrupted", "Refused", None])
+def test_without_a_verdict_no_topic_is_said_to_be_bad(outcome: str | None) -> None:
+    assert [one.topic for one in verified_by(verification(stage="Failed", outcome=outcome))] == ["wal_0"]
 
 
 @pytest.mark.parametrize("stage", ["Holding", "Running", "Releasing"])

@@ -19,7 +19,7 @@ from seawall.domain.ledger.unused import Unused
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What one successful verification says of one topic: from `verified_from` on the log replays."""
+    """The verdict of one verification about one topic that it read: whether the log replays from `verified_from` on."""
 
     topic: str
     topic_id: str
@@ -27,6 +27,9 @@ class Verified:
     verified_from: int
     """The start that it used: min reads from of the topic's regions. Its end proves nothing about what lies below."""
     finished_at: datetime
+    replays: bool = True
+    """False: it does not, or the level could not be proved. No verdict from before counts any more, of whatever level:
+    what repairs such a topic may need what the earlier one let go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +107,18 @@ def make_bounds(
 def _fitting(
     verified: Iterable[Verified], ids: Mapping[str, str | None], policies: Mapping[str, EffectivePolicy]
 ) -> dict[str, list[Verified]]:
-    """By topic the runs that looked at the log which Kafka has, as closely as the topic's policy requires."""
+    """By topic the good runs that looked at the log which Kafka has, as closely as the topic's policy requires."""
+    of_this_log = [run for run in verified if run.topic_id == ids.get(run.topic)]
+    doubted: dict[str, datetime] = {}
+    for run in of_this_log:
+        if not run.replays:
+            doubted[run.topic] = max(run.finished_at, doubted.get(run.topic, run.finished_at))
     found: dict[str, list[Verified]] = {}
-    for run in verified:
+    for run in of_this_log:
         required = _requirement(run.topic, policies)
-        if required is not None and run.topic_id == ids.get(run.topic) and run.level >= required.level:
+        # No bad one is newer than the newest bad one: whatever is, is good.
+        is_newer = run.topic not in doubted or run.finished_at > doubted[run.topic]
+        if is_newer and required is not None and run.level >= required.level:
             found.setdefault(run.topic, []).append(run)
     return found
 

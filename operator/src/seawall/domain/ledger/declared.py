@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification
 from seawall.domain.ledger import mode
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
@@ -57,13 +57,20 @@ def level_of(level: VerificationLevel) -> Level:
             assert_never(unknown)
 
 
+VERDICTS = frozenset({Outcome.PASSED, Outcome.FAILED})
+"""The outcomes of a log that was read: others prove nothing, for it or against it."""
+
+
 def verified_by(obj: WALVerification) -> tuple[Verified, ...]:
-    """The topics of which a verification that is over proved its level; of one that cannot be read none."""
-    if isinstance(obj.spec, InvalidSpec) or not obj.status.is_over or obj.status.completion_time is None:
+    """What a verification that is over says of each topic; one that cannot be read, or has no verdict, says nothing."""
+    status = obj.status
+    if isinstance(obj.spec, InvalidSpec) or not status.is_over or status.completion_time is None:
         return ()
-    level, ended = level_of(obj.spec.level), obj.status.completion_time
+    level, ended, has_verdict = level_of(obj.spec.level), status.completion_time, status.outcome in VERDICTS
     return tuple(
-        Verified(row.name, row.topic_id, level, row.verified_from, ended) for row in obj.status.topics if row.verified
+        Verified(row.name, row.topic_id, level, row.verified_from, ended, replays=row.verified)
+        for row in status.topics
+        if row.verified or has_verdict
     )
 
 

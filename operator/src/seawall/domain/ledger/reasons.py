@@ -139,7 +139,7 @@ class Reason(StrEnum):
     )
     VERIFICATION_MISSING = (
         "VerificationMissing",
-        "A policy requires a replay verification, and no good one of this topic's log is of the required level.",
+        "A policy requires a replay verification, and none of the required level is good, or a newer one is bad.",
         "Run a WALVerification of the required level; if one failed, its findings say what does not replay.",
     )
     VERIFICATION_TOO_OLD = (
