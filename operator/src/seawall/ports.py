@@ -41,6 +41,7 @@ from seawall.domain.partitions import (
     Partition,
     PartitionId,
     Quorum,
+    Rates,
     Reassigning,
     Sizes,
     ThrottledReplicas,
@@ -180,14 +181,13 @@ class PartitionReassigner(Protocol):
         """The rates in force, and what of these topics they apply to; a topic that does not exist is left out."""
         ...
 
-    def set_throttles(self, bytes_per_second: int, replicas: Mapping[str, ThrottledReplicas]) -> None:
-        """Sets both rates of all brokers, and what of these topics they apply to; other topics stay as they are."""
-        ...
+    def alter_throttles(self, rates: Rates | None, replicas: Mapping[str, ThrottledReplicas]) -> None:
+        """Sets the rates of all brokers, dead ones too, and what of these topics they apply to.
 
-    def clear_throttles(self, topics: Collection[str]) -> None:
-        """Removes the rates of all brokers, dead ones too, and what of these topics they apply to.
-
-        A topic that does not exist is no error. Rates that others set on single brokers stay.
+        Args:
+            rates: exactly these, so that a None in them removes that one; None: they stay as they are.
+            replicas: by topic; where nothing is throttled, the configs are removed, and a topic that does not exist is
+                no error then. Other topics stay as they are.
         """
         ...
 

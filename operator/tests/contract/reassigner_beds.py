@@ -13,7 +13,7 @@ from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import TopicFailure
-from seawall.domain.partitions import Partition, PartitionId
+from seawall.domain.partitions import NO_RATES, Partition, PartitionId, ThrottledReplicas
 from seawall.domain.topics.actions import NewTopic
 from seawall.ports import KafkaClusters, PartitionReassigner
 from seawall_e2e.loopback import KafkaProcesses
@@ -124,6 +124,10 @@ class World:
         """Has the preferred leader lead."""
         assert self.reassigner.elect_preferred_leaders([partition]) == {}
         self.wait(lambda: self.shown(partition).leader == self.shown(partition).replicas[0], "the preferred leads")
+
+    def clear_throttles(self, *topics: str) -> None:
+        """Nothing is throttled any more."""
+        self.reassigner.alter_throttles(NO_RATES, dict.fromkeys(topics, ThrottledReplicas()))
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Waits while replicas fetch."""

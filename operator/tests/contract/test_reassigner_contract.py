@@ -23,6 +23,7 @@ from seawall.domain.topics.actions import ConfigChange
 from tests.contract.reassigner_beds import FakeBed, RealBed, World
 
 REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
+NOTHING = ThrottledReplicas()
 SLOW = 1_000
 """Bytes a second: nobody gets anywhere."""
 
@@ -59,7 +60,7 @@ def test_a_replication_factor_shrinks_at_once_and_a_removed_leader_is_followed_b
 def test_what_is_on_its_way_is_shown_and_can_be_cancelled(world: World) -> None:
     one = world.create([1, 2], records=2_000)
     moves = {one: ((1, 2), (3, 2))}
-    world.reassigner.set_throttles(SLOW, throttled_replicas(moves))
+    world.reassigner.alter_throttles(Rates(SLOW, SLOW), throttled_replicas(moves))
     try:
         assert world.reassigner.reassign({one: (3, 2)}) == {}
         moving = world.reassigner.ongoing()[one]
@@ -76,7 +77,7 @@ def test_what_is_on_its_way_is_shown_and_can_be_cancelled(world: World) -> None:
         world.wait(lambda: world.shown(one).replicas == (1, 2), "their order as well")
         assert world.reassigner.ongoing() == {}
     finally:
-        world.reassigner.clear_throttles([one.topic])
+        world.clear_throttles(one.topic)
 
 
 def test_asking_for_what_is_there_already_does_nothing(world: World) -> None:
@@ -148,21 +149,32 @@ def test_throttles_are_set_changed_seen_and_removed(world: World) -> None:
     assert wanted == {one.topic: ThrottledReplicas(frozenset({Replica(0, 1)}), everything)}
     shown = world.reassigner.throttles
     assert shown(both) == Throttles()
+    alter = world.reassigner.alter_throttles
     try:
-        world.reassigner.set_throttles(1_000_000, wanted)
+        alter(Rates(1_000_000, 1_000_000), wanted)
         world.wait(lambda: shown(both) == Throttles(Rates(1_000_000, 1_000_000), {}, wanted), "it is told")
-        world.reassigner.set_throttles(2_000_000, {other.topic: ThrottledReplicas(frozenset({Replica(0, 2)}))})
-        world.wait(lambda: shown([]) == Throttles(Rates(2_000_000, 2_000_000)), "the new rate is told")
-        assert shown(both).topics.keys() == {one.topic, other.topic}
+        alter(None, {one.topic: NOTHING, other.topic: ThrottledReplicas(frozenset({Replica(0, 2)}))})
+        world.wait(lambda: shown(both).topics.keys() == {other.topic}, "the other topic is throttled")
+        assert shown(both).rates == Rates(1_000_000, 1_000_000)
+        alter(Rates(follower=2_000_000), {})
+        world.wait(lambda: shown(both).rates == Rates(follower=2_000_000), "exactly these rates are told")
+        assert shown(both).topics.keys() == {other.topic}
     finally:
-        world.reassigner.clear_throttles(both)
+        world.clear_throttles(*both)
     world.wait(lambda: shown(both) == Throttles(), "they are gone")
-    world.reassigner.clear_throttles(both)
+    assert not world.admin.describe_configs([one.topic, other.topic])[one.topic]
+    world.clear_throttles(*both)
+
+
+def test_a_topic_that_is_gone_cannot_be_throttled(world: World) -> None:
+    gone = f"{world.prefix}_gone"
+    with pytest.raises(OutsideUnavailable, match=f"The topic '{gone}' does not exist"):
+        world.reassigner.alter_throttles(None, {gone: ThrottledReplicas(frozenset({Replica(0, 1)}))})
 
 
 def test_a_throttle_that_makes_no_sense_is_refused(world: World) -> None:
     with pytest.raises(Refused, match="Invalid value -1 for configuration"):
-        world.reassigner.set_throttles(-1, {})
+        world.reassigner.alter_throttles(Rates(-1), {})
     assert world.reassigner.throttles([]).rates == NO_RATES
 
 
@@ -172,7 +184,7 @@ def test_everything_throttled_by_somebody_else_is_seen_and_removed(world: World)
     world.admin.alter_configs([ConfigChange(one.topic, everybody)])
     all_of_it = {one.topic: ThrottledReplicas(everything=True)}
     world.wait(lambda: world.reassigner.throttles([one.topic]).topics == all_of_it, "it is told")
-    world.reassigner.clear_throttles([one.topic])
+    world.clear_throttles(one.topic)
     world.wait(lambda: world.reassigner.throttles([one.topic]) == Throttles(), "it is gone")
 
 
@@ -198,7 +210,7 @@ def test_a_kafka_that_does_not_answer_is_unavailable(world: World) -> None:
         nobody.quorum,
         lambda: nobody.partitions(["a"]),
         lambda: nobody.reassign({PartitionId("a", 0): (1,)}),
-        lambda: nobody.clear_throttles([]),
+        lambda: nobody.alter_throttles(None, {}),
     )
     for ask in asks:
         with pytest.raises(OutsideUnavailable):
@@ -209,7 +221,7 @@ def test_a_broker_that_dies_is_fenced_takes_no_lead_and_keeps_no_throttle(world:
     one, kept = world.create([3, 1], "a", records=5), world.create([1], "b", records=5)
     assert world.reassigner.brokers() == tuple(Broker(broker, None, BrokerState.ONLINE) for broker in (1, 2, 3))
     wanted = throttled_replicas({kept: ((1,), (1, 3))})
-    world.reassigner.set_throttles(SLOW, wanted)
+    world.reassigner.alter_throttles(Rates(SLOW, SLOW), wanted)
     world.bed.kill(3)
     try:
         world.wait(lambda: world.reassigner.brokers()[2].state is BrokerState.FENCED, "it is fenced")
@@ -223,7 +235,7 @@ def test_a_broker_that_dies_is_fenced_takes_no_lead_and_keeps_no_throttle(world:
         quorum = world.reassigner.quorum()
         assert [voter.id for voter in quorum.voters] == [1, 2, 3]
         assert quorum.leader != 3
-        world.reassigner.clear_throttles([kept.topic])
+        world.clear_throttles(kept.topic)
     finally:
         world.bed.start(3)
     world.wait(lambda: not world.reassigner.ongoing(), "what waited for it goes on, not throttled")

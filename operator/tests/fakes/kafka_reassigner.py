@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # they import this module
     from tests.fakes.kafka import FakeKafka, FakeTopic
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
+NOTHING = ThrottledReplicas()
+LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 
@@ -106,39 +108,24 @@ class FakeReassigner:
         }
         found = {name: self.kafka.topics[name] for name in topics if name in self.kafka.topics}
         throttled = {name: _throttled(topic) for name, topic in found.items()}
-        return Throttles(
-            moves.rates, told, {name: some for name, some in throttled.items() if some != ThrottledReplicas()}
-        )
+        return Throttles(moves.rates, told, {name: some for name, some in throttled.items() if some != NOTHING})
 
-    def set_throttles(self, bytes_per_second: int, replicas: Mapping[str, ThrottledReplicas]) -> None:
+    def alter_throttles(self, rates: Rates | None, replicas: Mapping[str, ThrottledReplicas]) -> None:
         """Sets rates and lists, whether or not the answer gets lost."""
-        self._ask("set_throttles")
-        if bytes_per_second < 0:
-            raise Refused(
-                f"Kafka refused the throttle: Invalid value {bytes_per_second} for configuration "
-                "leader.replication.throttled.rate: Value must be at least 0"
-            )
-        self.kafka.moves.rates = Rates(bytes_per_second, bytes_per_second)
-        missing = [name for name in replicas if name not in self.kafka.topics]
-        for name in replicas.keys() - set(missing):
-            configs = self.kafka.topics[name].configs
-            configs[LEADERS] = _text(replicas[name].leaders)
-            configs[FOLLOWERS] = _text(replicas[name].followers)
+        self._ask("alter_throttles")
+        if rates is not None:
+            for name, rate in ((LEADER_RATE, rates.leader), (FOLLOWER_RATE, rates.follower)):
+                if rate is not None and rate < 0:
+                    invalid = f"Invalid value {rate} for configuration {name}"
+                    raise Refused(f"Kafka refused the throttle: {invalid}: Value must be at least 0")
+            self.kafka.moves.rates = rates
+        for name in sorted(replicas.keys() & self.kafka.topics.keys()):
+            _throttle(self.kafka.topics[name].configs, replicas[name])
         self._answer()
-        if missing:
-            raise OutsideUnavailable(
-                f"Kafka did not answer for the throttle of topic {missing[0]}: The topic '{missing[0]}' does not exist."
-            )
-
-    def clear_throttles(self, topics: Collection[str]) -> None:
-        """Removes rates and lists, whether or not the answer gets lost."""
-        self._ask("clear_throttles")
-        self.kafka.moves.rates = NO_RATES
-        for name in topics:
-            if name in self.kafka.topics:
-                self.kafka.topics[name].configs.pop(LEADERS, None)
-                self.kafka.topics[name].configs.pop(FOLLOWERS, None)
-        self._answer()
+        gone = sorted(name for name in replicas if name not in self.kafka.topics and replicas[name] != NOTHING)
+        if gone:
+            sentence = f"The topic '{gone[0]}' does not exist."
+            raise OutsideUnavailable(f"Kafka did not answer for the throttle of topic {gone[0]}: {sentence}")
 
     def elect_preferred_leaders(self, partitions: Collection[PartitionId]) -> Mapping[PartitionId, TopicFailure]:
         """Elects where the preferred leader is in sync, whether or not the answer gets lost."""
@@ -244,6 +231,13 @@ class FakeReassigner:
             raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
 
 
+def _throttle(configs: dict[str, str], wanted: ThrottledReplicas) -> None:
+    for key, replicas in ((LEADERS, wanted.leaders), (FOLLOWERS, wanted.followers)):
+        configs.pop(key, None)
+        if replicas:
+            configs[key] = ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))
+
+
 def _throttled(topic: FakeTopic) -> ThrottledReplicas:
     leaders, followers = topic.configs.get(LEADERS, ""), topic.configs.get(FOLLOWERS, "")
     everything = "*" in {leaders, followers}
@@ -253,7 +247,3 @@ def _throttled(topic: FakeTopic) -> ThrottledReplicas:
 def _replicas(text: str) -> frozenset[Replica]:
     pairs = [item.split(":") for item in text.split(",") if ":" in item]
     return frozenset(Replica(int(partition), int(broker)) for partition, broker in pairs)
-
-
-def _text(replicas: frozenset[Replica]) -> str:
-    return ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))

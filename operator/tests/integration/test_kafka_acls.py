@@ -22,7 +22,7 @@ from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.errors import Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.kafka_log import Deleted, DeleteRefused, TopicFailure, TopicTrouble
-from seawall.domain.partitions import PartitionId, Replica, ThrottledReplicas
+from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -171,8 +171,8 @@ def see_reassignments(user: User) -> str:
 
 
 def throttle(user: User) -> str:
-    user.reassigner.set_throttles(1_000_000, {TOPIC: ThrottledReplicas(frozenset({Replica(0, 1)}))})
-    user.reassigner.clear_throttles([TOPIC])
+    user.reassigner.alter_throttles(Rates(1_000_000), {TOPIC: ThrottledReplicas(frozenset({Replica(0, 1)}))})
+    user.reassigner.alter_throttles(NO_RATES, {TOPIC: ThrottledReplicas()})
     return ""
 
 

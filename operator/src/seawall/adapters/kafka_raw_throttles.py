@@ -27,6 +27,7 @@ SET, DELETE = 0, 1
 OWN = 2
 """The source of a config that was set on this one broker (DYNAMIC_BROKER_CONFIG); 3 is the default of all."""
 DEFAULT = 3
+NOTHING = ThrottledReplicas()
 
 
 def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
@@ -45,11 +46,10 @@ def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
     return _rates(default.configs, DEFAULT), {broker: some for broker, some in own.items() if some != NO_RATES}
 
 
-def set_rates(kafka: RawKafka, bytes_per_second: int | None) -> None:
-    """Sets both rates of all brokers, or removes them."""
-    value = None if bytes_per_second is None else str(bytes_per_second)
-    told = answered(kafka.ask_any(_alter(BROKER, {EVERY_BROKER: {LEADER_RATE: value, FOLLOWER_RATE: value}})))
-    for answer in told.responses:
+def set_rates(kafka: RawKafka, wanted: Rates) -> None:
+    """Sets the rates of all brokers, or removes them."""
+    values = {LEADER_RATE: _number(wanted.leader), FOLLOWER_RATE: _number(wanted.follower)}
+    for answer in answered(kafka.ask_any(_alter(BROKER, {EVERY_BROKER: values}))).responses:
         raise_error("the throttle", answer.error_code, answer.error_message)
 
 
@@ -65,22 +65,18 @@ def throttled(kafka: RawKafka, topics: Collection[str]) -> dict[str, ThrottledRe
         some = ThrottledReplicas(
             frozenset(_replicas(leaders)), frozenset(_replicas(followers)), everything="*" in {leaders, followers}
         )
-        if some != ThrottledReplicas():
+        if some != NOTHING:
             found[answer.resource_name] = some
     return found
 
 
-def set_throttled(kafka: RawKafka, replicas: Mapping[str, ThrottledReplicas | None]) -> None:
-    """Sets what of each topic is throttled; None removes it, and then it is no error that the topic is gone."""
-    if not replicas:
-        return
-    nothing = ThrottledReplicas()
+def set_throttled(kafka: RawKafka, replicas: Mapping[str, ThrottledReplicas]) -> None:
+    """Sets what of each topic is throttled; where that is nothing, it is no error that the topic is gone."""
     changes = {
-        topic: {LEADERS: _text((some or nothing).leaders), FOLLOWERS: _text((some or nothing).followers)}
-        for topic, some in replicas.items()
+        topic: {LEADERS: _text(some.leaders), FOLLOWERS: _text(some.followers)} for topic, some in replicas.items()
     }
     for answer in answered(kafka.ask_any(_alter(TOPIC, changes))).responses:
-        if replicas[answer.resource_name] is not None or answer.error_code not in UNKNOWN_TOPIC:
+        if replicas[answer.resource_name] != NOTHING or answer.error_code not in UNKNOWN_TOPIC:
             raise_error(f"the throttle of topic {answer.resource_name}", answer.error_code, answer.error_message)
 
 
@@ -132,6 +128,10 @@ def _rates(configs: Collection[Any], source: int) -> Rates:
         if synonym.source == source and synonym.value is not None
     }
     return Rates(own.get(LEADER_RATE), own.get(FOLLOWER_RATE))
+
+
+def _number(value: int | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def _replicas(text: str) -> Iterator[Replica]:

@@ -18,6 +18,7 @@ from seawall.domain.partitions import (
     Partition,
     PartitionId,
     Quorum,
+    Rates,
     Reassigning,
     Sizes,
     ThrottledReplicas,
@@ -93,25 +94,15 @@ class RawReassigner:
 
         return self._ask(ask)
 
-    def set_throttles(self, bytes_per_second: int, replicas: Mapping[str, ThrottledReplicas]) -> None:
-        """Sets both rates of all brokers, and what of these topics they apply to."""
+    def alter_throttles(self, rates: Rates | None, replicas: Mapping[str, ThrottledReplicas]) -> None:
+        """Sets the rates of all brokers, and what of these topics they apply to."""
         from seawall.adapters import kafka_raw_throttles as raw  # noqa: PLC0415 - see above
 
         def ask(kafka: RawKafka) -> None:
-            raw.set_rates(kafka, bytes_per_second)
+            if rates is not None:
+                raw.set_rates(kafka, rates)
             for batch in batches(sorted(replicas), THROTTLED_TOPICS):
                 raw.set_throttled(kafka, {topic: replicas[topic] for topic in batch})
-
-        self._ask(ask)
-
-    def clear_throttles(self, topics: Collection[str]) -> None:
-        """Removes the rates of all brokers, and what of these topics they apply to."""
-        from seawall.adapters import kafka_raw_throttles as raw  # noqa: PLC0415 - see above
-
-        def ask(kafka: RawKafka) -> None:
-            raw.set_rates(kafka, None)
-            for batch in batches(_possible(topics), THROTTLED_TOPICS):
-                raw.set_throttled(kafka, dict.fromkeys(batch))
 
         self._ask(ask)
 
