@@ -23,6 +23,15 @@ from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
 from seawall_e2e.soak import SECONDS, write_counts
 
+OF_DATABASE = {
+    FaultKind.DATANODE_KILLED,
+    FaultKind.ALL_DATANODES_KILLED,
+    FaultKind.BROKER_KILLED,
+    FaultKind.LEADER_STOPPED,
+    FaultKind.REGION_MOVED,
+    FaultKind.TABLE_FLUSHED,
+}
+
 
 @pytest.mark.timeout(SECONDS + 900)
 def test_a_loop_of_faults_loses_no_acknowledged_row(site: Site, database: RefDb, checker_image: str) -> None:
@@ -43,7 +52,7 @@ def test_a_loop_of_faults_loses_no_acknowledged_row(site: Site, database: RefDb,
     assert verdict["holds"]
     assert verdict["lost"] == 0
     assert verdict["regions"] == rows.partitions
-    assert set(faults.counts) == set(FaultKind) - {FaultKind.OPERATOR_KILLED, FaultKind.OPERATOR_STOPPED}
+    assert set(faults.counts) == OF_DATABASE
 
 
 def apply_one_of_each(number: int, site: Site, database: RefDb, rows: AckedRows, faults: FaultLog) -> None:

@@ -5,6 +5,7 @@ For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or
 ["describe", PREFIX]           the topics with this prefix: partitions, replicas, configs set on the topic itself
 ["alter", TOPIC, KEY, VALUE]   sets a config behind the operator's back
 ["under_replicated", PREFIX]   the topics with this prefix of which a replica is not in sync
+["cut", TOPIC, OFFSET]         deletes the records before an offset behind the operator's back
 ["offsets", PREFIX]            log start and high watermark of the topics with this prefix
 ["sample", PREFIX, NAMESPACE]  log starts, then the markers of the database in a namespace, then what it has flushed;
                                null when something does not answer
@@ -81,6 +82,13 @@ def alter(kafka: AdminClient, topic: str, key: str, value: str) -> None:
     kafka.incremental_alter_configs([resource], request_timeout=TIMEOUT)[resource].result(TIMEOUT)
 
 
+def cut(kafka: AdminClient, topic: str, offset: str) -> None:
+    """Deletes records."""
+    before = TopicPartition(topic, 0, int(offset))
+    for future in kafka.delete_records([before], request_timeout=TIMEOUT).values():
+        future.result(TIMEOUT)
+
+
 def offsets(kafka: AdminClient, prefix: str) -> dict[str, list[int]]:
     """Topic → log start and high watermark of its partition 0. A leader that is new does not know at once."""
     names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
@@ -146,7 +154,7 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
 
 def main() -> None:
     """Answers as long as somebody asks. Each command has a new client: none knows of brokers that went away."""
-    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, offsets, sample, delete)
+    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, cut, offsets, sample, delete)
     verbs = {each.__name__: each for each in known}
     for line in sys.stdin:
         verb, *words = json.loads(line)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,11 @@ class Purges:
         state = self.request(name, topics, **spec)
         if state not in {"Active", "Extended", "AtRisk"}:
             raise AssertionError(f"hold {name} is {state}\n{self.explain()}")
+
+    def readopt(self, reason: str) -> None:
+        """A person says that the logs are right again."""
+        expires = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        self._kubectl("annotate", "walc", self.wal.name, "--overwrite", f"seawall.dev/readopt={reason}@{expires}")
 
     def state(self, hold: str) -> str | None:
         """The state of a hold; None: it has none yet, or is gone."""

@@ -113,6 +113,10 @@ class Toolbox:
         """Sets a config of a topic behind the operator's back."""
         self.shell.ask("alter", topic, key, value)
 
+    def cut(self, topic: str, offset: int) -> None:
+        """Deletes the records of a topic before an offset behind the operator's back."""
+        self.shell.ask("cut", topic, str(offset))
+
     def delete_topics(self, prefix: str) -> None:
         """Deletes the topics with this prefix."""
         self.shell.ask("delete", prefix)

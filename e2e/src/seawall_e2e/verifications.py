@@ -51,6 +51,8 @@ class Verification:
     verified: frozenset[str]
     """The topics of which the level was proved."""
     counts: Mapping[str, int]
+    entries: int
+    """How many offsets lie in what it was told to read: in a log without transactions as many records."""
     findings: tuple[Mapping[str, Any], ...]
 
     @classmethod
@@ -68,8 +70,14 @@ class Verification:
             {each["name"]: each["verifiedFrom"] for each in topics},
             frozenset(each["name"] for each in topics if each["verified"]),
             status.get("counts") or {},
+            sum(each["end"] - each["verifiedFrom"] for each in topics),
             tuple(status.get("findings", ())),
         )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self.stage in OVER
 
     @property
     def driver(self) -> str:
@@ -111,7 +119,7 @@ class Verifications:
 
         def runs() -> Verification | None:
             seen = self.find(name)
-            if seen.stage in OVER:
+            if seen.is_over:
                 raise AssertionError(f"{seen} is over\n{self.explain()}")
             if seen.application in {None, after}:
                 return None
@@ -126,7 +134,7 @@ class Verifications:
 
         def over() -> Verification | None:
             seen = self.find(name)
-            return seen if seen.stage in OVER else None
+            return seen if seen.is_over else None
 
         return wait_until(over, f"{name} is over", within=within, every=0.5, explain=self.explain)
 
@@ -135,6 +143,10 @@ class Verifications:
         selector = f"sparkoperator.k8s.io/app-name={application},spark-role=executor"
         found = get("-n", self.wal.namespace, "pods", "-l", selector, "--field-selector", "status.phase=Running")
         return [str(pod["metadata"]["name"]) for pod in found["items"]]
+
+    def driver_log(self, application: str) -> str:
+        """What its driver has written; nothing before it has a pod that can be read."""
+        return self._kubectl("logs", f"{application}-driver", "--ignore-errors")
 
     def signal(self, pod: str, name: str) -> None:
         """Sends a signal to the Java of a driver or an executor."""

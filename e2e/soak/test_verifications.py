@@ -1,0 +1,131 @@
+"""Faults in the middle of replay verifications: none says "verified" falsely. Counts: results/verifications.json."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import count
+
+import pytest
+
+from seawall_e2e.acked_rows import TABLE, AckedRows
+from seawall_e2e.cluster import BROKERS
+from seawall_e2e.faults import BrokerKilled, Fault, FaultKind, FaultLog, TableFlushed
+from seawall_e2e.purges import Purges
+from seawall_e2e.refdb import RefDb
+from seawall_e2e.site import Site
+from seawall_e2e.soak import SECONDS, write_counts
+from seawall_e2e.verification_faults import DriverKilled, ExecutorKilled, LogCut, MidJob, stopped_in_mid_job
+from seawall_e2e.verifications import VERDICT_SECONDS, Verification, Verifications
+
+WITHIN = 2 * VERDICT_SECONDS
+"""Two attempts, and the back-off between them."""
+HARMLESS = {FaultKind.DRIVER_KILLED, FaultKind.EXECUTOR_KILLED, FaultKind.BROKER_KILLED}
+"""What happens to the job, and nothing to the log: in the end it is verified."""
+
+
+@dataclass
+class Soak:
+    """One verification after another, each with a fault in its middle."""
+
+    site: Site
+    purges: Purges
+    flush: TableFlushed
+    verifications: Verifications
+    faults: FaultLog = field(default_factory=FaultLog)
+    verdicts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """By fault how many verifications ended in which way."""
+    false: list[Verification] = field(default_factory=list)
+    """Those that said "verified" of a log that was cut, or that had not read all of it."""
+    wrong: list[Verification] = field(default_factory=list)
+    """Those that did not end as they should have."""
+    records: int = 0
+
+    def one_of_each(self, number: int) -> None:
+        """One round."""
+        self._verify(number, lambda at: DriverKilled(self.verifications, at.seen))
+        self._verify(number, lambda at: ExecutorKilled(self.verifications, at))
+        self._verify(number, lambda _: BrokerKilled(self.site, number % BROKERS))
+        self._verify(number, self._cut)
+
+    def _verify(self, number: int, fault_of: Callable[[MidJob], Fault]) -> None:
+        """The fault is there before the executor goes on, and until the verdict is."""
+        name = f"verification-{number}-{sum(self.faults.counts.values())}"
+        with ExitStack() as until_the_verdict:
+            with stopped_in_mid_job(self.verifications, name) as at:
+                fault = fault_of(at)
+                until_the_verdict.enter_context(self.faults.apply(fault))
+            seen = self.verifications.wait_until_over(name, within=WITHIN)
+        self.verdicts[fault.kind][f"{seen.outcome}, attempt {seen.attempt}"] += 1
+        self.records += seen.counts.get("records", 0)
+        if isinstance(fault, LogCut):
+            self._judge_cut(seen, fault)
+        else:
+            self._judge_whole(seen)
+
+    def _cut(self, at: MidJob) -> LogCut:
+        """Of the topic with the most to read half of it is deleted."""
+        ends = {topic: end for topic, (_, end) in self.site.toolbox.offsets(self.site.prefix).items()}
+        reads = at.seen.verified_from
+        topic = max(reads, key=lambda name: ends[name] - reads[name])
+        before = (reads[topic] + ends[topic] + 1) // 2
+        return LogCut(self.site, self.purges, self.flush, topic, before)
+
+    def _judge_whole(self, seen: Verification) -> None:
+        if seen.verified and seen.counts["records"] != seen.entries:
+            self.false.append(seen)
+        if seen.outcome != "Passed" or seen.verified != set(seen.verified_from) or seen.findings:
+            self.wrong.append(seen)
+
+    def _judge_cut(self, seen: Verification, cut: LogCut) -> None:
+        """What is found names the topic and an offset that a region would read; the rest is verified."""
+        start = seen.verified_from[cut.topic]
+        found = [each for each in seen.findings if each["kind"] == "LogStartBeyondReplay"]
+        is_named = all(each["topic"] == cut.topic and start <= each["offset"] < cut.before for each in found)
+        if cut.topic in seen.verified:
+            self.false.append(seen)
+        if seen.outcome != "Failed" or not found or not is_named:
+            self.wrong.append(seen)
+        if seen.verified != set(seen.verified_from) - {cut.topic}:
+            self.wrong.append(seen)
+
+
+@pytest.mark.timeout(SECONDS + 1500)
+def test_no_fault_in_mid_job_makes_a_verification_say_verified_of_a_log_that_does_not_replay(
+    site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, verification_image: str
+) -> None:
+    site.install("replayVerification.create=true")
+    verifications = Verifications(site.wal_cluster(), verification_image)
+    soak = Soak(site, purges, TableFlushed(database_in_sight, TABLE), verifications)
+    with AckedRows(database_in_sight, checker_image) as rows:
+        began = time.monotonic()
+        for number in count():
+            rows.wait_until_written_everywhere()
+            soak.one_of_each(number)
+            if time.monotonic() - began >= SECONDS:
+                break
+        seconds = time.monotonic() - began
+    verdict = rows.judge()
+    print(verifications.table(), flush=True)
+
+    write_counts(
+        "verifications",
+        {
+            "seconds": round(seconds),
+            "faults": soak.faults.counts,
+            "verdicts": soak.verdicts,
+            "recordsRead": soak.records,
+            "falselyVerified": len(soak.false),
+            "otherwiseThanTheyShould": len(soak.wrong),
+            **verdict,
+        },
+    )
+    assert not soak.false
+    assert not soak.wrong, soak.wrong
+    assert set(soak.faults.counts) == {*HARMLESS, FaultKind.LOG_CUT}
+    assert verdict["holds"]
+    assert verdict["lost"] == 0
+    assert verdict["regions"] == rows.partitions
