@@ -19,7 +19,7 @@ from seawall_e2e.refdb import RefDb
 from seawall_e2e.site import Site
 from seawall_e2e.soak import SECONDS, write_counts
 from seawall_e2e.verification_faults import DriverKilled, ExecutorKilled, LogCut, MidJob, stopped_in_mid_job
-from seawall_e2e.verifications import VERDICT_SECONDS, Verification, Verifications
+from seawall_e2e.verifications import VERDICT_SECONDS, Verification, Verifications, scale_spark_operator
 
 WITHIN = 2 * VERDICT_SECONDS
 """Two attempts, and the back-off between them."""
@@ -42,6 +42,8 @@ class Soak:
     """Those that said "verified" of a log that was cut, or that had not read all of it."""
     wrong: list[Verification] = field(default_factory=list)
     """Those that did not end as they should have."""
+    told: list[str] = field(default_factory=list)
+    """What people were told to do."""
     records: int = 0
 
     def one_of_each(self, number: int) -> None:
@@ -51,6 +53,20 @@ class Soak:
         self._verify(number, lambda _: BrokerKilled(self.site, number % BROKERS))
         self._verify(number, self._cut)
 
+    def with_missing_parts(self) -> None:
+        """A claim that nobody made, then a Spark Operator that does not run: a person is told, and then it goes on."""
+        self.verifications.request("without-claim", report={"persistentVolumeClaim": "late"})
+        self.told.append(self.verifications.wait_until_stalled("without-claim", "DriverCannotStart"))
+        self.verifications.make_claim("late")
+        self._judge_whole(self._end("without-claim", "claim missing"))
+        scale_spark_operator(0)
+        try:
+            self.verifications.request("unserved")
+            self.told.append(self.verifications.wait_until_stalled("unserved", "SparkOperatorSilent"))
+        finally:
+            scale_spark_operator(1)
+        self._judge_whole(self._end("unserved", "Spark Operator missing"))
+
     def _verify(self, number: int, fault_of: Callable[[MidJob], Fault]) -> None:
         """The fault is there before the executor goes on, and until the verdict is."""
         name = f"verification-{number}-{sum(self.faults.counts.values())}"
@@ -58,13 +74,17 @@ class Soak:
             with stopped_in_mid_job(self.verifications, name) as at:
                 fault = fault_of(at)
                 until_the_verdict.enter_context(self.faults.apply(fault))
-            seen = self.verifications.wait_until_over(name, within=WITHIN)
-        self.verdicts[fault.kind][f"{seen.outcome}, attempt {seen.attempt}"] += 1
-        self.records += seen.counts.get("records", 0)
+            seen = self._end(name, fault.kind)
         if isinstance(fault, LogCut):
             self._judge_cut(seen, fault)
         else:
             self._judge_whole(seen)
+
+    def _end(self, name: str, after: str) -> Verification:
+        seen = self.verifications.wait_until_over(name, within=WITHIN)
+        self.verdicts[after][f"{seen.outcome}, attempt {seen.attempt}"] += 1
+        self.records += seen.counts.get("records", 0)
+        return seen
 
     def _cut(self, at: MidJob) -> LogCut:
         """Of the topic with the most to read half of it is deleted."""
@@ -101,6 +121,8 @@ def test_no_fault_in_mid_job_makes_a_verification_say_verified_of_a_log_that_doe
     verifications = Verifications(site.wal_cluster(), verification_image)
     soak = Soak(site, purges, TableFlushed(database_in_sight, TABLE), verifications)
     with AckedRows(database_in_sight, checker_image) as rows:
+        rows.wait_until_written_everywhere()
+        soak.with_missing_parts()
         began = time.monotonic()
         for number in count():
             rows.wait_until_written_everywhere()
@@ -120,11 +142,13 @@ def test_no_fault_in_mid_job_makes_a_verification_say_verified_of_a_log_that_doe
             "recordsRead": soak.records,
             "falselyVerified": len(soak.false),
             "otherwiseThanTheyShould": len(soak.wrong),
+            "told": soak.told,
             **verdict,
         },
     )
     assert not soak.false
     assert not soak.wrong, soak.wrong
+    assert 'persistentvolumeclaim "late" not found' in soak.told[0]
     assert set(soak.faults.counts) == {*HARMLESS, FaultKind.LOG_CUT}
     assert verdict["holds"]
     assert verdict["lost"] == 0

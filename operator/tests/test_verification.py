@@ -240,12 +240,45 @@ def test_a_right_that_the_operator_lacks_stalls_it_and_changes_nothing_else() ->
     assert world.settle_verification().status.outcome is Outcome.PASSED
 
 
-def test_an_application_that_no_spark_operator_looks_at_is_told() -> None:
+def test_an_application_that_no_spark_operator_takes_up_stalls_it_after_a_minute_until_one_runs() -> None:
     world = VerificationWorld()
     world.start()
     world.spark_operator_runs = False
-    found = world.settle_verification(ticks=40)
-    assert "spark.jobNamespaces" in why(found)[1]
+    world.settle_verification(ticks=20)
+    made = world.spark.applications[FIRST].created_at
+    world.time.time = made + timedelta(seconds=50)
+    found = world.settle_verification(ticks=1)
+    assert not is_true(found, ConditionType.STALLED)
+    assert why(found) == ("Running", "the Spark Operator has not started SparkApplication check-1 yet")
+
+    world.time.time = made + timedelta(seconds=60)
+    first = why(world.settle_verification(ticks=1))
+    found = world.settle_verification(ticks=20)
+    assert is_true(found, ConditionType.STALLED)
+    since = f"since {made:%H:%M:%SZ}: is it running, and does it serve this namespace (spark.jobNamespaces)?"
+    assert why(found) == ("SparkOperatorSilent", f"the Spark Operator has not started SparkApplication check-1 {since}")
+    assert why(found) == first
+    assert (found.status.stage, found.status.attempt, world.holds()) == (VerificationStage.RUNNING, 1, ["check-1"])
+    world.spark_operator_runs = True
+    assert world.settle_verification().status.outcome is Outcome.PASSED
+
+
+def test_a_claim_that_nobody_made_stalls_it_until_somebody_does() -> None:
+    world = VerificationWorld(slow=10**6)
+    world.start(report={"persistentVolumeClaim": "reports"})
+    world.settle_verification(ticks=30)
+    said = '0/1 nodes are available: persistentvolumeclaim "reports" not found. not found'
+    world.spark.report(FIRST, "SUBMITTED", driver=Hindered("Unschedulable", said))
+    found = world.settle_verification(ticks=2)
+    assert is_true(found, ConditionType.STALLED)
+    assert why(found) == (
+        "DriverCannotStart",
+        f"the driver of SparkApplication check-1 does not start: Unschedulable: {said}",
+    )
+    world.spark.drivers.clear()
+    world.spark.report(FIRST, "RUNNING")
+    world.slow = 0
+    assert world.settle_verification().status.outcome is Outcome.PASSED
 
 
 def test_a_missing_service_account_stalls_it() -> None:

@@ -36,6 +36,13 @@ def install_spark_operator() -> None:
     run(PLATFORM / "spark/deploy.sh", timeout=1200, show_progress=True)
 
 
+def scale_spark_operator(replicas: int) -> None:
+    """Takes the Spark Operator away or brings it back, and waits until that is done."""
+    deployment = "deployment/spark-operator-controller"
+    kubectl("-n", "spark-operator", "scale", deployment, f"--replicas={replicas}")
+    kubectl("-n", "spark-operator", "rollout", "status", deployment, "--timeout=90s", timeout=100)
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """A WALVerification, as its status says."""
@@ -94,9 +101,14 @@ class Verifications:
         self.wal, self._image = wal, image
         self._readers = count(1)
 
+    def make_claim(self, name: str) -> None:
+        """Makes a claim."""
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        apply(self._object("v1", "PersistentVolumeClaim", name, claim))
+
     def request(self, name: str, **spec: Any) -> None:
         """Asks for a verification of level Integrity, with a report, by few and small pods."""
-        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        self.make_claim(REPORTS)
         body = {
             "clusterRef": {"name": self.wal.name},
             "level": "Integrity",
@@ -105,10 +117,7 @@ class Verifications:
             "timeout": "10m",
             **spec,
         }
-        apply(
-            self._object("v1", "PersistentVolumeClaim", REPORTS, claim),
-            self._object("seawall.dev/v1alpha1", "WALVerification", name, body),
-        )
+        apply(self._object("seawall.dev/v1alpha1", "WALVerification", name, body))
 
     def find(self, name: str) -> Verification:
         """How far it is."""
@@ -128,6 +137,17 @@ class Verifications:
             return seen if any("running" in each["state"] for each in containers) else None
 
         return wait_until(runs, f"the driver of {name} runs", every=0.5, explain=self.explain)
+
+    def wait_until_stalled(self, name: str, reason: str) -> str:
+        """Waits until a person is told to act, for this reason; returns the sentence."""
+
+        def sentence() -> str | None:
+            conditions = get("-n", self.wal.namespace, f"walv/{name}").get("status", {}).get("conditions", ())
+            stalled = next((each for each in conditions if each["type"] == "Stalled"), {"status": "False"})
+            is_so = (stalled["status"], stalled.get("reason")) == ("True", reason)
+            return str(stalled["message"]) if is_so else None
+
+        return wait_until(sentence, f"{name} is Stalled: {reason}", within=150, every=0.5, explain=self.explain)
 
     def wait_until_over(self, name: str, *, within: float = VERDICT_SECONDS) -> Verification:
         """Waits for its end."""

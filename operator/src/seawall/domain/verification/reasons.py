@@ -22,6 +22,8 @@ class Reason(StrEnum):
     """Its request is frozen, and its SparkApplication is made."""
     RUNNING = "Running"
     """Its SparkApplication runs."""
+    NOT_SERVED = "SparkOperatorSilent"
+    """The Spark Operator does not take up the SparkApplication. Start it, and let it serve this namespace."""
     DRIVER_PENDING = "DriverPending"
     """The driver does not start yet; the message is Kubernetes' own."""
     DRIVER_HINDERED = "DriverCannotStart"

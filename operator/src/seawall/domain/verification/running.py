@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from seawall.api.v1alpha1.wal_verification import MAX_FINDINGS, Outcome, TopicCounts
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.verification.actions import Submit
@@ -12,6 +14,8 @@ from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.spark import Ended, Hindered, SparkApplication
 from seawall.domain.verification.summary import Summary, read_summary
 
+SERVED_WITHIN = timedelta(seconds=60)
+"""The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
 MAX_ERROR = 300
 """Characters of a failed submission that people are told: the rest is a log."""
 
@@ -81,6 +85,18 @@ def _progress(case: Case, application: SparkApplication) -> Verdict:
             return Verdict(Outlook.STALLED, Reason.DRIVER_HINDERED, message, POLL_SECONDS)
         return case.goes_on(Reason.DRIVER_PENDING, message)
     if not application.state:
-        message = f"the Spark Operator has not looked at SparkApplication {case.key.name} yet"
-        return case.goes_on(Reason.RUNNING, f"{message}: does it run, and serve this namespace (spark.jobNamespaces)?")
+        return _not_served(case, application)
     return case.goes_on(Reason.RUNNING, f"SparkApplication {case.key.name} is {application.state}")
+
+
+def _not_served(case: Case, application: SparkApplication) -> Verdict:
+    """The sentence has a time and no age: it is one event, and not one for each look."""
+    if case.now < application.created_at + SERVED_WITHIN:
+        message = f"the Spark Operator has not started SparkApplication {case.key.name} yet"
+        return case.goes_on(Reason.RUNNING, message)
+    since = f"{application.created_at:%H:%M:%SZ}"
+    message = (
+        f"the Spark Operator has not started SparkApplication {case.key.name} since {since}: "
+        "is it running, and does it serve this namespace (spark.jobNamespaces)?"
+    )
+    return Verdict(Outlook.STALLED, Reason.NOT_SERVED, message, POLL_SECONDS)

@@ -5,6 +5,7 @@ Source: sparkoperator.k8s.io/v1beta2 of kubeflow's Spark Operator 2.4.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,6 +25,9 @@ NEEDS_PERSON = frozenset(
     }
 )
 """Why a container does not start, in the kubelet's words, where waiting alone does not help."""
+
+_MISSING_CLAIM = re.compile(r'persistentvolumeclaim "[^"]*" (not found|is being deleted)')
+"""What the scheduler says of a pod with a claim that somebody has to make first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Hindered:
     @property
     def needs_person(self) -> bool:
         """Whether it cannot pass by itself."""
-        return self.reason in NEEDS_PERSON
+        return self.reason in NEEDS_PERSON or _MISSING_CLAIM.search(self.message) is not None
 
 
 Driver = Ended | Hindered | None
