@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
@@ -76,6 +76,8 @@ class Guard(Protocol):
 class Calls:
     """Sees every call to the outside; `after` is called after each that changes something."""
 
+    changing: ClassVar[frozenset[str]] = CHANGES
+
     def __init__(self, after: Callable[[str], None]) -> None:
         self.names: list[str] = []
         self.before: Callable[[str], None] = lambda _: None
@@ -92,7 +94,7 @@ class Calls:
         try:
             return function(*args, **kwargs)
         finally:
-            if name in CHANGES:
+            if name in self.changing:
                 self._after(name)
 
 

@@ -10,17 +10,26 @@ from __future__ import annotations
 
 import copy
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from tests.purge_world import CHANGES, Calls, World
+from tests.purge_world import Calls, Time, World
 
-WorldT = TypeVar("WorldT", bound=World)
+
+class MortalWorld(Protocol):
+    """All that outlives a process."""
+
+    time: Time
+
+    def check(self, change: str) -> None:
+        """Asserts what must be true after each change."""
+        ...
+
+
+WorldT = TypeVar("WorldT", bound=MortalWorld)
 
 
 class Deaths(Calls, Generic[WorldT]):
     """Copies the world as a death before or after each call would leave it."""
-
-    changing: ClassVar[frozenset[str]] = CHANGES
 
     def __init__(self, world: WorldT) -> None:
         super().__init__(world.check)

@@ -19,7 +19,8 @@ from seawall.domain.verification_schedule.next_step import RemoveVerification, n
 from seawall.domain.verification_schedule.runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
-from tests.purge_world import CLUSTER, NAMESPACE, START, WAL, Time
+from tests.purge_world import CLUSTER, NAMESPACE, START, WAL, Guard, Time
+from tests.test_purge_crash import Deaths
 
 SCHEDULE: dict[str, Any] = {"schedule": "0 3 * * *", "spark": {"image": "replay-verification:1"}}
 DAY = timedelta(days=1)
@@ -33,17 +34,19 @@ class World:
         self.kube = FakeKube(self.time.now)
         self.key = Key(NAMESPACE, name)
         self.count = count
+        self.newest = ""
         self.declare(**schedule)
 
     def declare(self, **schedule: Any) -> None:
         topics = {"prefix": "wal", "count": self.count}
         self.kube.apply(self.key, {**CLUSTER, "topics": topics, "verification": {**SCHEDULE, **schedule}})
 
-    def process(self) -> Reconciler[Any, Any, Any, Any]:
-        return Reconciler(VerificationScheduleController(self.kube, self.time), may_write=lambda: True)
+    def process(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
+        kube = self.kube if calls is None else calls.guard(self.kube)
+        return Reconciler(VerificationScheduleController(kube, self.time), may_write=lambda: True)
 
-    def settle(self) -> None:
-        process = self.process()
+    def settle(self, process: Reconciler[Any, Any, Any, Any] | None = None) -> None:
+        process = process or self.process()
         for _ in range(50):
             if process.tick(self.key).outcome is Outcome.WAITING:
                 return
@@ -66,10 +69,32 @@ class World:
             if not each.status.is_over:
                 self.kube.replace_status(each, each.status.model_copy(update={"stage": stage}))
 
+    def check(self, change: str) -> None:
+        """After every change: what goes on is of one time, and of the newest time something is there for ever."""
+        going_on = {each.metadata.name[:14] for each in self.found() if not each.status.is_over}
+        assert len(going_on) <= 1, f"after {change}: {going_on}"
+        newest = max((each.metadata.name[:14] for each in self.found()), default="")
+        assert newest >= self.newest, f"after {change}: those of {self.newest} are gone"
+        self.newest = newest
+
+    def live(self, process: Reconciler[Any, Any, Any, Any] | None = None, *, until: datetime) -> None:
+        """Every day the verifications end; on every other day one of them fails."""
+        while self.time.time < until:
+            self.settle(process)
+            self.end()
+            first, day = next(iter(self.found()[-1:]), None), self.time.time.day
+            if first is not None and day % 2:
+                self.kube.replace_status(first, first.status.model_copy(update={"stage": VerificationStage.FAILED}))
+            self.time.time += DAY
+        self.settle(process)
+
     def cluster(self) -> WALCluster:
         found = self.kube.get(WALCluster, self.key)
         assert found is not None
         return found
+
+    def end_state(self) -> list[Any]:
+        return [(each.metadata.name, each.status.stage, each.spec) for each in self.found()]
 
     def condition(self) -> tuple[str, str]:
         (found,) = schedule_conditions(self.cluster(), ConditionBuilder((), 1, START))
@@ -138,6 +163,32 @@ def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_pro
     world.end()
     world.pass_time(timedelta(hours=1))
     assert world.names() == names
+
+
+class ScheduleDeaths(Deaths[World]):
+    """Copies the world at each call of a schedule."""
+
+    changing = frozenset({"create", "delete"})
+
+
+def test_a_death_at_any_call_of_a_schedule_changes_nothing_about_what_is_made_and_kept() -> None:
+    world = World(count=1200, successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
+    deaths, until = ScheduleDeaths(world), START + 6 * DAY
+    world.live(world.process(deaths), until=until)
+    wanted = world.end_state()
+    assert [name for name, *_ in wanted] == [
+        f"wal-26112{day}0300-{part}" for day in (5, 6, 7) for part in (0, 1)
+    ]  # fmt: skip
+    failures = []
+    for at, left in deaths.worlds.items():
+        left.live(until=until)
+        if left.end_state() != wanted:
+            failures.append(at)
+    calls = len(deaths.names)
+    print(f"calls {calls}, runs {deaths.deaths} ({len(deaths.worlds)} worlds), failures {len(failures)}")  # noqa: T201 - evidence
+    assert deaths.deaths == 2 * calls
+    assert not failures
+    assert len(deaths.worlds) > 20
 
 
 def test_slices_leave_no_topic_out() -> None:
