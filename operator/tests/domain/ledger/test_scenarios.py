@@ -429,7 +429,7 @@ def test_a_required_verification_bounds_by_its_start() -> None:
     assert sentence(world) == "VerificationMissing"
     log = world.logs["wal_0"]
     now = START + timedelta(milliseconds=world.database.now)
-    operator.verified = (
+    world.store.verified = (
         Verified("wal_0", log.topic_id, Level.EQUIVALENCE, 6, now),
         Verified("wal_0", log.topic_id, Level.COVERAGE, 12, now + timedelta(seconds=1)),
         Verified("wal_0", "another", Level.EQUIVALENCE, 12, now + timedelta(seconds=2)),
@@ -443,7 +443,7 @@ def test_of_the_verifications_that_count_the_one_that_began_last_bounds() -> Non
     operator, log = world.operators[0], world.logs["wal_0"]
     operator.policy = Policy("strict", safety=safety)
     now = START + timedelta(milliseconds=world.database.now)
-    operator.verified = (
+    world.store.verified = (
         Verified("wal_0", log.topic_id, Level.COVERAGE, 7, now - timedelta(minutes=20)),
         Verified("wal_0", log.topic_id, Level.INTEGRITY, 5, now),
         Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, now - timedelta(hours=2)),
@@ -500,7 +500,7 @@ def test_a_verification_that_is_too_old_says_so() -> None:
     operator, log = world.operators[0], world.logs["wal_0"]
     operator.policy = Policy("strict", safety=safety)
     ended = START + timedelta(milliseconds=world.database.now) - timedelta(hours=2)
-    operator.verified = (Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, ended),)
+    world.store.verified = (Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, ended),)
     assert purge(world) == 0
     assert sentence(world) == "VerificationTooOld"
 

@@ -35,7 +35,7 @@ Calls = Generator[str, None, None]
 
 @dataclass
 class Store:
-    """The API server: the run's seen values, the records with the intents, the holds. Writes compare versions."""
+    """The API server: the seen values, records with the intents, holds, verifications. Writes compare versions."""
 
     seen: dict[str, int] = field(default_factory=dict)
     seen_version: int = 0
@@ -43,6 +43,8 @@ class Store:
     records_version: int = 0
     holds: dict[str, Hold] = field(default_factory=dict)
     hold_versions: dict[str, int] = field(default_factory=dict)
+    verified: tuple[Verified, ...] = ()
+    """What the verifications that passed, and are still there, say."""
     stopped: bool = False
 
     def put_seen(self, seen: dict[str, int], version: int) -> bool:
@@ -82,7 +84,6 @@ class Operator:
     ) -> None:
         self.database, self.store, self.regime, self.policy = database, store, regime, policy
         self.judge_delete = judge_delete
-        self.verified: tuple[Verified, ...] = ()
         self.readoption: Readoption | None = None
         self.unused: Unused | None = None
         self.dead: DeadRegions | None = None
@@ -137,6 +138,8 @@ class Operator:
         yield "intents"
         self.records_version = store.records_version
         records = {name: record for name, record in store.records.items() if name not in self.unreadable}
+        yield "verifications"
+        verified = store.verified
         yield "holds"
         holds = list(store.holds.values())
         yield "run"
@@ -156,7 +159,7 @@ class Operator:
             seen=dict(store.seen),
             ended=database.now,
             now=START + timedelta(milliseconds=database.now),
-            verified=self.verified,
+            verified=verified,
             stopped=store.stopped,
         )
         found = look(self.memory, self.read, self.regime, (self.policy,))

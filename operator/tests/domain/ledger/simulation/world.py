@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 
 from seawall.domain.ledger.held import Claim, Hold
 from seawall.domain.ledger.mode import Mode, Regime
-from seawall.domain.ledger.policy import Policy, Safety
+from seawall.domain.ledger.policy import Policy, Requirement, Safety
 from seawall.domain.ledger.reasons import Reason
 from tests.domain.ledger.simulation.database import Database
 from tests.domain.ledger.simulation.log import Log
 from tests.domain.ledger.simulation.operator import Operator, Store
+from tests.domain.ledger.simulation.verifications import Verifications
 
 STALE_AFTER = 60
 GRACE = 80
@@ -21,12 +22,22 @@ SAFETY = Safety(0, timedelta(milliseconds=STALE_AFTER), timedelta(milliseconds=G
 class World:
     """Topics `wal_0` …, a database on two nodes, and two operators that do not know of each other."""
 
-    def __init__(self, mode: Mode, topics: int = 1, operators: int = 2, *, keeps_tombstones: bool = True) -> None:
+    def __init__(
+        self,
+        mode: Mode,
+        topics: int = 1,
+        operators: int = 2,
+        *,
+        keeps_tombstones: bool = True,
+        required: Requirement | None = None,
+    ) -> None:
         self.mode = mode
+        self.required = required
         self.logs = {f"wal_{number}": Log(f"wal_{number}") for number in range(topics)}
         self.database = Database(mode, self.logs, keeps_tombstones=keeps_tombstones)
         self.store = Store()
-        policy = Policy("policy", safety=SAFETY)
+        self.verifications = Verifications(self.database, self.store, self.logs)
+        policy = Policy("policy", safety=replace(SAFETY, verification=required))
         self.operators = [
             Operator(self.database, self.store, Regime(mode), policy, self._judge_delete) for _ in range(operators)
         ]
@@ -81,7 +92,12 @@ class World:
         return {name: max(log.log_start, self.store.records[name].intent) for name, log in self.logs.items()}
 
     def _judge_delete(self, topic: str, before: int, decided_at: int) -> None:
-        """Even of a damaged log or region nothing is deleted that only the log has, once an operator had looked."""
+        """Even of a damaged log or region nothing is deleted that only the log has, once an operator had looked.
+
+        Where a verification is required, nothing is that none licenses.
+        """
+        if self.required is not None:
+            self.verifications.judge(self.required, topic, before, decided_at)
         if topic in self.broken_since and decided_at > self.broken_since[topic]:
             for region in self.database.regions.values():
                 if region.topic == topic and not region.is_gone:

@@ -1,0 +1,86 @@
+"""Replay verifications of the simulated logs: they begin, end in some way, grow old and go, at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.ledger import Ledger
+from seawall.domain.ledger.policy import Level, Requirement
+from tests.domain.ledger.simulation.database import Database
+from tests.domain.ledger.simulation.log import Log
+from tests.domain.ledger.simulation.operator import START, Store
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a job was told to read: all of a log from an offset on."""
+
+    topic: str
+    topic_id: str
+    level: Level
+    start: int
+
+
+@dataclass
+class Kept:
+    """A verification that passed, from when it was over until somebody deleted it (ms)."""
+
+    says: Verified
+    finished: int
+    removed: int | None = None
+
+
+@dataclass
+class Verifications:
+    """The API server's, and the jobs that run."""
+
+    database: Database
+    store: Store
+    logs: Mapping[str, Log]
+    jobs: list[Job] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+
+    def begin(self, topic: str, level: Level, planned: Ledger) -> None:
+        """A job is told to read from where the first region would, as an operator knew it when it last looked."""
+        case = planned.case
+        row = case.topics.names.index(topic)
+        starts = [case.reads_from.at(at) for at in range(len(case.regions.topic)) if case.regions.topic[at] == row]
+        known = [start for start in starts if start is not None]
+        if starts and len(known) == len(starts):
+            self.jobs.append(Job(topic, self.logs[topic].topic_id, level, min(known)))
+
+    def end(self, number: int, *, dies: bool) -> None:
+        """A job ends. It passes if the log is the one it was told of, and has all that it was told to read."""
+        if not 0 <= number < len(self.jobs):
+            return
+        job, now = self.jobs.pop(number), self.database.now
+        log = self.logs[job.topic]
+        if not dies and log.topic_id == job.topic_id and log.log_start <= job.start:
+            finished_at = START + timedelta(milliseconds=now)
+            self.kept.append(Kept(Verified(job.topic, job.topic_id, job.level, job.start, finished_at), now))
+            self._publish()
+
+    def remove(self, number: int) -> None:
+        """Somebody deletes one that is over, or its ttl does."""
+        if number < len(self.kept) and self.kept[number].removed is None:
+            self.kept[number].removed = self.database.now
+            self._publish()
+
+    def judge(self, required: Requirement, topic: str, before: int, decided_at: int) -> None:
+        """A delete must stay below where one began that was there, good enough and young enough when it was decided."""
+        since = decided_at - required.max_age // timedelta(milliseconds=1)
+        licenses = [
+            each.says.verified_from
+            for each in self.kept
+            if (each.says.topic, each.says.topic_id) == (topic, self.logs[topic].topic_id)
+            and each.says.level >= required.level
+            and each.finished >= since
+            and (each.removed is None or each.removed >= decided_at)
+        ]
+        assert before <= max(licenses, default=0), f"{topic} is deleted to {before}, and verified from {licenses}"
+
+    def _publish(self) -> None:
+        self.store.verified = tuple(each.says for each in self.kept if each.removed is None)
