@@ -2,12 +2,15 @@
 
 `snapshot.py` of spark-apps/replay-verification describes the layout. A region's manifests that are still there are cuts
 (a flush keeps the older files), and a consistent scan is one more.
+
+As a program, `snapshots.py <storage> <folder>`, it makes one of manifests, and needs nothing but pyarrow.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,3 +90,9 @@ class Snapshot:
                 for entry_id, files in sorted(cuts.items())
             ],
         }
+
+
+if __name__ == "__main__":
+    made = Snapshot(Path(sys.argv[2]))
+    made.add_manifests(Path(sys.argv[1]))
+    made.write()

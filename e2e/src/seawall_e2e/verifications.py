@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster, signal_in_pod
@@ -16,6 +17,9 @@ ACCOUNT = "seawall-replay-verification"
 REPORTS = "reports"
 """The claim that the reports are written to."""
 USER = 185
+STORAGE_USER = 65532
+"""Who owns the files of the reference database."""
+SNAPSHOTS = Path(__file__).with_name("snapshots.py")
 OVER = frozenset({"Completed", "Failed"})
 VERDICT_SECONDS = 150
 """Far beyond what a verification takes on a busy machine: three JVMs start."""
@@ -99,7 +103,7 @@ class Verifications:
 
     def __init__(self, wal: WALCluster, image: str) -> None:
         self.wal, self._image = wal, image
-        self._readers = count(1)
+        self._pods = count(1)
 
     def make_claim(self, name: str) -> None:
         """Makes a claim."""
@@ -187,24 +191,38 @@ class Verifications:
         logs = self._kubectl("logs", "-l", "spark-role=driver", "--prefix", "--tail=30", "--ignore-errors")
         return f"{objects}\n{self._kubectl('get', 'walv', '-o', 'yaml')}\n{logs}\n{self.wal.explain()}"
 
+    def export_snapshot(self, storage: str, claim: str) -> dict[str, Any]:
+        """Makes a snapshot of a database's storage, a claim, on another one; returns it as in `spec.snapshot`."""
+        self.make_claim(claim)
+        mounts = {storage: ("/storage", True), claim: ("/made", False)}
+        self._run_to_end(["python", "-c", SNAPSHOTS.read_text(), "/storage", "/made/cuts"], STORAGE_USER, mounts)
+        return {"uri": "file:///snapshot/cuts", "persistentVolumeClaim": claim}
+
     def _read(self, path: str) -> str:
-        """A file of the reports' volume, through a pod that ends."""
-        pod = f"reports-reader-{next(self._readers)}"
-        identity = {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, "fsGroup": USER}
-        mounts = [{"name": REPORTS, "mountPath": "/reports", "readOnly": True}]
-        container = {"name": "cat", "image": self._image, "args": ["cat", path]}
+        """A file of the reports' volume."""
+        return self._run_to_end(["cat", path], USER, {REPORTS: ("/reports", True)})
+
+    def _run_to_end(self, command: list[str], user: int, claims: Mapping[str, tuple[str, bool]]) -> str:
+        """What a program prints in a pod; of each claim where it is mounted, and whether to read only."""
+        pod = f"program-{next(self._pods)}"
+        identity = {"runAsNonRoot": True, "runAsUser": user, "runAsGroup": user, "fsGroup": user}
+        mounts = [{"name": name, "mountPath": path, "readOnly": closed} for name, (path, closed) in claims.items()]
+        container = {"name": "program", "image": self._image, "args": command}
         spec = {
             "automountServiceAccountToken": False,
             "restartPolicy": "Never",
             "securityContext": {**identity, "seccompProfile": {"type": "RuntimeDefault"}},
             "containers": [{**container, "securityContext": _SHUT, "volumeMounts": mounts}],
-            "volumes": [{"name": REPORTS, "persistentVolumeClaim": {"claimName": REPORTS}}],
+            "volumes": [
+                {"name": name, "persistentVolumeClaim": {"claimName": name, "readOnly": closed}}
+                for name, (_, closed) in claims.items()
+            ],
         }
         apply(self._object("v1", "Pod", pod, spec))
         phase = wait_until(lambda: self._end_of(pod), f"{pod} has ended", explain=self.explain)
         said = self._kubectl("logs", pod)
         if phase != "Succeeded":
-            raise AssertionError(f"no {path}: {said}\n{self.explain()}")
+            raise AssertionError(f"{pod} ({command[0]}) failed: {said}\n{self.explain()}")
         self._kubectl("delete", "pod", pod, "--wait=false")
         return said
 
