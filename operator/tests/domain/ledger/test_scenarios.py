@@ -460,10 +460,10 @@ def test_no_verification_counts_that_ended_before_one_that_found_the_log_bad() -
     now = START + timedelta(milliseconds=world.database.now)
     good = Verified("wal_0", log.topic_id, Level.EQUIVALENCE, 12, now - timedelta(minutes=20))
     bad = Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
-    operator.verified = (good, bad)
+    world.store.verified = (good, bad)
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
-    operator.verified = (good, bad, replace(bad, replays=True, finished_at=now - timedelta(minutes=5)))
+    world.store.verified = (good, bad, replace(bad, replays=True, finished_at=now - timedelta(minutes=5)))
     assert purge(world) == 6
 
 
@@ -473,7 +473,7 @@ def test_a_bad_verdict_about_another_log_or_from_before_takes_nothing_away() -> 
     operator, log = world.operators[0], world.logs["wal_0"]
     operator.policy = Policy("strict", safety=safety)
     now = START + timedelta(milliseconds=world.database.now)
-    operator.verified = (
+    world.store.verified = (
         Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=20)),
         Verified("wal_0", "another", Level.COVERAGE, 6, now, replays=False),
         Verified("wal_1", "another", Level.COVERAGE, 6, now, replays=False),
@@ -490,7 +490,7 @@ def test_a_topic_that_was_read_and_does_not_replay_counts_for_nothing() -> None:
     now = START + timedelta(milliseconds=world.database.now)
     bad = Verified("wal_0", log.topic_id, Level.COVERAGE, 12, now - timedelta(minutes=10), replays=False)
     good = Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=5))
-    operator.verified = (bad, good)
+    world.store.verified = (bad, good)
     assert purge(world) == 6
 
 

@@ -205,9 +205,9 @@ class GatedSimulation(Simulation):
         if planned is not None:
             self.world.verifications.begin("wal_0", level, planned)
 
-    @rule(number=st.integers(0, 2), dies=st.booleans())
-    def end_verification(self, number: int, dies: bool) -> None:  # noqa: FBT001 - hypothesis fills it
-        self.world.verifications.end(number, dies=dies)
+    @rule(number=st.integers(0, 2), how=st.sampled_from(["passes", "passes", "finds damage", "dies"]))
+    def end_verification(self, number: int, how: str) -> None:
+        self.world.verifications.end(number, dies=how == "dies", finds_damage=how == "finds damage")
 
     @rule(number=st.integers(0, 5))
     def remove_verification(self, number: int) -> None:
@@ -221,7 +221,7 @@ class GatedSimulation(Simulation):
         if planned is not None:
             self.world.verifications.begin("wal_0", Level.INTEGRITY, planned)
         self.live_and_flush((0, 1, 2), 10)
-        self.world.verifications.end(len(self.world.verifications.jobs) - 1, dies=False)
+        self.world.verifications.end(len(self.world.verifications.jobs) - 1)
         self.live(times, 5)
 
     @rule()
@@ -245,7 +245,7 @@ def test_a_gated_purge_of_the_simulation_goes_to_where_a_verification_began_and_
         planned = world.operators[0].plan
         assert planned is not None
         world.verifications.begin("wal_0", Level.INTEGRITY, planned)
-        world.verifications.end(0, dies=False)
+        world.verifications.end(0)
         for _ in range(60):
             if mode is Mode.A:
                 world.database.prune_by_itself("wal_0")

@@ -26,7 +26,7 @@ class Job:
 
 @dataclass
 class Kept:
-    """A verification that passed, from when it was over until somebody deleted it (ms)."""
+    """A verification with a verdict, from when it was over until somebody deleted it (ms)."""
 
     says: Verified
     finished: int
@@ -52,15 +52,17 @@ class Verifications:
         if starts and len(known) == len(starts):
             self.jobs.append(Job(topic, self.logs[topic].topic_id, level, min(known)))
 
-    def end(self, number: int, *, dies: bool) -> None:
-        """A job ends. It passes if the log is the one it was told of, and has all that it was told to read."""
+    def end(self, number: int, *, dies: bool = False, finds_damage: bool = False) -> None:
+        """A job ends. It passes if the log is the one it was told of, has all that it was told to read, and decodes."""
         if not 0 <= number < len(self.jobs):
             return
         job, now = self.jobs.pop(number), self.database.now
         log = self.logs[job.topic]
-        if not dies and log.topic_id == job.topic_id and log.log_start <= job.start:
+        replays = log.topic_id == job.topic_id and log.log_start <= job.start and not finds_damage
+        if not dies:
             finished_at = START + timedelta(milliseconds=now)
-            self.kept.append(Kept(Verified(job.topic, job.topic_id, job.level, job.start, finished_at), now))
+            says = Verified(job.topic, job.topic_id, job.level, job.start, finished_at, replays=replays)
+            self.kept.append(Kept(says, now))
             self._publish()
 
     def remove(self, number: int) -> None:
@@ -70,14 +72,22 @@ class Verifications:
             self._publish()
 
     def judge(self, required: Requirement, topic: str, before: int, decided_at: int) -> None:
-        """A delete must stay below where one began that was there, good enough and young enough when it was decided."""
+        """A delete must stay below where a good one began that was there and young enough when it was decided.
+
+        One that ended before a bad one, which was there then and is still, is none.
+        """
         since = decided_at - required.max_age // timedelta(milliseconds=1)
+        topic_id = self.logs[topic].topic_id
+        about = [each for each in self.kept if (each.says.topic, each.says.topic_id) == (topic, topic_id)]
+        bad = [each for each in about if not each.says.replays and each.finished < decided_at and each.removed is None]
+        doubted = max((each.finished for each in bad), default=-1)
         licenses = [
             each.says.verified_from
-            for each in self.kept
-            if (each.says.topic, each.says.topic_id) == (topic, self.logs[topic].topic_id)
+            for each in about
+            if each.says.replays
             and each.says.level >= required.level
             and each.finished >= since
+            and each.finished > doubted
             and (each.removed is None or each.removed >= decided_at)
         ]
         assert before <= max(licenses, default=0), f"{topic} is deleted to {before}, and verified from {licenses}"
