@@ -1,0 +1,195 @@
+"""The restart of datanodes as a WALCluster's status has it (`status.restart`): all that a successor needs to go on.
+
+It is not a part of WALClusterStatus before a controller writes it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StrictBool
+
+from seawall.api.meta import StatusModel
+
+Count = Annotated[int, Field(ge=0)]
+PodName = Annotated[str, Field(max_length=253)]
+UID = Annotated[str, Field(max_length=64)]
+
+
+class RollStage(StrEnum):
+    """How far a roll is."""
+
+    WAITING = "Waiting"
+    """The gate is shut for every datanode that is to be restarted, or the next one is chosen."""
+    FLUSHING = "Flushing"
+    """Regions of the next datanode were asked to flush."""
+    MAINTENANCE = "Maintenance"
+    """The database enters maintenance: nobody may take the datanode for dead."""
+    RESTARTING = "Restarting"
+    """The pod is in the status, and goes as soon as the gate is open."""
+    REPLAYING = "Replaying"
+    """The old pod went; the new one has to be Ready, and to lead all its regions."""
+    STALLED = "Stalled"
+    """The restart took too long: a person has to look. No other datanode is touched until it serves again."""
+    COMPLETED = "Completed"
+    """All that were to be restarted were."""
+
+
+class PodIdentity(StatusModel):
+    """One pod, and no later one of its name."""
+
+    name: PodName
+    """Its name."""
+    uid: UID
+    """Its UID."""
+
+
+class RestartRequest(StatusModel):
+    """What `seawall.dev/restart` on the WALCluster asked for."""
+
+    value: Annotated[str, Field(max_length=253)]
+    """The annotation's value."""
+    pods: Annotated[tuple[PodIdentity, ...], Field(max_length=1000)]
+    """The pods that were there then; one with another UID was restarted since."""
+
+
+class AskedFlush(StatusModel):
+    """A region that was asked to flush."""
+
+    region_id: Annotated[str, Field(max_length=20)]
+    """A u64: too large for a JSON number."""
+    flushed_to: Count | None = None
+    """Its flushed entry id before."""
+
+
+class FlushBefore(StatusModel):
+    """The flushes before the restart of one pod."""
+
+    uid: UID
+    """The pod's."""
+    start_time: datetime
+    """When they were asked for."""
+    regions: Annotated[tuple[AskedFlush, ...], Field(max_length=1000)]
+    """Who was asked: those that would replay most, first."""
+    done: StrictBool = False
+    """Whether they flushed, or the time for it is over."""
+
+
+class Maintenance(StatusModel):
+    """That the database is in maintenance for this roll. It is one switch for all who use it."""
+
+    taken_time: datetime
+    """When the roll began to want it."""
+    expiry_time: datetime
+    """When it is given back, whatever became of the restart."""
+    seen_time: datetime | None = None
+    """When the database first said that it is in maintenance."""
+    leaving_time: datetime | None = None
+    """When it began to be given back: a request to enter that is still on its way must not come after the end."""
+    was_on: StrictBool
+    """Whether it was on before: then it is somebody else's, and stays on."""
+
+
+class Restarting(StatusModel):
+    """The one pod that is restarted: written before it is touched, and finished by whoever comes next."""
+
+    name: PodName
+    """Its name."""
+    uid: UID
+    """The UID of the pod that goes."""
+    datanode: Count | None = None
+    """The id of its datanode."""
+    epoch: Annotated[int, Field()] | None = None
+    """The datanode's epoch before: only reports of a later one count."""
+    start_time: datetime
+    """When it was written."""
+    gone_time: datetime | None = None
+    """When the old pod was first seen to be gone, or going."""
+    entries: Count | None = None
+    """Entries that the restart reads, as it was estimated."""
+    bytes: Count | None = None
+    """The same in bytes."""
+    expected_seconds: Count | None = None
+    """How long that takes, as it was estimated."""
+    budget_seconds: Count
+    """After how long people are called."""
+
+
+class MeasuredReplay(StatusModel):
+    """The last restart that was measured: how fast replays are here."""
+
+    entries: Count
+    """Entries that it read."""
+    bytes: Count
+    """The same in bytes; 0: not known."""
+    seconds: Count
+    """From when the old pod went until all regions led again."""
+
+
+class DatanodeRow(StatusModel):
+    """What a restart of one datanode would cost."""
+
+    pod: PodName
+    """Its pod."""
+    datanode: Count
+    """Its id."""
+    entries: Count | None = None
+    """Entries that a restart would read."""
+    replay_seconds: Count | None = None
+    """How long that would take."""
+    startup_seconds: Count | None = None
+    """What its startup probe should allow."""
+    probe_seconds: Count | None = None
+    """What its startup probe allows; absent: it has none, and nothing kills a long replay."""
+
+
+class ReplayProgress(StatusModel):
+    """How far the replay of the datanode is that was restarted."""
+
+    done: Count
+    """Entries that are read, by the regions that lead again."""
+    total: Count
+    """Entries that were to be read."""
+    eta: datetime | None = None
+    """When it should be done; absent: nobody can tell."""
+
+
+class RestartStatus(StatusModel):
+    """The restart of datanodes."""
+
+    stage: RollStage | None = None
+    """How far the roll is; absent: there was none."""
+    reason: Annotated[str, Field(max_length=64)] = ""
+    """Why it is there, in one word."""
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """The same in one sentence."""
+    start_time: datetime | None = None
+    """When the roll began."""
+    completion_time: datetime | None = None
+    """When it ended."""
+    restarted: Count = 0
+    """Datanodes that it restarted."""
+    request: RestartRequest | None = None
+    """What the annotation asked for, until it is done."""
+    done_request: Annotated[str, Field(max_length=253)] | None = None
+    """The value of the annotation that was done last."""
+    config_hash: Annotated[str, Field(max_length=64)] | None = None
+    """The configuration that Seawall first saw, or rolled out last: another one is a change."""
+    flush: FlushBefore | None = None
+    """The flushes before the next restart."""
+    maintenance: Maintenance | None = None
+    """That the database is in maintenance for this roll."""
+    restarting: Restarting | None = None
+    """The one pod that is restarted."""
+    drives_partition: StrictBool = False
+    """Whether the roll lowers the StatefulSet's partition, and puts it back at its end."""
+    progress: ReplayProgress | None = None
+    """How far the replay is."""
+    last_replay: MeasuredReplay | None = None
+    """The last restart that was measured."""
+    published_time: datetime | None = None
+    """When `datanodes` was written; it is at most a minute old while a roll is on."""
+    datanodes: Annotated[tuple[DatanodeRow, ...], Field(max_length=1000)] = ()
+    """What each restart would cost."""

@@ -1,0 +1,80 @@
+"""What a roll does to the outside. Each is idempotent, and harmless when it comes late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seawall.domain.rollout.workload import Pod, StatefulSet
+from seawall.domain.step import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class FlushRegions:
+    """Ask regions to flush; one that has nothing in memory stays as it is."""
+
+    regions: tuple[int, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "FlushAsked", f"Asked {len(self.regions)} regions to flush before a restart")
+
+
+@dataclass(frozen=True, slots=True)
+class SetMaintenance:
+    """Let the database enter or leave maintenance."""
+
+    enabled: bool
+
+    def event(self) -> Event:
+        """What the event says."""
+        what = "on" if self.enabled else "off"
+        return Event(EventType.NORMAL, "Maintenance", f"Turned the database's maintenance {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Delete one pod, and no later one of its name, as far as PodDisruptionBudgets allow it."""
+
+    pod: Pod
+    passed: str = ""
+    """Why a shut gate lets it through, and by whose word; empty: it is open."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        if self.passed:
+            return Event(EventType.WARNING, "RestartOverridden", f"Restarted {self.pod.name} although {self.passed}")
+        return Event(EventType.NORMAL, "Restarted", f"Restarted {self.pod.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class SetPartition:
+    """Lower the partition so that Kubernetes replaces one pod, or put it back; as the StatefulSet was read."""
+
+    statefulset: StatefulSet
+    partition: int
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Set the partition of StatefulSet {self.statefulset.key.name} to {self.partition}"
+        return Event(EventType.NORMAL, "PartitionSet", message)
+
+
+@dataclass(frozen=True, slots=True)
+class SetConfigHash:
+    """Write into the pod template which configuration new pods have, and keep Kubernetes from restarting the others."""
+
+    statefulset: StatefulSet
+    config_hash: str
+
+    @property
+    def partition(self) -> int | None:
+        """What the partition has to be in the same write; None: there is none, with OnDelete."""
+        return None if self.statefulset.strategy.value == "OnDelete" else self.statefulset.replicas
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Wrote configuration {self.config_hash} into the pod template of {self.statefulset.key.name}"
+        return Event(EventType.NORMAL, "ConfigHashWritten", message)
+
+
+RolloutAction = FlushRegions | SetMaintenance | Evict | SetPartition | SetConfigHash

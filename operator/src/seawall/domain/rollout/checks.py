@@ -1,0 +1,171 @@
+"""The gate: whether a datanode may be restarted now. One predicate for each reason, in the order in which it is asked.
+
+A predicate says what is against it as a clause, or None. What is not known is against it. Two more laws hold, and are
+tested as properties: a fact that gets worse never opens the gate, and the first predicate that holds gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from seawall.api.duration import format_duration
+from seawall.api.v1alpha1.restart import MeasuredReplay
+from seawall.domain.rollout.facts import Datanode, Facts, TopicFacts
+from seawall.domain.rollout.reasons import OVERRIDABLE, Shut
+from seawall.domain.rollout.replay import replay_seconds
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The datanode in question, with what is known."""
+
+    name: str
+    """Of its pod."""
+    facts: Facts
+    measured: MeasuredReplay | None = None
+
+    @property
+    def datanode(self) -> Datanode | None:
+        """What the database says of it."""
+        return self.facts.datanodes.get(self.name)
+
+    @property
+    def topics(self) -> tuple[TopicFacts, ...]:
+        """The topics that it would replay."""
+        return () if self.datanode is None else self.datanode.topics
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the gate is shut."""
+
+    reason: Shut
+    clause: str
+    """What exactly, for people; may be empty."""
+
+    @property
+    def message(self) -> str:
+        """The sentence, with what exactly, and what to do."""
+        found = f" ({self.clause})" if self.clause else ""
+        return f"{self.reason.sentence.rstrip('.')}{found}. {self.reason.remedy}"
+
+
+def _is_paused(asked: Candidate) -> str | None:
+    return "" if asked.facts.is_paused else None
+
+
+def _kafka_is_silent(asked: Candidate) -> str | None:
+    return asked.facts.kafka_problem
+
+
+def _datanode_is_unknown(asked: Candidate) -> str | None:
+    datanode = asked.datanode
+    if datanode is None:
+        return asked.name
+    unmapped = [region.region for region in datanode.regions if region.reads_from is None]
+    known = {topic.name for topic in datanode.topics}
+    unmapped += [region.region for region in datanode.regions if region.topic not in known]
+    return f"{asked.name}: where region {min(unmapped)} begins to read" if unmapped else None
+
+
+def _is_not_in_sync(asked: Candidate) -> str | None:
+    behind = [topic for topic in asked.topics if topic.replicas == 0 or topic.in_sync < topic.replicas]
+    return _listed(f"{topic.name} has {topic.in_sync} of {topic.replicas}" for topic in behind)
+
+
+def _wal_is_not_intact(asked: Candidate) -> str | None:
+    return asked.facts.wal_problem
+
+
+def _log_starts_too_late(asked: Candidate) -> str | None:
+    datanode = asked.datanode
+    starts = {topic.name: topic.log_start for topic in asked.topics}
+    for region in () if datanode is None else datanode.regions:
+        start = starts.get(region.topic)
+        if start is None:
+            return f"where {region.topic} starts is not known"
+        if region.reads_from is not None and start > region.reads_from:
+            return f"{region.topic} starts at {start}, region {region.region} reads from {region.reads_from}"
+    return None
+
+
+def _is_moving(asked: Candidate) -> str | None:
+    return _listed(topic.name for topic in asked.topics if topic.is_moving)
+
+
+def _is_cut(asked: Candidate) -> str | None:
+    return _listed(topic.name for topic in asked.topics if topic.is_cut)
+
+
+def _another_is_down(asked: Candidate) -> str | None:
+    return _listed(asked.facts.down(besides=asked.name))
+
+
+def _has_bad_record(asked: Candidate) -> str | None:
+    found = asked.facts.bad_records.get(asked.name)
+    return None if found is None else f"offset {found.offset} of {found.topic}: {found.what}"
+
+
+def _replays_too_long(asked: Candidate) -> str | None:
+    budget = asked.facts.limits.replay_budget
+    seconds = None if asked.datanode is None else replay_seconds(asked.datanode, asked.measured)
+    if seconds is None:
+        return f"how much {asked.name} would read is not known"
+    if seconds <= budget.total_seconds():
+        return None
+    entries = "" if asked.datanode is None or asked.datanode.entries is None else f"{asked.datanode.entries} entries, "
+    return f"{asked.name}: {entries}about {seconds} s of {format_duration(budget)}"
+
+
+Predicate = Callable[[Candidate], str | None]
+
+GATE: Mapping[Shut, Predicate] = MappingProxyType(
+    {
+        Shut.PAUSED: _is_paused,
+        Shut.KAFKA_UNREACHABLE: _kafka_is_silent,
+        Shut.DATANODE_UNKNOWN: _datanode_is_unknown,
+        Shut.NOT_FULLY_IN_SYNC: _is_not_in_sync,
+        Shut.WAL_NOT_INTACT: _wal_is_not_intact,
+        Shut.LOG_START_BEYOND_REPLAY: _log_starts_too_late,
+        Shut.REASSIGNMENT: _is_moving,
+        Shut.DELETE_ONGOING: _is_cut,
+        Shut.ANOTHER_DOWN: _another_is_down,
+        Shut.BAD_RECORD: _has_bad_record,
+        Shut.REPLAY_TOO_LONG: _replays_too_long,
+    }
+)
+"""Every reason has its predicate, in the order of the reasons."""
+
+
+def against(asked: Candidate) -> tuple[Refusal, ...]:
+    """All that is against a restart, in the order of the gate, whoever lets it through."""
+    found = ((reason, predicate(asked)) for reason, predicate in GATE.items())
+    return tuple(Refusal(reason, clause) for reason, clause in found if clause is not None)
+
+
+def refusal(asked: Candidate, *, but: frozenset[Shut] = frozenset()) -> Refusal | None:
+    """The first that is against a restart and that nobody lets through; None: the gate is open.
+
+    Args:
+        asked: the datanode.
+        but: reasons that do not count now.
+    """
+    passed = but if asked.facts.override is None else but | OVERRIDABLE
+    return next((found for found in against(asked) if found.reason not in passed), None)
+
+
+def let_through(asked: Candidate) -> Refusal | None:
+    """What would shut the gate if nobody had let it through; None: nothing, or nobody did."""
+    found = against(asked)
+    return found[0] if found and asked.facts.override is not None and found[0].reason in OVERRIDABLE else None
+
+
+def _listed(clauses: Iterable[str]) -> str | None:
+    """The first few; None: there are none."""
+    found = list(clauses)
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"{', '.join(found[:_NAMED])}{more}" if found else None

@@ -1,0 +1,158 @@
+"""What a roll is decided from, as values; what is not known is None, and never counts as good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from seawall.domain.rollout.requests import Override
+from seawall.domain.rollout.workload import Pod, StatefulSet
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic of a datanode's regions.
+
+    Attributes:
+        replicas: how many it has; 0: Kafka said nothing of it.
+        in_sync: how many of them are in sync.
+        log_start: the first offset that can be read; None: Kafka did not say.
+        is_moving: its replicas are being reassigned, by whomever.
+        is_cut: records of it are being deleted: there is an intent that no log start confirms yet.
+    """
+
+    name: str
+    replicas: int
+    in_sync: int
+    log_start: int | None
+    is_moving: bool = False
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RegionFacts:
+    """A region whose route names the datanode.
+
+    Attributes:
+        reads_from: the first offset that a restart would read; None: unknown.
+        entries: from there to the end of the log; None: unknown.
+        flushed_to: its flushed entry id; None: unknown.
+        in_memory: whether it has rows that a flush would write.
+        leads: whether the newest report of the datanode, which is not stale, says that it leads the region without lag.
+    """
+
+    region: int
+    topic: str
+    reads_from: int | None
+    entries: int | None
+    flushed_to: int | None
+    in_memory: bool
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Datanode:
+    """What the database says of the datanode in a pod.
+
+    Attributes:
+        id: its id.
+        epoch: of its newest report; a restart makes a greater one. None: it has no report.
+        entries: what a restart reads, each topic once, from the lowest start of its regions; None: unknown.
+        size_bytes: the same in bytes; None: unknown.
+    """
+
+    id: int
+    epoch: int | None
+    regions: tuple[RegionFacts, ...]
+    topics: tuple[TopicFacts, ...]
+    entries: int | None
+    size_bytes: int | None
+
+    @property
+    def leading(self) -> int:
+        """How many of its regions it leads."""
+        return sum(region.leads for region in self.regions)
+
+    @property
+    def leads_all(self) -> bool:
+        """Whether it serves all that its routes say."""
+        return self.epoch is not None and self.leading == len(self.regions)
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record in the range to replay that crashes the database's reader."""
+
+    topic: str
+    offset: int
+    what: str
+    """A clause: what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the WALCluster says about restarts (`dataPlane.restart`).
+
+    Attributes:
+        replay_budget: a datanode whose replay would take longer is not restarted.
+        flush_first: whether regions are flushed before each restart, and not only before those beyond the budget.
+        on_config_change: whether a changed `[wal]` configuration is a reason to restart.
+    """
+
+    replay_budget: timedelta = timedelta(minutes=10)
+    flush_first: bool = True
+    on_config_change: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that one decision sees.
+
+    Attributes:
+        now: the operator's wall clock.
+        kafka_problem: why Kafka could not be asked, in one sentence; None: it answered.
+        wal_problem: what `WALIntact` says while it is not True, in one sentence; None: it is True.
+        statefulset: None: there is none.
+        pods: of the StatefulSet.
+        datanodes: by the name of the pod; a pod whose datanode is not known is left out.
+        bad_records: by the name of the pod, what a scan found; without a scan there are none.
+        in_maintenance: whether the database is in maintenance; None: it did not say.
+        request: the value of `seawall.dev/restart` on the WALCluster.
+        override: who lets restarts through a shut gate; None: nobody.
+        config_hash: of the rendered `[wal]` configuration; None: none is rendered.
+        is_paused: `seawall.dev/paused` is set.
+    """
+
+    now: datetime
+    statefulset: StatefulSet | None
+    pods: tuple[Pod, ...] = ()
+    datanodes: Mapping[str, Datanode] = field(default_factory=dict)
+    kafka_problem: str | None = None
+    wal_problem: str | None = None
+    bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
+    in_maintenance: bool | None = None
+    request: str | None = None
+    override: Override | None = None
+    config_hash: str | None = None
+    is_paused: bool = False
+    limits: Limits = Limits()
+
+    def pod(self, name: str) -> Pod | None:
+        """The pod of this name."""
+        return next((pod for pod in self.pods if pod.name == name), None)
+
+    def serves(self, pod: Pod) -> bool:
+        """Whether a pod is Ready, stays, and its datanode leads all its regions."""
+        datanode = self.datanodes.get(pod.name)
+        return pod.ready and not pod.is_terminating and datanode is not None and datanode.leads_all
+
+    def down(self, besides: str) -> tuple[str, ...]:
+        """The pods that do not serve, and those that are missing, by name; the one named does not count."""
+        if self.statefulset is None:
+            return ()
+        there = {pod.ordinal for pod in self.pods}
+        name = self.statefulset.key.name
+        missing = [f"{name}-{at}" for at in range(self.statefulset.replicas) if at not in there]
+        silent = [pod.name for pod in self.pods if not self.serves(pod)]
+        return tuple(sorted({*missing, *silent} - {besides}))

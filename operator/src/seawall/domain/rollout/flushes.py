@@ -1,0 +1,74 @@
+"""Flushes before a restart: what is flushed is not replayed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from seawall.api.v1alpha1.restart import AskedFlush, FlushBefore, RestartStatus, RollStage
+from seawall.domain.rollout.actions import FlushRegions
+from seawall.domain.rollout.checks import Candidate, against
+from seawall.domain.rollout.decision import Decision, changed
+from seawall.domain.rollout.facts import Datanode, Facts
+from seawall.domain.rollout.reasons import Reason, Shut
+from seawall.domain.rollout.workload import Pod
+
+MAX_REGIONS = 1_000
+
+TIMEOUT = timedelta(minutes=2)
+"""A region that cannot flush must not hold up a restart for ever; what it did not flush is replayed."""
+
+AGAIN = timedelta(minutes=10)
+"""A datanode that still waits then has new rows: its regions are asked anew."""
+
+
+def flush_of(status: RestartStatus, pod: Pod, facts: Facts) -> FlushBefore | None:
+    """The flushes that were asked for before the restart of this pod, unless that was too long ago."""
+    found = status.flush
+    if found is None or found.uid != pod.uid or facts.now >= found.start_time + AGAIN:
+        return None
+    return found
+
+
+def flush(status: RestartStatus, pod: Pod, facts: Facts) -> Decision | None:
+    """The next thing to do; None: nothing is to be flushed, or it was."""
+    datanode, asked = facts.datanodes.get(pod.name), flush_of(status, pod, facts)
+    if datanode is None or (asked is not None and asked.done):
+        return None
+    message = f"regions of {pod.name} flush before its restart"
+    if asked is None:
+        regions = _candidates(datanode) if _is_wanted(status, pod, facts) else ()
+        if not regions:
+            return None
+        found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
+        return changed(status, Reason.FLUSHING, message, stage=RollStage.FLUSHING, flush=found)
+    waited_for = _waited_for(asked, datanode)
+    if not waited_for or facts.now >= asked.start_time + TIMEOUT:
+        done = asked.model_copy(update={"done": True})
+        return changed(status, Reason.FLUSHING, message, flush=done)
+    return Decision(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
+
+
+def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
+    if facts.limits.flush_first:
+        return True
+    found = against(Candidate(pod.name, facts, status.last_replay))
+    return Shut.REPLAY_TOO_LONG in {each.reason for each in found}
+
+
+def _candidates(datanode: Datanode) -> tuple[AskedFlush, ...]:
+    """Those with rows in memory; who would replay most comes first."""
+    found = [region for region in datanode.regions if region.in_memory and region.leads]
+    found.sort(key=lambda region: (-(region.entries or 0), region.region))
+    return tuple(
+        AskedFlush(region_id=str(region.region), flushed_to=region.flushed_to) for region in found[:MAX_REGIONS]
+    )
+
+
+def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
+    """Those that have rows in memory and whose flushed id has not moved; one that is gone is out."""
+    before = {int(each.region_id): each.flushed_to for each in asked.regions}
+    return tuple(
+        region.region
+        for region in datanode.regions
+        if region.region in before and region.in_memory and region.flushed_to == before[region.region]
+    )

@@ -1,0 +1,187 @@
+"""The next step of a roll: a pure function of `status.restart` and of what was observed.
+
+    stage        what is in the status         what is done in the world        what ends it
+    -----------  ----------------------------  -------------------------------  ---------------------------------------
+    (none)       —                             —                                a datanode is due (requests.py)
+    Waiting      the request                   —                                the gate is open for one (checks.py)
+    Flushing     who was asked                 regions flush                    they did, or two minutes
+    Maintenance  that it is wanted             the database enters maintenance  it has been in it for ten seconds
+    Restarting   the pod and its UID           the pod is evicted, or the       that pod is gone or going
+                                               partition is lowered to it
+    Replaying    when the old pod went         —                                Ready, and all regions lead: Waiting
+                                                                                for the next; too long: Stalled
+    Stalled      the pod and its UID           maintenance ends                 it serves after all
+    Completed    what was done                 partition back, maintenance      a datanode is due
+                                               ends
+
+A tick records or acts, never both; a process may die between any two calls, and the next one ends at the same place.
+
+Laws, each with a test: one pod at a time; it is in the status before it is touched, and is finished before another one
+is; the gate is asked in the very tick that deletes; maintenance is wanted in the status before it is turned on, and is
+given back in every end; the configuration and requests are looked at anew for each pod, so that what changes in
+mid-roll is part of it.
+"""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.restart import PodIdentity, RestartRequest, RestartStatus, RollStage
+from seawall.domain.failure import Failure
+from seawall.domain.rollout.actions import RolloutAction, SetConfigHash, SetPartition
+from seawall.domain.rollout.begin import begin_next
+from seawall.domain.rollout.decision import POLL_SECONDS, Decision, Observed, changed, meanwhile
+from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.finish import finish
+from seawall.domain.rollout.maintenance import give_back
+from seawall.domain.rollout.published import with_costs
+from seawall.domain.rollout.reasons import Reason, Shut
+from seawall.domain.rollout.requests import due_pods, outdated_beyond_partition
+from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
+from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+
+RETRY_SECONDS = 5.0
+
+MAX_PODS = 1_000
+
+MAX_VALUE = 253
+"""Characters of the annotation that count."""
+
+MAX_MESSAGE = 1_024
+
+WARNINGS = frozenset(
+    {
+        *(reason.value for reason in Shut),
+        Reason.NO_STATEFUL_SET,
+        Reason.RESTARTED_BY_OTHERS,
+        Reason.PARTITION_NOT_OURS,
+        Reason.TEMPLATE_NOT_OURS,
+        Reason.DISRUPTION_BUDGET,
+        Reason.BUDGET_EXCEEDED,
+        Reason.STUCK_TERMINATING,
+        Reason.CHANGE_REFUSED,
+    }
+)
+"""Reasons whose beginning is an event, because a person may have to do something."""
+
+RolloutStep = Step[RestartStatus, RolloutAction]
+
+
+def next_step(status: RestartStatus, observed: Observed) -> RolloutStep:
+    """Decides what one tick does."""
+    decision = _decide(_taken_up(status, observed.facts), observed)
+    reason, message, after = _told(decision, observed.failure)
+    update = {"reason": reason, "message": message[:MAX_MESSAGE]}
+    found = decision.status.model_copy(update=update)
+    events = _events(status, found)
+    if _data(found) != _data(status):
+        return Record(found, events)
+    if decision.actions and observed.failure is None and observed.forbidden is None:
+        return Act(decision.actions)
+    if found != status:
+        return Record(found, events, after)
+    return Wait(message, after)
+
+
+def _decide(status: RestartStatus, observed: Observed) -> Decision:
+    facts, statefulset = observed.facts, observed.facts.statefulset
+    if statefulset is None:
+        message = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
+        return meanwhile(give_back(status, facts), Decision(status, Reason.NO_STATEFUL_SET, message))
+    requested = {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}
+    due = due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)
+    if status.restarting is not None:
+        return finish(status, status.restarting, observed, due)
+    hindrance = _hindrance(statefulset, facts)
+    if hindrance is not None:
+        return meanwhile(give_back(status, facts), Decision(status, *hindrance))
+    if _has_new_config(status, statefulset, facts) and statefulset.controller is None and not facts.is_paused:
+        return _with_new_hash(status, statefulset, facts.config_hash or "")
+    return begin_next(status, facts, due) if due else _is_over(status, statefulset, facts)
+
+
+def _hindrance(statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str] | None:
+    """What keeps anything new from being begun."""
+    if not statefulset.observed:
+        return Reason.BEGINS, "Kubernetes has not looked at the StatefulSet's newest spec yet"
+    outdated = outdated_beyond_partition(statefulset, facts.pods)
+    if outdated:
+        names = ", ".join(outdated[:3])
+        return Reason.RESTARTED_BY_OTHERS, f"Kubernetes restarts {names} by itself: no partition keeps them"
+    return None
+
+
+def _has_new_config(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> bool:
+    """Whether new pods would have another configuration than the template says; the first one seen is no change."""
+    known = statefulset.template.config_hash or status.config_hash
+    return facts.limits.on_config_change and facts.config_hash not in {None, known}
+
+
+def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
+    """With what people ask for, what the first configuration was, and what restarts would cost."""
+    status = with_costs(status, facts)
+    request, asked = status.request, (facts.request or "")[:MAX_VALUE]
+    if not asked:
+        request = None
+    elif asked != status.done_request and (request is None or request.value != asked):
+        pods = tuple(PodIdentity(name=pod.name, uid=pod.uid) for pod in facts.pods)
+        request = RestartRequest(value=asked, pods=pods[:MAX_PODS]) if pods else None
+    first = status.config_hash
+    if first is None and facts.statefulset is not None:
+        first = facts.statefulset.template.config_hash or facts.config_hash
+    return status.model_copy(update={"request": request, "config_hash": first})
+
+
+def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash: str) -> Decision:
+    """A partition that this write sets is driven from then on, or nobody would ever lower or raise it."""
+    message = f"the [wal] configuration is {config_hash} now"
+    if statefulset.strategy is UpdateStrategy.ROLLING_UPDATE and not status.drives_partition:
+        return changed(status, Reason.BEGINS, message, drives_partition=True)
+    return Decision(status, Reason.BEGINS, message, (SetConfigHash(statefulset, config_hash),))
+
+
+def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> Decision:
+    leaves = give_back(status, facts)
+    if leaves is not None:
+        return leaves
+    if status.drives_partition:
+        return _park(status, statefulset)
+    done = {} if status.request is None else {"done_request": status.request.value, "request": None}
+    if status.stage in {None, RollStage.COMPLETED}:
+        reason, message = _nothing_to_do(status, statefulset, facts)
+        return changed(status, reason, message, **done)
+    update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "flush": None, "progress": None}
+    message = f"restarted {status.restarted} datanodes"
+    return changed(status, Reason.COMPLETED, message, **update, **done, config_hash=facts.config_hash)
+
+
+def _nothing_to_do(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str]:
+    if statefulset.controller is not None and _has_new_config(status, statefulset, facts):
+        message = f"the [wal] configuration changed, and {statefulset.controller} owns the StatefulSet"
+        return Reason.TEMPLATE_NOT_OURS, f"{message}: set seawall.dev/restart to roll it out"
+    return Reason.NOTHING_TO_DO, "no datanode is to be restarted"
+
+
+def _park(status: RestartStatus, statefulset: StatefulSet) -> Decision:
+    message = "the partition keeps all pods again"
+    is_parked = statefulset.strategy is UpdateStrategy.ON_DELETE or statefulset.partition >= statefulset.replicas
+    if is_parked:
+        return changed(status, Reason.PARKING, message, drives_partition=False)
+    return Decision(status, Reason.PARKING, message, (SetPartition(statefulset, statefulset.replicas),))
+
+
+def _told(decision: Decision, failure: Failure | None) -> tuple[str, str, float | None]:
+    if failure is None:
+        return decision.reason, decision.message, decision.after
+    reason = Reason.CHANGE_REFUSED if failure.final else Reason.CHANGE_UNANSWERED
+    return reason, failure.message, RETRY_SECONDS if failure.final else POLL_SECONDS
+
+
+def _events(before: RestartStatus, now: RestartStatus) -> tuple[Event, ...]:
+    if now.reason == before.reason or not (now.reason in WARNINGS or now.reason == Reason.COMPLETED):
+        return ()
+    kind = EventType.WARNING if now.reason in WARNINGS else EventType.NORMAL
+    return (Event(kind, now.reason, now.message),)
+
+
+def _data(status: RestartStatus) -> RestartStatus:
+    """Without what people are told: a tick that acts does not tell, or the sentences would flap."""
+    return status.model_copy(update={"reason": "", "message": ""})

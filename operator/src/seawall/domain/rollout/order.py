@@ -1,0 +1,39 @@
+"""Who is next: those that do not serve come first, then who replays least.
+
+A datanode that is down costs nothing to restart, and all others wait for it. Of those that serve, the one with the
+least to read is back first, and what it shows of the replay's speed makes the estimate of the others better. What is
+not known comes last. Names decide between equals, so that two operators choose the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.requests import Cause, is_kept_back
+from seawall.domain.rollout.workload import Pod
+
+
+def in_order(due: Mapping[str, Cause], facts: Facts, first_uid: str | None = None) -> tuple[Pod, ...]:
+    """The due pods that are there, the next one first.
+
+    A partition is lowered one by one from the highest ordinal, and Kubernetes then replaces that pod itself: of the
+    pods that it keeps back, and that need the newest template, only the highest can be next.
+
+    Args:
+        due: by the name of the pod why it is due.
+        facts: what is known.
+        first_uid: the pod that was chosen already (its regions were flushed); it comes first of those that serve.
+    """
+    statefulset = facts.statefulset
+    kept = [pod for pod in facts.pods if statefulset is not None and is_kept_back(statefulset, pod)]
+    highest = max((pod.ordinal for pod in kept), default=None)
+    pods = [pod for name in due if (pod := facts.pod(name)) is not None]
+    free = [pod for pod in pods if pod not in kept or not due[pod.name].needs_template or pod.ordinal == highest]
+    return tuple(sorted(free, key=lambda pod: _rank(pod, facts, first_uid)))
+
+
+def _rank(pod: Pod, facts: Facts, first_uid: str | None) -> tuple[bool, bool, bool, int, str]:
+    datanode = facts.datanodes.get(pod.name)
+    entries = None if datanode is None else datanode.entries
+    return (facts.serves(pod), pod.uid != first_uid, entries is None, entries or 0, pod.name)

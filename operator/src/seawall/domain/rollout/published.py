@@ -1,0 +1,86 @@
+"""What the status tells of restarts that are not: their cost by datanode, and how far a replay is.
+
+Numbers change all the time. They are written when they tell people something new, and not oftener than that.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from seawall.api.v1alpha1.restart import DatanodeRow, ReplayProgress, Restarting, RestartStatus
+from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.replay import progress, replay_seconds, startup_seconds
+
+MAX_ROWS = 1_000
+
+AT_MOST_EVERY = timedelta(minutes=1)
+
+NEWS_SHARE = 0.25
+NEWS_SECONDS = 10
+"""A startup budget that changed by less than both is no news."""
+
+STEPS = 20
+"""A replay's progress is told in steps of a twentieth."""
+
+ETA_NEWS = timedelta(seconds=30)
+
+
+def with_costs(status: RestartStatus, facts: Facts) -> RestartStatus:
+    """The status with what a restart of each datanode would cost, if that is news."""
+    found = tuple(_row(status, facts, name) for name in sorted(facts.datanodes))[:MAX_ROWS]
+    is_fresh = status.published_time is not None and facts.now < status.published_time + AT_MOST_EVERY
+    if is_fresh or not _is_news(status.datanodes, found):
+        return status
+    return status.model_copy(update={"datanodes": found, "published_time": facts.now})
+
+
+def _row(status: RestartStatus, facts: Facts, name: str) -> DatanodeRow:
+    datanode = facts.datanodes[name]
+    replay = replay_seconds(datanode, status.last_replay)
+    return DatanodeRow(
+        pod=name,
+        datanode=datanode.id,
+        entries=datanode.entries,
+        replay_seconds=replay,
+        startup_seconds=None if replay is None else startup_seconds(replay),
+        probe_seconds=None if facts.statefulset is None else facts.statefulset.template.startup_seconds,
+    )
+
+
+def _is_news(before: tuple[DatanodeRow, ...], now: tuple[DatanodeRow, ...]) -> bool:
+    if [_names(row) for row in before] != [_names(row) for row in now]:
+        return True
+    return any(_differs(*pair) for pair in zip(before, now, strict=True))
+
+
+def _names(row: DatanodeRow) -> tuple[str, int, int | None]:
+    return row.pod, row.datanode, row.probe_seconds
+
+
+def _differs(before: DatanodeRow, now: DatanodeRow) -> bool:
+    was, is_now = before.startup_seconds, now.startup_seconds
+    if was is None or is_now is None:
+        return was is not is_now
+    return abs(was - is_now) > max(NEWS_SECONDS, NEWS_SHARE * was)
+
+
+def with_progress(status: RestartStatus, entry: Restarting, facts: Facts) -> RestartStatus:
+    """The status with how far the replay is, if that is news."""
+    if entry.gone_time is None or entry.entries is None:
+        return status
+    datanode = facts.datanodes.get(entry.name)
+    is_new = datanode is not None and (entry.epoch is None or (datanode.epoch or 0) > entry.epoch)
+    elapsed = facts.now - entry.gone_time
+    found = progress(entry.entries, entry.expected_seconds, elapsed, datanode if is_new else None)
+    step = max(1, entry.entries // STEPS)
+    eta = facts.now + timedelta(seconds=found.left) if found.left else None
+    told = ReplayProgress(done=found.done // step * step, total=found.total, eta=eta)
+    return status.model_copy(update={"progress": told}) if _says_more(status.progress, told) else status
+
+
+def _says_more(before: ReplayProgress | None, now: ReplayProgress) -> bool:
+    if before is None or (before.done, before.total) != (now.done, now.total):
+        return True
+    if before.eta is None or now.eta is None:
+        return before.eta is not now.eta
+    return abs(before.eta - now.eta) > ETA_NEWS

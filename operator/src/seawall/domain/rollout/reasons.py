@@ -1,0 +1,167 @@
+"""The closed sets of reasons: why the gate is shut, why a roll is as it is, and why a datanode does not come up."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class _Explained(StrEnum):
+    """A word, its sentence, and what a person can do."""
+
+    sentence: str
+    remedy: str
+
+    def __new__(cls, value: str, sentence: str, remedy: str) -> Self:
+        """A member that is its name, with its explanation."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.sentence = sentence
+        member.remedy = remedy
+        return member
+
+
+class Shut(_Explained):
+    """Why a datanode is not restarted now, in the order in which it is asked: the first that holds is shown."""
+
+    PAUSED = (
+        "Paused",
+        "seawall.dev/paused is set on the WALCluster.",
+        "Remove it.",
+    )
+    KAFKA_UNREACHABLE = (
+        "KafkaUnreachable",
+        "Kafka does not answer, so a datanode that restarts could not replay.",
+        "Look at the condition KafkaReachable.",
+    )
+    DATANODE_UNKNOWN = (
+        "DatanodeUnknown",
+        "Nobody knows what this datanode would replay: the database says nothing of it.",
+        "Look whether it reports to the metasrv, and under which address.",
+    )
+    NOT_FULLY_IN_SYNC = (
+        "NotFullyInSync",
+        "A topic that it would replay lacks an in-sync replica: one more failure, and the replay has nothing to read.",
+        "Bring the brokers back, and wait until they have caught up.",
+    )
+    WAL_NOT_INTACT = (
+        "WALNotIntact",
+        "The WAL is not known to be what the database wrote.",
+        "Look at the condition WALIntact before anything restarts.",
+    )
+    LOG_START_BEYOND_REPLAY = (
+        "LogStartBeyondReplay",
+        "A log starts after the first offset that it would read: the restart would fail or lose rows.",
+        "Flush the region while it lives; else restore it from a backup.",
+    )
+    REASSIGNMENT = (
+        "ReassignmentOngoing",
+        "Replicas of a topic that it would replay are being moved.",
+        "Wait until the reassignment is done.",
+    )
+    DELETE_ONGOING = (
+        "DeleteOngoing",
+        "Records of a topic that it would replay are being deleted.",
+        "Wait a moment: no other run begins to delete there meanwhile.",
+    )
+    ANOTHER_DOWN = (
+        "AnotherDatanodeDown",
+        "Another datanode does not serve: two must never be down.",
+        "Wait until it serves; if it does not come up by itself, DatanodesHealthy says why.",
+    )
+    BAD_RECORD = (
+        "BadRecord",
+        "A record that it would replay crashes the database's reader.",
+        "Flush its regions beyond that record while it lives, or find out who wrote it.",
+    )
+    REPLAY_TOO_LONG = (
+        "ReplayTooLong",
+        "The replay would take longer than restart.replayBudget.",
+        "Flush its regions, or raise the budget and the startup probe with it.",
+    )
+
+
+OVERRIDABLE = frozenset(Shut) - {Shut.PAUSED}
+"""What a person may let through; a pause is theirs to end."""
+
+
+class Reason(StrEnum):
+    """Why a roll is as it is; each member says what ends it. A shut gate gives its own reason."""
+
+    NOTHING_TO_DO = "NothingToRestart"
+    """No datanode is to be restarted."""
+    NO_STATEFUL_SET = "StatefulSetMissing"
+    """There is no such StatefulSet: correct the name, or create it."""
+    BEGINS = "RollBegins"
+    """A restart was asked for, and who is next is looked for."""
+    RESTARTED_BY_OTHERS = "RestartedByKubernetes"
+    """The pod template changed and no partition keeps the pods: Kubernetes restarts them without asking. Set OnDelete,
+    or a partition of at least the replicas, and it will be Seawall that restarts them."""
+    PARTITION_NOT_OURS = "PartitionNotOurs"
+    """Another operator owns the StatefulSet, and its partition keeps the old template: lower it there."""
+    TEMPLATE_NOT_OURS = "TemplateNotOurs"
+    """Another operator owns the StatefulSet: the changed configuration needs seawall.dev/restart."""
+    FLUSHING = "Flushing"
+    """Regions were asked to flush; it waits for them."""
+    ENTERING_MAINTENANCE = "EnteringMaintenance"
+    """The database is asked to enter maintenance, and a moment has to pass until all of it knows."""
+    LEAVING_MAINTENANCE = "LeavingMaintenance"
+    """The database is asked to leave maintenance."""
+    RESTARTING = "Restarting"
+    """The pod is being deleted."""
+    DISRUPTION_BUDGET = "DisruptionBudget"
+    """A PodDisruptionBudget forbids it now: look who else is down, and whether the budget allows any at all."""
+    REPLAYING = "Replaying"
+    """The new pod has to be Ready, and to lead all its regions."""
+    BUDGET_EXCEEDED = "RestartTookTooLong"
+    """The datanode does not serve in time: DatanodesHealthy says why. It goes on when it serves."""
+    STUCK_TERMINATING = "PodStuckTerminating"
+    """The old pod does not go: look at its node. Only when that is surely off, delete the pod by force."""
+    PARKING = "PuttingPartitionBack"
+    """All are restarted; the partition keeps the pods again."""
+    CHANGE_REFUSED = "ChangeRefused"
+    """The database or the API server refused something; the message is its own sentence."""
+    CHANGE_UNANSWERED = "ChangeUnanswered"
+    """The database or the API server did not answer: it is tried again."""
+    COMPLETED = "Completed"
+    """All that were to be restarted were."""
+
+
+class Ailment(_Explained):
+    """Why a datanode does not come up, in the order in which it is looked for."""
+
+    OFFSET_OUT_OF_RANGE = (
+        "OffsetOutOfRange",
+        "The log starts after the first offset that the datanode has to read: the WAL was purged or expired.",
+        "Restarts do not help: restore the region from a backup, or give it up.",
+    )
+    BAD_RECORD = (
+        "MissingKey",
+        "A record crashes the database's reader.",
+        "Restarts do not help: find out who wrote it; what lies before it must be flushed elsewhere or restored.",
+    )
+    OUT_OF_MEMORY = (
+        "OutOfMemory",
+        "The container is killed for the memory that the replay takes.",
+        "Raise its memory limit.",
+    )
+    PROBE_TOO_SHORT = (
+        "StartupProbeTooShort",
+        "The startup probe kills the datanode before its replay is done, and it begins anew.",
+        "Raise failureThreshold * periodSeconds of the startup probe.",
+    )
+    CRASHES = (
+        "CrashLoop",
+        "The datanode ends again and again.",
+        "Its log says more.",
+    )
+    NOT_SERVING = (
+        "NotServing",
+        "The datanode does not serve all its regions.",
+        "Wait for its replay; if nothing moves, look at its log.",
+    )
+    MISSING = (
+        "PodMissing",
+        "The pod is not there.",
+        "Look at the events of the StatefulSet.",
+    )

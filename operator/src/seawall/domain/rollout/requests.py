@@ -1,0 +1,116 @@
+"""Why a datanode is due for a restart, and who may let it through a shut gate.
+
+    cause            what asks                                               it is done when
+    ---------------  ------------------------------------------------------  -------------------------------------------
+    Requested        seawall.dev/restart on the WALCluster: the pods of the  the pod of the name has another UID; the
+                     moment in which the value was first seen (in status)    value is then remembered as done
+    PodRequested     seawall.dev/restart on the pod                          the pod is another: its annotation is gone
+    ConfigChanged    the pod template is for another `[wal]` configuration   the pod has the template's hash
+                     than the pod is, and restart.onConfigChange
+    RolloutRestart   `kubectl rollout restart` by somebody: its time on the  the pod has the template's time
+                     pod template is not the pod's
+
+The last one is driven only where Kubernetes leaves pods alone: with OnDelete, and below the partition of a
+RollingUpdate. Elsewhere Kubernetes restarts them without asking: that is reported (`outdated_beyond_partition`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from seawall.domain.ledger.declaration import LONGEST
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, Pod, StatefulSet, UpdateStrategy
+
+_OVERRIDE = re.compile(r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)
+
+
+class Cause(StrEnum):
+    """Why a pod is to be restarted."""
+
+    REQUESTED = "Requested"
+    POD_REQUESTED = "PodRequested"
+    CONFIG_CHANGED = "ConfigChanged"
+    ROLLOUT_RESTART = "RolloutRestart"
+
+    @property
+    def needs_template(self) -> bool:
+        """Whether only a pod that is made from the newest template ends it."""
+        return self in {Cause.CONFIG_CHANGED, Cause.ROLLOUT_RESTART}
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A person lets restarts through a shut gate: why, and until when."""
+
+    reason: str
+    expires: datetime
+
+    @property
+    def until_and_why(self) -> str:
+        """For people."""
+        until = self.expires.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return f"by annotation until {until} ({self.reason})"
+
+
+def parse_override(text: str, now: datetime) -> Override | str:
+    """The override, or the sentence that says why the annotation lets nothing through now."""
+    found = _OVERRIDE.fullmatch(text.strip())
+    if found is None:
+        return f"{OVERRIDE_ANNOTATION} must be <reason>@<expiry>, such as broker 3 is lost@2026-12-24T18:00:00Z"
+    written = found["expires"].strip()
+    try:
+        expires = datetime.fromisoformat(written)
+    except ValueError:
+        return f"{OVERRIDE_ANNOTATION}: {written!r} is no time such as 2026-12-24T18:00:00Z"
+    if expires.tzinfo is None:
+        return f"{OVERRIDE_ANNOTATION}: {written!r} has no time zone"
+    if expires <= now:
+        return f"{OVERRIDE_ANNOTATION} has expired: remove it"
+    if expires > now + LONGEST:
+        return f"{OVERRIDE_ANNOTATION}: the expiry {written} is more than 24 hours ahead"
+    return Override(found["reason"].strip(), expires)
+
+
+def due_pods(
+    statefulset: StatefulSet, pods: Iterable[Pod], requested: Mapping[str, str], *, on_config_change: bool
+) -> dict[str, Cause]:
+    """By the name of the pod why it is to be restarted; the cause that only the newest template ends comes first.
+
+    Args:
+        statefulset: theirs.
+        pods: those that are there.
+        requested: by name the UIDs of the pods that were there when the WALCluster asked for a restart.
+        on_config_change: whether a changed configuration is a reason.
+    """
+    found = ((pod, _cause(statefulset, pod, requested, on_config_change=on_config_change)) for pod in pods)
+    return {pod.name: cause for pod, cause in found if cause is not None}
+
+
+def _cause(statefulset: StatefulSet, pod: Pod, requested: Mapping[str, str], *, on_config_change: bool) -> Cause | None:
+    template = statefulset.template
+    if on_config_change and template.config_hash not in {None, pod.config_hash}:
+        return Cause.CONFIG_CHANGED
+    if template.restarted_at not in {None, pod.restarted_at}:
+        return Cause.ROLLOUT_RESTART
+    if requested.get(pod.name) == pod.uid:
+        return Cause.REQUESTED
+    return Cause.POD_REQUESTED if pod.restart else None
+
+
+def outdated_beyond_partition(statefulset: StatefulSet, pods: Iterable[Pod]) -> tuple[str, ...]:
+    """The pods that Kubernetes restarts by itself now, because the template changed and no partition keeps them."""
+    if statefulset.strategy is UpdateStrategy.ON_DELETE:
+        return ()
+    return tuple(
+        pod.name for pod in pods if pod.ordinal >= statefulset.partition and pod.revision != statefulset.update_revision
+    )
+
+
+def is_kept_back(statefulset: StatefulSet, pod: Pod) -> bool:
+    """Whether a pod that is deleted comes back as the old template says: the partition has to be lowered for it."""
+    is_partitioned = statefulset.strategy is UpdateStrategy.ROLLING_UPDATE and pod.ordinal < statefulset.partition
+    return is_partitioned and pod.revision != statefulset.update_revision

@@ -1,0 +1,144 @@
+"""The StatefulSet of the datanodes and its pods, as the API server shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from seawall.api.meta import GROUP, Key
+
+RESTART_ANNOTATION = f"{GROUP}/restart"
+"""On a WALCluster, any new value: restart all datanodes. On a pod of one, any value: restart this one."""
+
+OVERRIDE_ANNOTATION = f"{GROUP}/override-restart-gate"
+"""On a WALCluster, `<reason>@<expiry>`: a person lets restarts through a gate that is shut."""
+
+CONFIG_HASH_ANNOTATION = f"{GROUP}/wal-config-hash"
+"""On the pod template, and so on each pod made from it: which rendered `[wal]` configuration it is for."""
+
+RESTARTED_AT_ANNOTATION = "kubectl.kubernetes.io/restartedAt"
+"""On the pod template: what `kubectl rollout restart` writes."""
+
+
+class UpdateStrategy(StrEnum):
+    """Who replaces pods when the pod template changes."""
+
+    ON_DELETE = "OnDelete"
+    """Whoever deletes them: each comes back as the newest template says."""
+    ROLLING_UPDATE = "RollingUpdate"
+    """Kubernetes, from the highest ordinal down to the partition; below it pods come back as the old template says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What Seawall reads of the pod template.
+
+    Attributes:
+        config_hash: for which rendered configuration it is; None: nobody said.
+        restarted_at: the value that `kubectl rollout restart` wrote; None: it never did.
+        startup_seconds: for how long the startup probe lets a container start; None: there is no startup probe.
+    """
+
+    config_hash: str | None = None
+    restarted_at: str | None = None
+    startup_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulSet:
+    """The StatefulSet of the datanodes.
+
+    Attributes:
+        controller: kind and name of the object that controls it; what another operator owns is never patched.
+        partition: with RollingUpdate, the lowest ordinal that gets the newest template. 0 with OnDelete.
+        update_revision: the revision of the newest template. Kubernetes writes it a moment after the template.
+        observed: whether Kubernetes has looked at the newest spec; before that `update_revision` is the old one.
+    """
+
+    key: Key
+    uid: str
+    resource_version: str
+    replicas: int
+    strategy: UpdateStrategy
+    partition: int
+    update_revision: str
+    observed: bool
+    template: Template = Template()
+    controller: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Termination:
+    """How the container of a pod ended last.
+
+    Attributes:
+        message: what it left as its last word (`terminationMessagePath`), or the end of its log.
+        lasted: from its start to its end; None: the kubelet does not say.
+    """
+
+    reason: str
+    message: str
+    exit_code: int
+    lasted: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod of the StatefulSet.
+
+    Attributes:
+        ordinal: the number at the end of its name.
+        address: its IP; None: it has none yet.
+        revision: of the template that it was made from.
+        gone_by: when it should be gone; None: nobody deletes it.
+        restarts: of its first container.
+        waiting: why its first container does not run, such as CrashLoopBackOff; empty: it runs.
+        restart: the value of `seawall.dev/restart` on the pod itself.
+        config_hash: `seawall.dev/wal-config-hash`, as its template had it.
+        restarted_at: `kubectl.kubernetes.io/restartedAt`, as its template had it.
+    """
+
+    key: Key
+    uid: str
+    ordinal: int
+    revision: str
+    ready: bool
+    address: str | None = None
+    gone_by: datetime | None = None
+    restarts: int = 0
+    waiting: str = ""
+    last_termination: Termination | None = None
+    restart: str | None = None
+    config_hash: str | None = None
+    restarted_at: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.key.name
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether it is being deleted."""
+        return self.gone_by is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """The pod is being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotThere:
+    """No pod has this name and UID: it is gone, or another one took its name. Nothing was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetForbids:
+    """A PodDisruptionBudget forbids it now, with the API server's sentence. It may allow it later."""
+
+    message: str
+
+
+Eviction = Evicted | NotThere | BudgetForbids

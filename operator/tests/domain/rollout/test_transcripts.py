@@ -1,0 +1,289 @@
+"""Whole rolls in a small world, as reviewed transcripts (`golden/`). UPDATE_GOLDEN=1 writes them anew."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from seawall.api.v1alpha1.restart import RollStage
+from seawall.domain.rollout.requests import Override
+from seawall.domain.rollout.workload import Termination, UpdateStrategy
+from tests.domain.rollout.builders import make_statefulset
+from tests.domain.rollout.world import World
+
+GOLDEN = Path(__file__).parent / "golden"
+ALL = ["datanode-0", "datanode-1", "datanode-2"]
+
+
+def compare(world: World, name: str) -> None:
+    path, text = GOLDEN / f"{name}.txt", "\n".join(world.lines) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def is_clean(world: World) -> bool:
+    """Nothing is left behind."""
+    status = world.status
+    return not world.maintenance and status.maintenance is None and status.restarting is None
+
+
+def test_a_healthy_roll() -> None:
+    world = World()
+    world.request("monday")
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert is_clean(world)
+    assert (world.status.done_request, world.status.restarted) == ("monday", 3)
+    compare(world, "healthy")
+    world.run(100)
+    assert world.evicted == ALL  # the value is done
+
+
+def test_a_broker_dies_in_mid_roll() -> None:
+    world = World()
+    world.request("monday")
+    while not world.evicted:
+        world.run(1)
+    world.tell("# a broker dies")
+    world.brokers_down = True
+    world.run(120)
+    assert world.evicted == ["datanode-0"]
+    assert is_clean(world), "nobody restarts, so failover must be possible"
+    world.tell("# the broker is back")
+    world.brokers_down = False
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert is_clean(world)
+    compare(world, "broker_dies")
+
+
+def test_a_replay_takes_longer_than_its_budget() -> None:
+    world = World(crashing={0})
+    world.facts = replace(world.facts, limits=replace(world.facts.limits, replay_budget=timedelta(seconds=60)))
+    world.request("monday")
+    while not world.evicted:
+        world.run(1)
+    world.run(30)
+    node = world.nodes[0]
+    killed = Termination("Error", "region 1: MissingKey at offset 300", 1)
+    node.pod = replace(node.pod, restarts=3, last_termination=killed)
+    world.run(400)
+    assert world.evicted == ["datanode-0"], "no second pod is touched"
+    assert world.status.stage is RollStage.STALLED
+    assert not world.maintenance
+    world.tell("# a person mends it")
+    node.serves_at = world.now
+    node.pod = replace(node.pod, restarts=3, last_termination=None)
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert is_clean(world)
+    compare(world, "budget_overrun")
+
+
+def test_the_configuration_changes_in_mid_roll() -> None:
+    world = World()
+    world.configure("aaaa")
+    world.run(5)
+    assert world.evicted == []  # the first configuration that is seen is no change
+    world.configure("bbbb")
+    while world.evicted != ["datanode-0"]:
+        world.run(1)
+    world.configure("cccc")
+    world.run(400, until_stage=RollStage.COMPLETED)
+    assert sorted(world.evicted) == ["datanode-0", *ALL], "the others take both changes in one restart"
+    assert {node.pod.config_hash for node in world.nodes} == {"cccc"}
+    assert is_clean(world)
+    compare(world, "configuration_changes")
+
+
+def test_a_partition_is_lowered_one_by_one_and_put_back() -> None:
+    world = World(statefulset=make_statefulset(strategy=UpdateStrategy.ROLLING_UPDATE, partition=0))
+    world.configure("aaaa")
+    world.run(5)
+    world.configure("bbbb")
+    world.run(400, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ["datanode-2", "datanode-1", "datanode-0"]
+    assert {node.pod.config_hash for node in world.nodes} == {"bbbb"}
+    assert world.statefulset.partition == 3, "or the next change would restart all without asking"
+    assert is_clean(world)
+    compare(world, "partition")
+
+
+def test_a_rollout_restart_by_somebody_is_driven_where_kubernetes_leaves_it() -> None:
+    world = World()
+    world.change_template(restarted_at="2026-11-22T08:00:00Z")
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert sorted(world.evicted) == ALL
+    assert is_clean(world)
+
+
+def test_a_rollout_restart_that_kubernetes_does_itself_is_reported_and_left_to_it() -> None:
+    world = World(statefulset=make_statefulset(strategy=UpdateStrategy.ROLLING_UPDATE, partition=0))
+    world.change_template(restarted_at="2026-11-22T08:00:00Z")
+    world.run(5)
+    assert world.status.reason == "RestartedByKubernetes"
+    world.run(200)
+    assert world.evicted == ["datanode-2", "datanode-1", "datanode-0"]  # by Kubernetes, in its order
+    assert not [line for line in world.lines if "Restarted datanode" in line]
+    assert world.status.reason == "NothingToRestart"
+    assert is_clean(world)
+
+
+def test_another_operators_statefulset_is_not_patched_and_what_it_needs_is_said() -> None:
+    world = World(statefulset=make_statefulset(controller="GreptimeDBCluster mine"))
+    world.configure("aaaa")
+    world.run(5)
+    world.configure("bbbb")
+    world.run(60)
+    assert world.statefulset.resource_version == "7"
+    assert world.status.reason == "TemplateNotOurs"
+    assert "set seawall.dev/restart to roll it out" in world.status.message
+    world.request("bbbb")
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+
+
+def test_another_operators_partition_is_not_lowered() -> None:
+    statefulset = make_statefulset(
+        controller="GreptimeDBCluster mine", strategy=UpdateStrategy.ROLLING_UPDATE, partition=3
+    )
+    world = World(statefulset=statefulset)
+    world.change_template(restarted_at="2026-11-22T08:00:00Z")
+    world.run(60)
+    assert world.status.reason == "PartitionNotOurs"
+    assert (world.evicted, world.statefulset.partition) == ([], 3)
+    assert is_clean(world)
+
+
+def test_a_disruption_budget_is_waited_for_with_its_sentence() -> None:
+    world = World(forbids="Cannot evict pod as it would violate the pod's disruption budget.")
+    world.request("monday")
+    world.run(60)
+    assert world.evicted == []
+    assert world.status.reason == "DisruptionBudget"
+    assert "violate the pod's disruption budget" in world.status.message
+    world.run(600)
+    world.forbids = None
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert is_clean(world)
+
+
+def test_maintenance_that_was_on_before_stays_on() -> None:
+    world = World(maintenance=True)
+    world.request("monday")
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert world.maintenance
+    assert world.status.maintenance is None
+
+
+def test_maintenance_that_somebody_ends_in_mid_roll_is_ours_from_then_on() -> None:
+    world = World(maintenance=True)
+    world.request("monday")
+    world.run(5)
+    world.maintenance = False
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert is_clean(world)
+
+
+def test_a_withdrawn_request_still_finishes_the_pod_in_the_status() -> None:
+    world = World()
+    world.request("monday")
+    world.run(100, until_stage=RollStage.RESTARTING)
+    world.request(None)
+    world.run(200, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ["datanode-0"]
+    assert is_clean(world)
+
+
+def test_a_new_value_in_mid_roll_restarts_all_of_that_moment() -> None:
+    world = World()
+    world.request("monday")
+    while not world.evicted:
+        world.run(1)
+    world.run(30)  # datanode-0 serves again
+    world.request("tuesday")
+    world.run(400, until_stage=RollStage.COMPLETED)
+    assert sorted(world.evicted) == ["datanode-0", *ALL]
+    assert world.status.done_request == "tuesday"
+
+
+def test_a_pause_keeps_the_roll_where_it_is_and_leaves_maintenance() -> None:
+    world = World()
+    world.request("monday")
+    while not world.evicted:
+        world.run(1)
+    world.facts = replace(world.facts, is_paused=True)
+    world.run(120)
+    assert world.evicted == ["datanode-0"]
+    assert is_clean(world)
+    world.facts = replace(world.facts, is_paused=False)
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+
+
+def test_a_person_lets_a_roll_through_a_shut_gate_and_the_event_says_who() -> None:
+    world = World(brokers_down=True)
+    world.request("monday")
+    world.run(30)
+    assert world.evicted == []
+    world.facts = replace(world.facts, override=Override("broker 3 is lost", world.now + timedelta(hours=1)))
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    passed = [line for line in world.lines if "Restarted datanode-0 although" in line]
+    assert len(passed) == 1
+    assert "let through by annotation until 2026-11-22T10:00:30Z (broker 3 is lost)" in passed[0]
+
+
+def test_a_pod_stuck_terminating_stalls_the_roll() -> None:
+    world = World()
+    world.request("monday")
+    world.run(100, until_stage=RollStage.RESTARTING)
+    node = world.nodes[0]
+    node.pod = replace(node.pod, gone_by=world.now)  # its node is off: it never goes
+    world.run(90)
+    assert (world.status.stage, world.status.reason) == (RollStage.STALLED, "PodStuckTerminating")
+    assert world.evicted == []
+    world.run(30)
+    assert not world.maintenance
+
+
+def test_a_missing_statefulset_is_told() -> None:
+    world = World()
+    world.request("monday")
+    world.run(100, until_stage=RollStage.MAINTENANCE)
+    there = world.statefulset
+    world.statefulset = None  # type: ignore[assignment]  # as the API server says
+    world.pass_time = lambda time: setattr(world, "now", world.now + time)  # type: ignore[method-assign]
+    world.run(60)
+    assert world.status.reason == "StatefulSetMissing"
+    assert not world.maintenance
+    del world.pass_time
+    world.statefulset = there
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+
+
+def test_the_startup_budget_of_each_datanode_is_published_and_not_written_all_the_time() -> None:
+    world = World()
+    world.run(3)
+    assert [(row.pod, row.replay_seconds, row.startup_seconds) for row in world.status.datanodes] == [
+        ("datanode-0", 5, 38),
+        ("datanode-1", 10, 45),
+        ("datanode-2", 15, 53),
+    ]
+    before = world.status
+    node = world.nodes[2]
+    for _ in range(200):
+        node.datanode = replace(node.datanode, size_bytes=(node.datanode.size_bytes or 0) + 2**14)
+        world.tick()
+    assert world.status == before
+    node.datanode = replace(node.datanode, size_bytes=2**34)
+    world.run(2)
+    assert world.status.datanodes[2].startup_seconds == 1260
