@@ -131,7 +131,7 @@ def test_all_as_declared_is_ready_and_waits_for_the_resync() -> None:
         (make_kafka(online=(1, 2)), "ReplicationFactorTooHigh", "True"),
         (make_kafka(*POOL, online=(1, 2)), "BrokersMissing", "False"),
         (make_kafka(POOL[0], make_topic("wal_1", partitions=3)), "PartitionsDiffer", "True"),
-        (make_kafka(POOL[0], make_topic("wal_1", (1, 2))), "ReplicationFactorDiffers", "True"),
+        (make_kafka(POOL[0], make_topic("wal_1", (1, 2))), "Reassigning", "False"),
         (make_kafka(POOL[0], make_topic("wal_1", leader=None)), "WaitingForLeaders", "False"),
         (make_kafka(POOL[0], make_topic("wal_1", isr=(1,))), "UnderMinISR", "False"),
     ],

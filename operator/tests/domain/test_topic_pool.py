@@ -45,6 +45,17 @@ def test_a_topic_whose_configs_are_not_known_yet_is_not_created_again() -> None:
     assert plan_topics(SPEC, pool, may_create=True) == []
 
 
+def test_min_insync_replicas_is_raised_only_once_so_many_replicas_are_in_sync() -> None:
+    """While replicas are added, Kafka shows them long before they are in sync: writes would stop."""
+    moving = make_topic("wal_0", isr=(1,))
+    assert pool_of(moving, min_insync_replicas=None).changes == ()
+    assert pool_of(moving, min_insync_replicas="1").changes == ()
+    arrived = make_topic("wal_0", isr=(1, 3))
+    expected = (ConfigChange("wal_0", set={"min.insync.replicas": "2"}),)
+    assert pool_of(arrived, min_insync_replicas="1").changes == expected
+    assert pool_of(moving, min_insync_replicas="3").changes == expected, "it is lowered at once"
+
+
 @pytest.mark.parametrize(
     ("overrides", "change"),
     [

@@ -10,6 +10,7 @@ import pytest
 from tests.support.site import Site, condition
 
 pytestmark = pytest.mark.integration
+NO_MOVES = {"seawall.dev/abort-reassignment": "a test wants them where they are"}
 
 
 @contextmanager
@@ -32,11 +33,14 @@ def test_a_topic_with_two_partitions_is_reported_and_never_changed(site: Site) -
     assert condition(site.read(), "Ready")["status"] == "False"
 
 
-def test_a_topic_with_one_replica_is_reported_and_keeps_accepting_writes(site: Site) -> None:
+def test_a_topic_with_one_replica_that_must_not_be_moved_is_reported_and_keeps_accepting_writes(site: Site) -> None:
     site.eyes.create(site.topic(0), replication_factor=1)
-    site.declare()
+    site.declare(annotations=NO_MOVES)
     sentence = site.wait_stalled("ReplicationFactorDiffers")
-    assert sentence == f"the replication factor of topic {site.topic(0)} is not 3"
+    assert sentence == (
+        f"the replication factor of topic {site.topic(0)} is not 3:"
+        " remove seawall.dev/abort-reassignment to let it be changed"
+    )
     site.wait(lambda: site.eyes.config(site.topic(0)).get("retention.ms") == "-1", "its retention is guarded")
     site.wait(lambda: site.topic(1) in site.eyes.topics(site.prefix), "the rest of the pool is created")
     site.operator.wait_for_idle_ticks()
@@ -46,7 +50,7 @@ def test_a_topic_with_one_replica_is_reported_and_keeps_accepting_writes(site: S
 
 def test_min_insync_replicas_equal_to_the_actual_replicas_is_never_written(site: Site) -> None:
     site.eyes.create(site.topic(0), replication_factor=2)
-    site.declare(topics={"replicationFactor": 3, "minInSyncReplicas": 2})
+    site.declare(topics={"replicationFactor": 3, "minInSyncReplicas": 2}, annotations=NO_MOVES)
     site.wait_stalled("ReplicationFactorDiffers")
     site.operator.wait_for_idle_ticks()
     assert "min.insync.replicas" not in site.eyes.config(site.topic(0))

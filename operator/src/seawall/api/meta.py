@@ -32,6 +32,15 @@ DEAD_ANNOTATION = f"{GROUP}/dead-regions"
 TOPICS_FINALIZER = f"{GROUP}/topics"
 """Stands on a WALCluster only while its deletion has topics to delete."""
 
+REASSIGNMENT_FINALIZER = f"{GROUP}/reassignment"
+"""Stands on a WALCluster only while replicas are moved: a throttle must not outlive it."""
+
+APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
+"""On a WALCluster, the digest of a planned reassignment: a person lets it begin (reassignment.approval: Manual)."""
+
+ABORT_ANNOTATION = f"{GROUP}/abort-reassignment"
+"""On a WALCluster, whatever its value: the reassignment under way goes back, and none begins while it is set."""
+
 MAX_INT32 = 2**31 - 1
 
 
@@ -153,6 +162,15 @@ class ObjectMeta(StatusModel):
     def stops_deletes(self) -> bool:
         """Whether a person stopped all deletes of records."""
         return STOP_DELETES_ANNOTATION in self.annotations
+
+    def approves(self, digest: str) -> bool:
+        """Whether a person lets the reassignment with this plan begin."""
+        return self.annotations.get(APPROVE_ANNOTATION, "").strip() == digest
+
+    @property
+    def aborts_reassignment(self) -> bool:
+        """Whether a person wants no reassignment."""
+        return ABORT_ANNOTATION in self.annotations
 
     @property
     def is_paused(self) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import assert_never
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import resolve_data_plane, resolve_kafka
 from seawall.controllers.topic_deletion import TopicDeletion
@@ -124,7 +125,9 @@ class WALClusterController:
         connection = self._connection(key, spec)
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
 
-    def _observe_kafka(self, key: Key, spec: WALClusterSpec) -> tuple[KafkaView | NoKafka, Pool | None]:
+    def _observe_kafka(
+        self, key: Key, spec: WALClusterSpec, run: ReassignmentStatus | None
+    ) -> tuple[KafkaView | NoKafka, Pool | None]:
         """Only topics with a leader are asked for their configs: the others are too new to answer, or down."""
         admin = self._connect(key, spec)
         view = admin if isinstance(admin, NoKafka) else admin.view()
@@ -135,7 +138,8 @@ class WALClusterController:
             configs = admin.describe_configs(led) if led else {}
         except OutsideUnavailable as error:
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
-        return view, observe_pool(spec.topics, view, configs)
+        most_min_isr = run.most_min_in_sync_replicas if run is not None else None
+        return view, observe_pool(spec.topics, view, configs, most_min_isr)
 
     def _observe_data_plane(self, key: Key, spec: WALClusterSpec) -> DataPlaneView | NoDataPlane | None:
         """What is known of it; that the API server refuses a Secret is a finding about the data plane alone."""
@@ -149,7 +153,7 @@ class WALClusterController:
 
     def _look(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
         key = obj.metadata.key
-        kafka, pool = self._observe_kafka(key, spec)
+        kafka, pool = self._observe_kafka(key, spec, obj.status.reassignment)
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)

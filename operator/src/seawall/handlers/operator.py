@@ -27,7 +27,9 @@ from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.purge_preview import PurgePreview
+from seawall.controllers.replication import ReplicationController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification_schedule import VerificationScheduleController
 from seawall.controllers.wal_cluster import WALClusterController
@@ -50,8 +52,8 @@ _log = logging.getLogger(__name__)
 STUCK_SECONDS = 300
 """A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
 
-QUEUES = len(RESOURCES) + 2
-"""One of each kind, that of the ledgers and that of the schedules."""
+QUEUES = len(RESOURCES) + 3
+"""One of each kind, that of the ledgers, that of the schedules and that of the replicas."""
 
 DRAIN_SECONDS = 10
 """How long a stopping process waits for its running ticks."""
@@ -82,6 +84,7 @@ class Operator:
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
         self._schedule = VerificationScheduleController(self._kube, clock)
+        self._replication = ReplicationController(self._kube, PartitionLooks(self._kube, kafka_clusters), clock)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(
@@ -92,6 +95,7 @@ class Operator:
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
             self._schedule,
+            self._replication,
             WALVerificationController(self._kube, KubeSparkApplications(self._api), ledgers, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
@@ -167,7 +171,7 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            for beside in (self._watch_of_ledgers.kind, self._schedule.kind):
+            for beside in (self._watch_of_ledgers.kind, self._schedule.kind, self._replication.kind):
                 self._loop.call_soon_threadsafe(self._queues.wake, Subject(beside, subject.key))
 
     def _unhealthy(self) -> str | None:

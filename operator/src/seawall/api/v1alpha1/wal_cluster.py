@@ -20,6 +20,7 @@ from seawall.api.meta import (
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 
@@ -55,6 +56,8 @@ class WALClusterSpec(APIModel):
     """The Kafka cluster that holds the WAL."""
     topics: TopicsSpec = TopicsSpec()
     """The pool of WAL topics."""
+    reassignment: ReassignmentSpec = ReassignmentSpec()
+    """How replicas are moved when replicationFactor or excludeBrokers need it."""
     data_plane: DataPlane | None = None
     """The database that writes the WAL."""
     verification: VerificationSchedule | None = None
@@ -148,6 +151,8 @@ class WALClusterStatus(StatusModel):
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None
     """State of the topic pool; absent until first contact."""
+    reassignment: ReassignmentStatus | None = None
+    """The reassignment under way, or the last one; absent while none was needed."""
     data_plane: DataPlaneStatus | None = None
     """What the database said when it last answered; absent until then, and without dataPlane.greptimedb."""
     wal: WALStatus | None = None

@@ -14,6 +14,8 @@ from seawall.domain.topics.config_value import is_same_value
 RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")
 """The guarded configs whose absence lets Kafka itself remove records."""
 
+MIN_ISR = "min.insync.replicas"
+
 
 class TopicState(StrEnum):
     """State of one topic of the pool. A topic in several of them is in the first."""
@@ -25,7 +27,7 @@ class TopicState(StrEnum):
     LEADERLESS = "Leaderless"
     """Has no leader: just created, or all its brokers are gone."""
     REPLICATION_FACTOR_DIFFERS = "ReplicationFactorDiffers"
-    """Has another number of replicas than declared: reported."""
+    """Has another number of replicas than declared. Leaves when a reassignment has moved it."""
     DRIFTED = "Drifted"
     """A config differs. Leaves when it was repaired."""
     UNDER_MIN_ISR = "UnderMinISR"
@@ -65,15 +67,20 @@ def desired_configs(spec: TopicsSpec, replication_factor: int) -> dict[str, str]
     desired["segment.bytes"] = str(spec.segment_bytes)
     min_isr = spec.effective_min_in_sync_replicas()
     if min_isr < replication_factor or min_isr == replication_factor == 1:
-        desired["min.insync.replicas"] = str(min_isr)
+        desired[MIN_ISR] = str(min_isr)
     return desired
 
 
-def observe_pool(spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs]) -> Pool:
+def observe_pool(
+    spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs], most_min_isr: int | None = None
+) -> Pool:
     """Compares what is declared with what Kafka shows.
 
     `configs` has the existing topics with the prefix; one without an entry is too new for all brokers to know it.
+    `most_min_isr` is what min.insync.replicas may be at most, while a reassignment takes replicas away.
     """
+    if most_min_isr is not None and most_min_isr < spec.effective_min_in_sync_replicas():
+        spec = spec.model_copy(update={"min_in_sync_replicas": most_min_isr})
     known = {name: kafka.topics[name] for name in wal_topics(spec, kafka)}
     drift = {name: _drift(spec, topic, configs[name]) for name, topic in known.items() if name in configs}
     pool = spec.topic_names()
@@ -104,12 +111,24 @@ def _has(configs: Configs, key: str, value: str) -> bool:
 
 def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
     desired = desired_configs(spec, len(topic.replicas))
-    keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, "min.insync.replicas"}
+    if _would_stop_writes(topic, configs.get(MIN_ISR), desired.get(MIN_ISR)):
+        del desired[MIN_ISR]
+    keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, MIN_ISR}
     return ConfigChange(
         topic.name,
         set={key: value for key, value in desired.items() if not _has(configs, key, value)},
         reset=tuple(sorted(key for key in configs if key not in keep)),
     )
+
+
+def _would_stop_writes(topic: Topic, now: str | None, desired: str | None) -> bool:
+    """Whether min.insync.replicas would be raised beyond what is in sync.
+
+    While replicas are added, Kafka shows them among the others long before they are in sync.
+    """
+    if desired is None or int(desired) <= len(topic.isr):
+        return False
+    return now is None or not now.strip().isdigit() or int(now) < int(desired)
 
 
 def _state(spec: TopicsSpec, topic: Topic | None, drift: ConfigChange | None) -> TopicState:

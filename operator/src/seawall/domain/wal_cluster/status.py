@@ -49,6 +49,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             under_replicated=case.pool.under_replicated,
             min_in_sync_replicas=case.spec.topics.effective_min_in_sync_replicas(),
         ),
+        reassignment=case.cluster.status.reassignment,
         data_plane=data_plane_status(case.cluster, case.observed),
         wal=wal_status(case.cluster, case.observed),
     )
@@ -78,6 +79,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
         topics=cluster.status.topics,
+        reassignment=cluster.status.reassignment,
         data_plane=data_plane_status(cluster, observed),
         wal=wal_status(cluster, observed),
     )

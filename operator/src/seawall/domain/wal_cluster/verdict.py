@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from seawall.api.meta import PAUSED_ANNOTATION, ConditionType
+from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, ConditionType
+from seawall.api.v1alpha1.reassignment import ReassignmentStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.failure import Failure
@@ -130,11 +131,32 @@ def _partitions_differ(case: Case) -> Verdict | None:
     return Verdict(Outlook.STALLED, Reason.PARTITIONS_DIFFER, message) if names else None
 
 
+def _reassigning(case: Case) -> Verdict | None:
+    """What the run that moves replicas says of itself."""
+    run = case.cluster.status.reassignment
+    if run is None:
+        return None
+    if run.stage is ReassignmentStage.AWAITING_APPROVAL:
+        return Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, run.message, RETRY_SECONDS)
+    if run.is_active:
+        return Verdict(Outlook.PROGRESSING, Reason.REASSIGNING, run.message, RETRY_SECONDS)
+    if run.infeasible is not None:
+        return Verdict(Outlook.STALLED, Reason.REASSIGNMENT_INFEASIBLE, run.infeasible, RETRY_SECONDS)
+    return None
+
+
 def _replication_factor_differs(case: Case) -> Verdict | None:
-    names = case.pool.in_state(TopicState.REPLICATION_FACTOR_DIFFERS)
-    wanted = case.spec.topics.replication_factor
-    message = f"the replication factor of {listed(names)} is not {wanted}" if names else ""
-    return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_DIFFERS, message) if names else None
+    names, run = case.pool.in_state(TopicState.REPLICATION_FACTOR_DIFFERS), case.cluster.status.reassignment
+    if not names:
+        return None
+    message = f"the replication factor of {listed(names)} is not {case.spec.topics.replication_factor}"
+    if case.cluster.metadata.aborts_reassignment:
+        message += f": remove {ABORT_ANNOTATION} to let it be changed"
+    elif run is not None and run.refused:
+        message += f": {run.refused[0].message}"
+    else:
+        return Verdict(Outlook.PROGRESSING, Reason.REASSIGNING, f"{message}: it is being planned", RETRY_SECONDS)
+    return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_DIFFERS, message, RETRY_SECONDS)
 
 
 def _brokers_missing(case: Case) -> Verdict | None:
@@ -179,6 +201,7 @@ CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _still_refused,
     _config_map_taken,
     _partitions_differ,
+    _reassigning,
     _replication_factor_differs,
     _unguarded,
     _in_state(TopicState.MISSING, Reason.CREATING, "are missing"),

@@ -1,0 +1,118 @@
+"""One look at the partitions of a WALCluster: what a reassignment is decided from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
+from seawall.controllers.connection import resolve_kafka
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.partitions import Partition, PartitionId, known_brokers
+from seawall.domain.reassignment.batch import topics_that_lose_replicas
+from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.min_isr import find_under_min_isr
+from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.sight import Direction, Sight
+from seawall.domain.wal_cluster.identity import why_wrong
+from seawall.domain.wal_cluster.rival import find_rival
+from seawall.ports import KafkaAdmin, KafkaClusters, Kube, PartitionReassigner
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLooks:
+    """Looks at Kafka for reassignments, if it is the Kafka that is meant and the topics are this WALCluster's."""
+
+    kube: Kube
+    kafka_clusters: KafkaClusters
+
+    def reassigner(self, cluster: WALCluster) -> PartitionReassigner:
+        """The partitions of its Kafka.
+
+        Raises:
+            Refused: the spec does not lead to a connection.
+            OutsideUnavailable: a Secret does not.
+        """
+        return self.kafka_clusters.reassigner(cluster.metadata.key, self._connection(cluster))
+
+    def look(self, cluster: WALCluster, spec: WALClusterSpec, journal: Journal | None) -> Look | str:
+        """What Kafka says; a sentence: why nobody can look, or may act on it.
+
+        What is under way is read before the replicas: a move that ends in between is done for the next look only.
+        """
+        try:
+            admin = self.kafka_clusters.connect(cluster.metadata.key, self._connection(cluster))
+            view = self._why_not(cluster, spec, admin)
+            return view if isinstance(view, str) else self._read(cluster, spec, view, journal)
+        except (OutsideUnavailable, Refused) as error:
+            return str(error)
+
+    def _why_not(self, cluster: WALCluster, spec: WALClusterSpec, admin: KafkaAdmin) -> KafkaView | str:
+        if cluster.status.kafka is None:
+            return "the WALCluster has not met its Kafka cluster yet"
+        view = admin.view()
+        if isinstance(view, NoKafka):
+            return view.message
+        if (wrong := why_wrong(cluster, view)) is not None:
+            return wrong
+        claims = self.kube.list_claims(spec.topics.prefix)
+        if not claims.complete:
+            return "not all WALClusters can be read: an older one may own these topics"
+        rival = find_rival(cluster, view, claims.items)
+        return f"the older WALCluster {rival} owns topics of this prefix" if rival is not None else view
+
+    def _read(self, cluster: WALCluster, spec: WALClusterSpec, view: KafkaView, journal: Journal | None) -> Look:
+        reassigner = self.reassigner(cluster)
+        pool = {name for name in spec.topics.topic_names() if name in view.topics}
+        topics = pool | (journal.topics if journal is not None else frozenset())
+        ongoing = reassigner.ongoing()
+        partitions, absent, silent = _sort(reassigner.partitions(topics))
+        look = Look(
+            brokers={broker.id: broker for broker in known_brokers(reassigner.brokers(), partitions.values())},
+            partitions=partitions,
+            absent=absent,
+            silent=silent,
+            ongoing=ongoing,
+            throttles=reassigner.throttles(topics),
+            under_min_isr=find_under_min_isr(
+                partitions.values(), ongoing, spec.topics.effective_min_in_sync_replicas()
+            ),
+        )
+        return look if journal is None else replace(look, min_isr=_min_isr(reassigner, look, journal))
+
+    def _connection(self, cluster: WALCluster) -> KafkaConnection:
+        key, spec = cluster.metadata.key, cluster.spec
+        if isinstance(spec, InvalidSpec):
+            raise Refused(spec.message)
+        found = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        if isinstance(found, NoKafka):
+            raise OutsideUnavailable(found.message)
+        return found
+
+
+def _min_isr(reassigner: PartitionReassigner, look: Look, journal: Journal) -> dict[str, int]:
+    """min.insync.replicas of topics that lose replicas, forwards or back; what Kafka does not tell is left out."""
+    topics: set[str] = set()
+    for direction in (Direction.FORWARD, Direction.BACK):
+        topics |= topics_that_lose_replicas(Sight(journal, look, direction))
+    found = reassigner.min_insync_replicas(sorted(topics)) if topics else {}
+    return {name: value for name, value in found.items() if isinstance(value, int)}
+
+
+def _sort(
+    found: Mapping[str, tuple[Partition, ...] | TopicFailure],
+) -> tuple[dict[PartitionId, Partition], frozenset[str], dict[str, str]]:
+    partitions: dict[PartitionId, Partition] = {}
+    absent: set[str] = set()
+    silent: dict[str, str] = {}
+    for topic, told in found.items():
+        if not isinstance(told, TopicFailure):
+            partitions.update((partition.id, partition) for partition in told)
+        elif told.why is TopicTrouble.UNKNOWN_TOPIC:
+            absent.add(topic)
+        else:
+            silent[topic] = told.message
+    return partitions, frozenset(absent), silent

@@ -1,0 +1,183 @@
+"""The Replication controller: a second one of WALClusters, for the run that moves their replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.controllers.partition_look import PartitionLooks
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.failure import Failure
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
+from seawall.domain.placement import Placement
+from seawall.domain.reassignment.actions import (
+    AddFinalizer,
+    Cancel,
+    ClearThrottle,
+    ElectLeaders,
+    MovesRefused,
+    ReassignmentAction,
+    RemoveFinalizer,
+    SetThrottle,
+    Submit,
+    WriteJournal,
+)
+from seawall.domain.reassignment.elder import find_elder
+from seawall.domain.reassignment.journal import (
+    DATA_KEY,
+    Journal,
+    UnreadableJournal,
+    decode_journal,
+    encode_journal,
+    journal_key,
+)
+from seawall.domain.reassignment.observed import FoundJournal, Look, Observed
+from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
+from seawall.domain.replication.demand import demand_of
+from seawall.domain.replication.next_step import ReplicationStep, next_step
+from seawall.domain.step import Event
+from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.ports import Clock, Kube
+
+ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster's status. Leave it alone."
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationController:
+    """Moves replicas. Of the status it writes only its own parts; its queue is its own: no topic waits for a move."""
+
+    kube: Kube
+    looks: PartitionLooks
+    clock: Clock
+    kind: str = "Replication"
+
+    def read(self, key: Key) -> WALCluster | None:
+        """Reads the WALCluster."""
+        return self.kube.get(WALCluster, key)
+
+    def forget(self, key: Key) -> None:
+        """Nothing is held for a WALCluster."""
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""
+        now, spec, journal = self.clock.now(), obj.spec, self._journal(obj)
+        if isinstance(spec, InvalidSpec):
+            return Observed(now, spec.message, journal)
+        run = obj.status.reassignment
+        is_active = run is not None and run.is_active
+        look = self.looks.look(obj, spec, journal.readable if is_active else None)
+        if isinstance(look, str):
+            return Observed(now, look, journal)
+        if not is_active:
+            return Observed(now, look, journal, self._plan(obj, spec, look))
+        demand = demand_of(spec, look.partitions.values())
+        wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
+        elder = find_elder(obj, self.kube.list(WALCluster).items)
+        return Observed(now, look, journal, is_still_wanted=wanted, elder=elder)
+
+    def next_step(self, obj: WALCluster, observed: Observed) -> ReplicationStep:
+        """Decides (pure)."""
+        return next_step(obj, observed)
+
+    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
+        """Adds what the outside answered."""
+        refused = error.partitions if isinstance(error, MovesRefused) else {}
+        return replace(observed, failure=Failure.of(error), refused=refused)
+
+    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
+        """Replaces the status."""
+        self.kube.replace_status(obj, status)
+
+    def post(self, obj: WALCluster, event: Event) -> None:
+        """Posts an event about the WALCluster."""
+        self.kube.post_event(obj, event)
+
+    def perform(self, obj: WALCluster, action: ReassignmentAction) -> Event:
+        """Does one action, if the object still is as it was when that was decided."""
+        others = [name for name in obj.metadata.finalizers if name != REASSIGNMENT_FINALIZER]
+        match action:
+            case WriteJournal():
+                self.kube.write_config_map(obj, _config_map(obj, action))
+            case AddFinalizer():
+                self.kube.set_finalizers(obj, [*others, REASSIGNMENT_FINALIZER])
+            case RemoveFinalizer():
+                self.kube.set_finalizers(obj, others)
+            case SetThrottle() | ClearThrottle() | Submit() | Cancel() | ElectLeaders():
+                self._require_unchanged(obj)
+                self._change_kafka(obj, action)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _change_kafka(
+        self, obj: WALCluster, action: SetThrottle | ClearThrottle | Submit | Cancel | ElectLeaders
+    ) -> None:
+        reassigner = self.looks.reassigner(obj)
+        match action:
+            case SetThrottle():
+                rate = action.bytes_per_second
+                reassigner.alter_throttles(None if rate is None else Rates(rate, rate), action.replicas)
+            case ClearThrottle():
+                reassigner.alter_throttles(action.rates, dict.fromkeys(action.topics, ThrottledReplicas()))
+            case Submit():
+                _raise_failures(reassigner.reassign(dict(action.targets)))
+            case Cancel():
+                _raise_failures(reassigner.reassign(dict.fromkeys(action.partitions)))
+            case ElectLeaders():
+                reassigner.elect_preferred_leaders(action.partitions)
+
+    def _require_unchanged(self, obj: WALCluster) -> None:
+        """A leader that slept must not move what a person has stopped meanwhile: the window is one call to Kafka."""
+        found = self.kube.get(WALCluster, obj.metadata.key)
+        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
+            raise Conflict(f"WALCluster {obj.metadata.key} changed")
+
+    def _journal(self, obj: WALCluster) -> FoundJournal:
+        found = self.kube.get_config_map(journal_key(obj.metadata.key))
+        if found is None:
+            return FoundJournal()
+        is_foreign = found.controller_uid != obj.metadata.uid
+        try:
+            journal: Journal | str = decode_journal(found.binary_data.get(DATA_KEY, b""))
+        except UnreadableJournal as error:
+            journal = str(error)
+        return FoundJournal(journal, found.resource_version, is_foreign)
+
+    def _plan(self, obj: WALCluster, spec: WALClusterSpec, look: Look) -> Journal | CannotPlan | None:
+        """What a run would do. What somebody else moves is waited for: where it will be is not known."""
+        if obj.metadata.deletion_timestamp is not None or any(found in look.partitions for found in look.ongoing):
+            return None
+        partitions = tuple(look.partitions.values())
+        demand = demand_of(spec, partitions)
+        found = plan_moves(partitions, tuple(look.brokers.values()), demand)
+        if not isinstance(found, Placement):
+            return found
+        topics = sorted({move.id.topic for move in found.moves})
+        try:
+            sizes = self.looks.reassigner(obj).sizes(topics)
+        except SeawallError as error:
+            return CannotPlan(f"the sizes of logs are not known: {error}")
+        return freeze(found, demand, sizes.by_partition, self.clock.now())
+
+
+def _config_map(obj: WALCluster, action: WriteJournal) -> ConfigMap:
+    return ConfigMap(
+        key=journal_key(obj.metadata.key),
+        data={"about": ABOUT, "digest": action.journal.digest},
+        controller_uid=obj.metadata.uid,
+        resource_version=action.version,
+        binary_data={DATA_KEY: encode_journal(action.journal)},
+    )
+
+
+def _raise_failures(failures: Mapping[PartitionId, TopicFailure]) -> None:
+    """What Kafka refused for good counts; what it did not answer, or does not know any more, is looked at again."""
+    refused = {found: failure.message for found, failure in failures.items() if failure.why is TopicTrouble.REFUSED}
+    if refused:
+        raise MovesRefused(refused)
+    if failures:
+        raise OutsideUnavailable(next(iter(failures.values())).message)

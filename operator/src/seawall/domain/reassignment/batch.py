@@ -1,0 +1,84 @@
+"""Which partitions are submitted next, and why the others wait.
+
+What was safe when it was planned is looked at again right before it is submitted: brokers die, leaders change and
+somebody may have raised min.insync.replicas meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.domain.partitions import Partition, PartitionId
+from seawall.domain.reassignment.journal import PlannedMove
+from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.sight import Progress, Sight
+
+ASKED_AT_ONCE = 500
+"""Topics whose min.insync.replicas one look reads: Kafka takes half a second for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What to submit now, with the replicas to have; and how many others wait, with the sentence of the first."""
+
+    targets: Mapping[PartitionId, tuple[int, ...]]
+    waiting: int = 0
+    why: str = ""
+
+
+def next_batch(sight: Sight, max_concurrent: int) -> Batch:
+    """Fills up what is on its way once half of it has arrived: so requests and events stay few."""
+    in_flight = sight.count(Progress.IN_FLIGHT, Progress.TO_CANCEL)
+    slots = max_concurrent - in_flight if in_flight <= max_concurrent // 2 else 0
+    targets: dict[PartitionId, tuple[int, ...]] = {}
+    waiting, first = 0, ""
+    for move in sight.moves_in(Progress.OPEN):
+        goal = sight.goal(move)
+        why = why_not_now(sight.look.partitions[move.id], goal, sight.look)
+        if why is not None:
+            waiting, first = waiting + 1, first or why
+        elif len(targets) < slots:
+            targets[move.id] = goal
+    return Batch(targets, waiting, first)
+
+
+def why_not_now(found: Partition, goal: tuple[int, ...], look: Look) -> str | None:
+    """Why a partition must not get these replicas now, in one sentence; None: it may."""
+    name = f"{found.id.topic}-{found.id.partition}"
+    adding = [broker for broker in goal if broker not in found.replicas]
+    offline = [broker for broker in adding if not look.is_online(broker)]
+    if offline:
+        return f"{name} waits for broker {offline[0]}, which is not online"
+    if found.leader is None:
+        return f"{name} has no leader"
+    return _why_not_fewer(name, found, goal, look) if len(goal) < len(found.replicas) else None
+
+
+def topics_that_lose_replicas(sight: Sight) -> frozenset[str]:
+    """The topics whose min.insync.replicas has to be known before the next batch."""
+    found: dict[str, None] = {}
+    for move in sight.moves_in(Progress.OPEN):
+        if loses_replicas(sight, move):
+            found[move.id.topic] = None
+        if len(found) >= ASKED_AT_ONCE:
+            break
+    return frozenset(found)
+
+
+def loses_replicas(sight: Sight, move: PlannedMove) -> bool:
+    """Whether a partition has fewer replicas at the end than now."""
+    return len(sight.goal(move)) < len(sight.look.partitions[move.id].replicas)
+
+
+def _why_not_fewer(name: str, found: Partition, goal: tuple[int, ...], look: Look) -> str | None:
+    """min.insync.replicas is lowered before replicas go, and those that stay must be in sync before the others go."""
+    min_isr = look.min_isr.get(found.id.topic)
+    if min_isr is None:
+        return f"Kafka has not told min.insync.replicas of {found.id.topic} yet"
+    if min_isr > len(goal) or (min_isr == len(goal) and len(goal) > 1):
+        return f"min.insync.replicas of {found.id.topic} is {min_isr}: it has to be lowered before replicas go"
+    staying = found.isr.intersection(goal)
+    if set(goal) < set(found.replicas) and len(staying) < max(1, min_isr):
+        return f"{name} has {len(staying)} of the replicas that stay in sync, and needs {max(1, min_isr)}"
+    return None

@@ -1,0 +1,109 @@
+"""One tick of a run, and what can be decided of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from seawall.api.v1alpha1.reassignment import (
+    Approval,
+    ReassignedPartitions,
+    ReassignmentSpec,
+    ReassignmentStage,
+    ReassignmentStatus,
+)
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.reassignment.actions import ReassignmentAction, SetThrottle
+from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.observed import Look, Observed
+from seawall.domain.reassignment.sight import Direction, Progress, Sight
+from seawall.domain.reassignment.throttling import rate_in_force, rates_with
+
+POLL_SECONDS = 2.0
+"""How often replicas on their way are looked at: Kafka wakes nobody."""
+WAIT_SECONDS = 10.0
+"""How often a run that waits for something else looks."""
+IDLE_SECONDS = 30.0
+"""How often it is looked at whether replicas are where they should be."""
+
+MAX_MESSAGE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The status as it should be; if it is so already, what to do; and when to look again, in seconds."""
+
+    status: ReassignmentStatus | None
+    actions: tuple[ReassignmentAction, ...] = ()
+    after: float = IDLE_SECONDS
+    why: str = field(default="nothing to reassign")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run that has not ended, its journal, and a look at Kafka."""
+
+    cluster: WALCluster
+    spec: ReassignmentSpec
+    observed: Observed
+    look: Look
+    journal: Journal
+    status: ReassignmentStatus
+
+    @property
+    def now(self) -> datetime:
+        """The time of this tick."""
+        return self.observed.now
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person is not asked, or has answered."""
+        return self.spec.approval is Approval.AUTOMATIC or self.cluster.metadata.approves(self.journal.digest)
+
+    @property
+    def throttles(self) -> bool:
+        """Whether the run may have set a throttle: it is written down before."""
+        return bool(self.status.rates_set)
+
+    def sight(self, direction: Direction) -> Sight:
+        """How far each partition is."""
+        refused = frozenset((row.topic, row.partition) for row in self.status.refused)
+        ids = frozenset(move.id for move in self.journal.moves if move.id in refused)
+        return Sight(self.journal, self.look, direction, ids)
+
+    def stays(self, message: str, after: float = WAIT_SECONDS, *actions: ReassignmentAction) -> Decision:
+        """The stage goes on."""
+        return Decision(self.status.model_copy(update={"message": message[:MAX_MESSAGE]}), actions, after, message)
+
+    def throttles_at(self, rate: int, message: str, action: SetThrottle) -> Decision:
+        """The throttle is set, once the status has the rate: whose a rate is must be known after a death, too."""
+        update = {"message": message[:MAX_MESSAGE], "rates_set": rates_with(self.status, rate)}
+        return Decision(self.status.model_copy(update=update), (action,), POLL_SECONDS, message)
+
+    def enters(self, stage: ReassignmentStage, message: str, **update: object) -> Decision:
+        """The next stage begins."""
+        told = {"stage": stage, "stage_time": self.now, "progress_time": self.now, "message": message[:MAX_MESSAGE]}
+        return Decision(self.status.model_copy(update={**told, **update}), (), 0.0, message)
+
+    def with_numbers(self, decision: Decision, sight: Sight) -> Decision:
+        """The decision with the numbers of this look."""
+        if decision.status is None:
+            return decision
+        update = {
+            "partitions": count_partitions(sight),
+            "bytes_left": sight.bytes_left,
+            "throttle_bytes_per_second": rate_in_force(self.look),
+        }
+        status = decision.status.model_copy(update=update)
+        return Decision(status, decision.actions, decision.after, decision.why)
+
+
+def count_partitions(sight: Sight) -> ReassignedPartitions:
+    """Partitions by what became of them."""
+    return ReassignedPartitions(
+        total=len(sight.journal.moves),
+        done=sight.count(Progress.DONE),
+        in_flight=sight.count(Progress.IN_FLIGHT, Progress.TO_CANCEL),
+        failed=sight.count(Progress.REFUSED),
+        left_alone=sight.count(Progress.LEFT_ALONE),
+    )

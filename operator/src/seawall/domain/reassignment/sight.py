@@ -1,0 +1,123 @@
+"""How far each partition of a run is: what was frozen, compared with what Kafka says.
+
+Nothing is remembered of what was submitted: a partition is on its way because Kafka says so, and whose way it is tells
+its target. So it does not matter whether an answer was lost, or a process died.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from seawall.domain.partitions import Partition, PartitionId
+from seawall.domain.reassignment.journal import Journal, PlannedMove
+from seawall.domain.reassignment.observed import Look
+
+
+class Direction(StrEnum):
+    """Where the partitions of a run go."""
+
+    FORWARD = "Forward"
+    """To the wanted replicas."""
+    BACK = "Back"
+    """To the original replicas: a person aborts."""
+    STAY = "Stay"
+    """Nowhere: what is on its way is cancelled, what was moved stays."""
+
+
+class Progress(StrEnum):
+    """How far one partition is."""
+
+    DONE = "Done"
+    """It has the replicas that it should have, and nobody moves it."""
+    IN_FLIGHT = "InFlight"
+    """It is on its way there."""
+    TO_CANCEL = "ToCancel"
+    """It is on its way to where it should not go any more."""
+    OPEN = "Open"
+    """It is where it was, and can be submitted."""
+    REFUSED = "Refused"
+    """It is where it was, and Kafka refused to move it."""
+    LEFT_ALONE = "LeftAlone"
+    """It is not as it was planned any more: deleted, moved by somebody else, or its leader would be dropped."""
+    UNKNOWN = "Unknown"
+    """Kafka did not tell."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A run and a look at its partitions. `refused` has those that Kafka refused to move."""
+
+    journal: Journal
+    look: Look
+    direction: Direction
+    refused: frozenset[PartitionId] = frozenset()
+
+    @cached_property
+    def progress(self) -> Mapping[PartitionId, Progress]:
+        """How far each partition is."""
+        return {move.id: self._progress(move) for move in self.journal.moves}
+
+    @cached_property
+    def counts(self) -> Mapping[Progress, int]:
+        """How many partitions are how far."""
+        return Counter(self.progress.values())
+
+    def count(self, *states: Progress) -> int:
+        """How many partitions are in one of these states."""
+        return sum(self.counts.get(state, 0) for state in states)
+
+    def moves_in(self, state: Progress) -> tuple[PlannedMove, ...]:
+        """The moves that are this far, in their order."""
+        return tuple(move for move in self.journal.moves if self.progress[move.id] is state)
+
+    @cached_property
+    def foreign(self) -> tuple[PartitionId, ...]:
+        """Partitions that somebody else moves, anywhere in the cluster."""
+        ours = {Progress.IN_FLIGHT, Progress.TO_CANCEL}
+        return tuple(sorted(found for found in self.look.ongoing if self.progress.get(found) not in ours))
+
+    @cached_property
+    def bytes_left(self) -> int:
+        """Bytes that the plan copies for partitions that do not have their replicas yet."""
+        states = {Progress.OPEN, Progress.IN_FLIGHT, Progress.UNKNOWN}
+        return sum(move.copied for move in self.journal.moves if self.progress[move.id] in states)
+
+    def goal(self, move: PlannedMove) -> tuple[int, ...]:
+        """The replicas that a partition should have at the end."""
+        return move.original if self.direction is Direction.BACK else move.wanted
+
+    def _progress(self, move: PlannedMove) -> Progress:
+        found = self.look.partitions.get(move.id)
+        if found is None:
+            return Progress.UNKNOWN if move.id.topic in self.look.silent else Progress.LEFT_ALONE
+        if move.id in self.look.ongoing:
+            return self._of_ongoing(move)
+        if self.direction is Direction.STAY:
+            return Progress.DONE
+        if found.replicas == self.goal(move):
+            return Progress.DONE
+        return self._of_settled(move, found)
+
+    def _of_settled(self, move: PlannedMove, found: Partition) -> Progress:
+        """All its replicas together are what a broker shows that has not heard of the end of the move yet."""
+        original, wanted, goal = frozenset(move.original), frozenset(move.wanted), frozenset(self.goal(move))
+        if frozenset(found.replicas) not in {original, wanted, original | wanted}:
+            return Progress.LEFT_ALONE
+        if move.id in self.refused:
+            return Progress.REFUSED
+        drops_leader = found.leader is not None and found.leader not in goal and goal < frozenset(found.replicas)
+        return Progress.LEFT_ALONE if drops_leader else Progress.OPEN
+
+    def _of_ongoing(self, move: PlannedMove) -> Progress:
+        """Whose way it is, by its target: who sends it where we send it helps us."""
+        target = frozenset(self.look.ongoing[move.id].target)
+        towards = {frozenset(move.wanted): Direction.FORWARD, frozenset(move.original): Direction.BACK}.get(target)
+        if towards is None:
+            return Progress.LEFT_ALONE
+        if towards is self.direction:
+            return Progress.IN_FLIGHT
+        return Progress.LEFT_ALONE if self.direction is Direction.FORWARD else Progress.TO_CANCEL

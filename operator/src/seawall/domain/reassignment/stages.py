@@ -1,0 +1,245 @@
+"""What a run does next, stage by stage: the status as it should be, or actions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+
+from seawall.api.meta import ABORT_ANNOTATION, APPROVE_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
+from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
+from seawall.domain.partitions import PartitionId
+from seawall.domain.reassignment.actions import AddFinalizer, Cancel, ElectLeaders, Submit, shown
+from seawall.domain.reassignment.batch import next_batch
+from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
+from seawall.domain.reassignment.sight import Direction, Progress, Sight
+from seawall.domain.reassignment.throttling import (
+    is_foreign,
+    leftover_throttle,
+    rate_in_force,
+    remembered,
+    throttle_for,
+)
+
+LEADERS_WAIT = timedelta(minutes=5)
+"""How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""
+
+UNFINISHED = (Progress.IN_FLIGHT, Progress.TO_CANCEL, Progress.OPEN, Progress.UNKNOWN)
+
+
+def pending(case: Case) -> Decision:
+    """Nothing has moved: the plan is dropped if it is stale, else it begins as soon as it may."""
+    ended = _why_dropped(case)
+    if ended is not None:
+        return dropped(case, ended)
+    if not case.is_approved:
+        return case.enters(ReassignmentStage.AWAITING_APPROVAL, _asks(case))
+    hindrance = _why_not_yet(case, case.sight(Direction.FORWARD))
+    if hindrance is not None:
+        return case.stays(hindrance)
+    return case.enters(
+        ReassignmentStage.ONGOING, "replicas begin to move", start_time=case.now, rates_before=remembered(case.look)
+    )
+
+
+def await_approval(case: Case) -> Decision:
+    """A person is asked; a plan that is stale meanwhile is dropped, and the next one has another digest."""
+    ended = _why_dropped(case)
+    if ended is not None:
+        return dropped(case, ended)
+    if case.is_approved:
+        return case.enters(ReassignmentStage.PENDING, "it is approved")
+    return case.stays(_asks(case))
+
+
+def go_on(case: Case) -> Decision:
+    """Throttle, submit, wait; until nothing is left that can be submitted."""
+    cause = _why_aborted(case)
+    if cause is not None:
+        return abort(case, cause)
+    sight = case.sight(Direction.FORWARD)
+    if sight.count(*UNFINISHED) == 0 or (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
+        return case.with_numbers(
+            case.enters(
+                ReassignmentStage.VERIFYING, "all is moved that could be: in-sync replicas and leaders are verified"
+            ),
+            sight,
+        )
+    return case.with_numbers(_move(case, sight), sight)
+
+
+def verify(case: Case) -> Decision:
+    """Throttles are removed first: what is waited for then is slowed down by nothing."""
+    cause = _why_aborted(case)
+    if cause is not None:
+        return abort(case, cause)
+    sight = case.sight(Direction.FORWARD)
+    if sight.count(Progress.OPEN, Progress.IN_FLIGHT) and not _is_given_up(sight):
+        return case.enters(ReassignmentStage.ONGOING, "a partition is not where it was moved to")
+    if sight.count(Progress.UNKNOWN):
+        return case.stays(f"Kafka does not tell of {sight.count(Progress.UNKNOWN)} partitions")
+    return case.with_numbers(_verify(case, sight), sight)
+
+
+def turn_back(case: Case) -> Decision:
+    """What is on its way is cancelled; with an abort by a person, what was moved goes back."""
+    cause = case.status.abort_cause
+    if cause is AbortCause.BY_PERSON and not case.cluster.metadata.aborts_reassignment:
+        return abort(case, AbortCause.SUPERSEDED)
+    sight = case.sight(Direction.BACK if cause is AbortCause.BY_PERSON else Direction.STAY)
+    return case.with_numbers(_turn_back(case, sight), sight)
+
+
+def abort(case: Case, cause: AbortCause) -> Decision:
+    """It is given up."""
+    most = _most_min_isr(case) if cause is AbortCause.BY_PERSON else None
+    return case.enters(
+        ReassignmentStage.ABORTING, WHY_ABORTED[cause], abort_cause=cause, most_min_in_sync_replicas=most
+    )
+
+
+def dropped(case: Case, cause: AbortCause) -> Decision:
+    """It ends before anything moved."""
+    message = f"{WHY_ABORTED[cause]}; nothing had been moved"
+    return case.enters(ReassignmentStage.ABORTED, message, abort_cause=cause, completion_time=case.now)
+
+
+WHY_ABORTED = {
+    AbortCause.BY_PERSON: f"{ABORT_ANNOTATION} is set: partitions get their original replicas back",
+    AbortCause.SUPERSEDED: "something else is declared now, or partitions changed: it is planned anew from what is",
+    AbortCause.DELETED: "the WALCluster is being deleted: what was moved stays",
+    AbortCause.JOURNAL_LOST: "the ConfigMap with its targets is gone or damaged: what was moved stays",
+}
+
+
+def _move(case: Case, sight: Sight) -> Decision:
+    hindrance, batch = _why_not_yet(case, sight), next_batch(sight, case.spec.max_concurrent_partitions)
+    targets = batch.targets if hindrance is None else {}
+    rate = case.spec.throttle_bytes_per_second
+    throttle = throttle_for(sight, targets, case.status, rate)
+    told = _so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
+    if batch.waiting and not hindrance:
+        told += f"; {batch.waiting} wait: {batch.why}"
+    if is_foreign(case.look, case.status):
+        told += f"; somebody else set the throttle to {rate_in_force(case.look)} bytes a second, and it stays"
+    if throttle is not None and not case.cluster.metadata.is_paused:
+        is_held = REASSIGNMENT_FINALIZER in case.cluster.metadata.finalizers
+        return case.throttles_at(rate, told, throttle) if is_held else case.stays(told, 0.0, AddFinalizer())
+    if targets:
+        return case.stays(told, POLL_SECONDS, Submit(targets))
+    return case.stays(told, POLL_SECONDS)
+
+
+def _verify(case: Case, sight: Sight) -> Decision:
+    throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
+    if throttle is not None:
+        return case.stays("it removes the throttle", POLL_SECONDS, throttle)
+    behind = [
+        move.id
+        for move in sight.moves_in(Progress.DONE)
+        if not frozenset(move.wanted) <= case.look.partitions[move.id].isr
+    ]
+    if behind:
+        return case.stays(f"all replicas are placed; it waits until those of {shown(tuple(behind))} are in sync")
+    others = tuple(
+        move.id
+        for move in sight.moves_in(Progress.DONE)
+        if case.look.partitions[move.id].leader != move.wanted[0] and case.look.is_online(move.wanted[0])
+    )
+    since = case.status.stage_time or case.now
+    if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
+        return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
+    message = _at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
+    return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now)
+
+
+def _turn_back(case: Case, sight: Sight) -> Decision:
+    if case.cluster.metadata.is_paused:
+        return case.stays(f"{PAUSED_ANNOTATION} is set")
+    cancel = tuple(move.id for move in sight.moves_in(Progress.TO_CANCEL))
+    if cancel:
+        return case.stays(f"it cancels the move of {shown(cancel)}", POLL_SECONDS, Cancel(cancel))
+    if sight.count(*UNFINISHED) and not (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
+        return _move(case, sight)
+    throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
+    if throttle is not None:
+        return case.stays("it removes the throttle", POLL_SECONDS, throttle)
+    cause = case.status.abort_cause or AbortCause.SUPERSEDED
+    found = case.look.partitions
+    moved = sum(1 for move in case.journal.moves if move.id in found and found[move.id].replicas == move.wanted)
+    message = f"{WHY_ABORTED[cause]}; {moved} of {len(case.journal.moves)} partitions have their new replicas"
+    return case.enters(ReassignmentStage.ABORTED, message, completion_time=case.now, most_min_in_sync_replicas=None)
+
+
+def _most_min_isr(case: Case) -> int | None:
+    """What min.insync.replicas may be where replicas go back: it is lowered before they go."""
+    shrinking = [len(move.original) for move in case.journal.moves if len(move.original) < len(move.wanted)]
+    return max(1, min(shrinking) - 1) if shrinking else None
+
+
+def _why_aborted(case: Case) -> AbortCause | None:
+    if case.cluster.metadata.deletion_timestamp is not None:
+        return AbortCause.DELETED
+    if case.cluster.metadata.aborts_reassignment:
+        return AbortCause.BY_PERSON
+    return None if case.observed.is_still_wanted else AbortCause.SUPERSEDED
+
+
+def _why_dropped(case: Case) -> AbortCause | None:
+    """Before anything was submitted, a partition that is elsewhere makes the whole plan stale."""
+    cause = _why_aborted(case)
+    if cause is not None:
+        return cause
+    as_planned = all(
+        (found := case.look.partitions.get(move.id)) is None or found.replicas == move.original
+        for move in case.journal.moves
+    )
+    return None if as_planned else AbortCause.SUPERSEDED
+
+
+def _why_not_yet(case: Case, sight: Sight) -> str | None:
+    """What keeps anything from being submitted now; what is on its way goes on."""
+    if case.cluster.metadata.is_paused:
+        return f"{PAUSED_ANNOTATION} is set"
+    if case.observed.elder is not None:
+        return f"WALCluster {case.observed.elder} moves replicas on the same Kafka"
+    if sight.foreign:
+        return f"somebody else moves {shown(sight.foreign)}"
+    if case.look.under_min_isr:
+        return f"{shown(case.look.under_min_isr)} under min.insync.replicas, or without a leader"
+    return None
+
+
+def _is_given_up(sight: Sight) -> bool:
+    """Kafka refuses so much that something is wrong with all of it."""
+    return sight.count(Progress.REFUSED) >= MAX_REFUSED
+
+
+def _asks(case: Case) -> str:
+    moves = len(case.journal.moves)
+    return f"{moves} partitions are to be moved: set {APPROVE_ANNOTATION}: {case.journal.digest} to let it begin"
+
+
+def _so_far(sight: Sight) -> str:
+    total, done = len(sight.journal.moves), sight.count(Progress.DONE)
+    return f"{done} of {total} partitions are moved, {sight.count(Progress.IN_FLIGHT)} are on their way"
+
+
+def _at_end(sight: Sight) -> str:
+    done, total = sight.count(Progress.DONE), len(sight.journal.moves)
+    parts = [f"{done} of {total} partitions were moved"]
+    if refused := sight.count(Progress.REFUSED):
+        parts.append(f"Kafka refused {refused}")
+    if left := sight.count(Progress.LEFT_ALONE):
+        parts.append(f"{left} are not as they were planned any more, and were left alone")
+    return "; ".join(parts)
+
+
+def refused_rows(
+    refused: Mapping[PartitionId, str], known: Collection[tuple[str, int]]
+) -> tuple[RefusedPartition, ...]:
+    """What Kafka refused just now, as rows of the status."""
+    return tuple(
+        RefusedPartition(topic=found.topic, partition=found.partition, message=message[:512])
+        for found, message in sorted(refused.items())
+        if found not in known
+    )
