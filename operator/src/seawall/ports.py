@@ -16,6 +16,7 @@ from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, Spec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
+from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
@@ -498,6 +499,18 @@ class TopicMeter(Protocol):
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of an object that is gone."""
+        ...
+
+
+class BrokerMeter(Protocol):
+    """Where the metrics of brokers and controllers go."""
+
+    def measure_brokers(self, key: Key, found: BrokersFound | None) -> None:
+        """Replaces the metrics of one WALCluster's brokers; None clears them, because nothing is known."""
+        ...
+
+    def forget_brokers(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone, or whose Kafka cannot be asked."""
         ...
 
 

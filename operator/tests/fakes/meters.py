@@ -8,14 +8,16 @@ from datetime import datetime, timedelta
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
+from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.ledger.numbers import LedgerNumbers
 
 
 @dataclass
 class FakeMeters:
-    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports."""
+    """The LedgerMeter, BrokerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports."""
 
     ledgers: dict[Key, LedgerNumbers | None] = field(default_factory=dict)
+    brokers: dict[Key, BrokersFound | None] = field(default_factory=dict)
     lost_holds: list[Key] = field(default_factory=list)
     runs: list[WALPurgeStatus] = field(default_factory=list)
     verifications: list[WALVerificationStatus] = field(default_factory=list)
@@ -29,6 +31,14 @@ class FakeMeters:
     def forget_ledger(self, key: Key) -> None:
         """Forgets."""
         self.ledgers.pop(key, None)
+
+    def measure_brokers(self, key: Key, found: BrokersFound | None) -> None:
+        """Keeps the newest."""
+        self.brokers[key] = found
+
+    def forget_brokers(self, key: Key) -> None:
+        """Forgets."""
+        self.brokers.pop(key, None)
 
     def count_lost_hold(self, cluster: Key) -> None:
         """Keeps all."""

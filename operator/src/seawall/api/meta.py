@@ -209,6 +209,8 @@ class ConditionType(StrEnum):
     DATA_PLANE_REACHABLE = "DataPlaneReachable"
     WAL_INTACT = "WALIntact"
     VERIFICATION_SCHEDULED = "VerificationScheduled"
+    REPLICATION_HEALTHY = "ReplicationHealthy"
+    QUORUM_HEALTHY = "QuorumHealthy"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
+
+from seawall.api.v1alpha1.kafka_brokers import BrokerState as BrokerState  # noqa: PLC0414 - is one of these values
 
 
 class PartitionId(NamedTuple):
@@ -30,17 +31,6 @@ class Partition:
     replicas: tuple[int, ...]
     isr: frozenset[int]
     leader: int | None
-
-
-class BrokerState(StrEnum):
-    """How a broker is, as far as Kafka tells."""
-
-    ONLINE = "Online"
-    """Registered, and heard of in the last seconds."""
-    FENCED = "Fenced"
-    """Registered, but leads nothing: it starts, stops, or is down; Kafka does not tell these apart."""
-    OFFLINE = "Offline"
-    """Not registered (or, before Kafka 4.0, fenced, which is not told there), yet named by replica lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from seawall.api.meta import GROUP, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
+from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
@@ -52,8 +53,8 @@ _log = logging.getLogger(__name__)
 STUCK_SECONDS = 300
 """A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
 
-QUEUES = len(RESOURCES) + 3
-"""One of each kind, that of the ledgers, that of the schedules and that of the replicas."""
+QUEUES = len(RESOURCES) + 4
+"""One of each kind, and those of the ledgers, the schedules, the replicas and the brokers."""
 
 DRAIN_SECONDS = 10
 """How long a stopping process waits for its running ticks."""
@@ -85,12 +86,14 @@ class Operator:
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
         self._schedule = VerificationScheduleController(self._kube, clock)
         self._replication = ReplicationController(self._kube, PartitionLooks(self._kube, kafka_clusters), clock)
+        self._brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(
                 self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry, deletion
             ),
             self._watch_of_ledgers,
+            self._brokers,
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
@@ -171,8 +174,8 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            for beside in (self._watch_of_ledgers.kind, self._schedule.kind, self._replication.kind):
-                self._loop.call_soon_threadsafe(self._queues.wake, Subject(beside, subject.key))
+            for beside in (self._watch_of_ledgers, self._schedule, self._replication, self._brokers):
+                self._loop.call_soon_threadsafe(self._queues.wake, Subject(beside.kind, subject.key))
 
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():

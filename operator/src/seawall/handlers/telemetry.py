@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 
 from seawall.api.meta import Key
 from seawall.domain.topics.pool import Pool, TopicState
+from seawall.handlers.broker_telemetry import BrokerTelemetry
 from seawall.handlers.wal_telemetry import WALTelemetry
 from seawall.reconciler import Outcome, Ticked
 
@@ -55,6 +56,7 @@ class Telemetry:
             registry=self.registry,
         )
         self.wal = WALTelemetry(self.registry, per_topic=per_topic)
+        self.brokers = BrokerTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
@@ -110,6 +112,7 @@ class Telemetry:
             for gauge in (self._reachable, self._topics, self._topic_state):
                 gauge.clear()
             self.wal.clear()
+            self.brokers.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""

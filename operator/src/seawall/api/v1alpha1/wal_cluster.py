@@ -20,6 +20,7 @@ from seawall.api.meta import (
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
@@ -58,6 +59,8 @@ class WALClusterSpec(APIModel):
     """The pool of WAL topics."""
     reassignment: ReassignmentSpec = ReassignmentSpec()
     """How replicas are moved when replicationFactor or excludeBrokers need it."""
+    internal_topics: InternalTopicsSpec = InternalTopicsSpec()
+    """What is expected of Kafka's own topics; the condition ReplicationHealthy says when they are not so."""
     data_plane: DataPlane | None = None
     """The database that writes the WAL."""
     verification: VerificationSchedule | None = None
@@ -81,6 +84,10 @@ class BrokersStatus(StatusModel):
     """Known brokers: the live ones and those that replica lists name."""
     online: Annotated[int, Field(ge=0)]
     """Brokers that Kafka reports as alive."""
+    items: Annotated[
+        tuple[BrokerStatus, ...], Field(max_length=MOST_BROKERS, json_schema_extra={"map_keys": ["id"]})
+    ] = ()
+    """Each broker, when they were last looked at."""
 
 
 class KafkaStatus(StatusModel):
@@ -90,6 +97,8 @@ class KafkaStatus(StatusModel):
     """Cluster id, pinned at first contact. Another id later stops every write."""
     brokers: BrokersStatus
     """Brokers of the Kafka cluster."""
+    quorum: QuorumStatus | None = None
+    """Kafka's controllers, when they were last looked at."""
 
 
 class TopicsStatus(StatusModel):
@@ -145,8 +154,8 @@ class WALClusterStatus(StatusModel):
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact and
-    VerificationScheduled."""
+    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact,
+    VerificationScheduled, ReplicationHealthy and QuorumHealthy."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None

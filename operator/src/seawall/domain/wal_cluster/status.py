@@ -6,6 +6,7 @@ from datetime import datetime
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
+from seawall.domain.brokers.status import own_conditions
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Event, Record, Wait
@@ -39,6 +40,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             *data_plane_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
             *schedule_conditions(case.cluster, build),
+            *own_conditions(case.cluster.status),
         ),
         kafka=_kafka(case.cluster, case.kafka),
         topics=TopicsStatus(
@@ -76,6 +78,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             *data_plane_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
             *schedule_conditions(cluster, build),
+            *own_conditions(cluster.status),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
         topics=cluster.status.topics,
@@ -108,5 +111,7 @@ def _kafka(cluster: WALCluster, kafka: KafkaView) -> KafkaStatus | None:
     """What is shown of Kafka. Another cluster than the one that is meant is neither shown nor pinned."""
     if why_wrong(cluster, kafka) is not None:
         return cluster.status.kafka
-    brokers = BrokersStatus(total=len(kafka.known_brokers()), online=len(kafka.online))
-    return KafkaStatus(cluster_id=kafka.cluster_id, brokers=brokers)
+    before, known = cluster.status.kafka, kafka.known_brokers()
+    items, quorum = (before.brokers.items, before.quorum) if before is not None else ((), None)
+    brokers = BrokersStatus(total=len(known), online=len(kafka.online), items=items)
+    return KafkaStatus(cluster_id=kafka.cluster_id, brokers=brokers, quorum=quorum)

@@ -1,0 +1,163 @@
+"""The controller that tells of Kafka's brokers, their replicas, and the controllers."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Never
+
+from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.controllers.connection import resolve_kafka
+from seawall.domain.brokers.next_step import PERIOD_SECONDS, NothingSeen, Observed, next_step
+from seawall.domain.brokers.reasons import Reason
+from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth_asking
+from seawall.domain.conditions import find_condition
+from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
+from seawall.domain.kafka import NoKafka
+from seawall.domain.kafka_log import TopicFailure
+from seawall.domain.partitions import Quorum, Sizes, known_brokers
+from seawall.domain.step import Event, Record, Wait
+from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch
+
+PERIOD_MS = int(PERIOD_SECONDS * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The newest look: what the object said then, and until when it is new, in the stopwatch's milliseconds."""
+
+    seen_from: object
+    until: int
+    found: BrokersFound | NothingSeen
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersController:
+    """Looks at the brokers of each WALCluster's Kafka twice a minute, and when topics or live brokers are others.
+
+    It has a queue of its own, because a look at all partitions and log directories takes seconds when a broker is
+    down. Of the status it writes its own parts (`domain/brokers/status.py`), and only when there is news.
+    """
+
+    kube: Kube
+    kafka_clusters: KafkaClusters
+    clock: Clock
+    stopwatch: Stopwatch
+    meter: BrokerMeter
+    kind: str = "Brokers"
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _looks: dict[Key, _Kept] = field(default_factory=dict)
+
+    def read(self, key: Key) -> WALCluster | None:
+        """Reads the WALCluster."""
+        return self.kube.get(WALCluster, key)
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        with self._lock:
+            self._looks.pop(key, None)
+        self.meter.forget_brokers(key)
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Looks, if the last look is old, or the object says something else than at its time."""
+        key, now = obj.metadata.key, self.clock.now()
+        why_not = _why_not(obj)
+        if why_not is not None:
+            self.forget(key)
+            return Observed(now, why_not)
+        with self._lock:
+            kept = self._looks.get(key)
+        at = self.stopwatch.milliseconds()
+        if kept is not None and kept.seen_from == _seen_from(obj) and at < kept.until:
+            return Observed(now, kept.found, (kept.until - at) / 1000)
+        found = self._look(obj)
+        with self._lock:
+            self._looks[key] = _Kept(_seen_from(obj), self.stopwatch.milliseconds() + PERIOD_MS, found)
+        self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
+        return Observed(now, found)
+
+    def next_step(self, obj: WALCluster, observed: Observed) -> Record[WALClusterStatus] | Wait:
+        """Decides (pure)."""
+        return next_step(obj, observed)
+
+    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
+        """Never called: no step of this controller acts."""
+        raise TypeError(f"nothing was done that could fail ({observed}): {error}")
+
+    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
+        """Replaces the status."""
+        self.kube.replace_status(obj, status)
+
+    def perform(self, obj: WALCluster, action: Never) -> Event:
+        """Never called: no step of this controller acts."""
+        raise TypeError(f"nothing is to be done for {obj.metadata.key}: {action}")
+
+    def post(self, obj: WALCluster, event: Event) -> None:
+        """Posts an event about the WALCluster."""
+        self.kube.post_event(obj, event)
+
+    def _look(self, obj: WALCluster) -> BrokersFound | NothingSeen:
+        try:
+            return self._ask(obj, obj.spec)
+        except OutsideUnavailable:  # not its words: they are others each time
+            return NothingSeen(Reason.NOT_ASKED, "Kafka did not answer when it was asked for brokers and partitions")
+        except Refused as refused:
+            return NothingSeen(Reason.NOT_ALLOWED, str(refused))
+
+    def _ask(self, obj: WALCluster, spec: WALClusterSpec | InvalidSpec) -> BrokersFound | NothingSeen:
+        if isinstance(spec, InvalidSpec):
+            return NothingSeen(Reason.NOT_ASKED, spec.message)
+        key = obj.metadata.key
+        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        if isinstance(connection, NoKafka):
+            return NothingSeen(Reason.NOT_ASKED, connection.message)
+        reassigner = self.kafka_clusters.reassigner(key, connection)
+        return BrokersFound(view_of(_read(reassigner)), _quorum(reassigner))
+
+
+def _seen_from(obj: WALCluster) -> object:
+    """What makes a look old when it changes: the spec, topics, and live brokers."""
+    brokers = obj.status.kafka.brokers if obj.status.kafka is not None else None
+    return obj.metadata.generation, obj.status.topics, brokers and (brokers.total, brokers.online)
+
+
+def _why_not(obj: WALCluster) -> NothingSeen | None:
+    """Who tends topics also finds out whether this is the Kafka that is meant."""
+    if obj.metadata.deletion_timestamp is not None:
+        return NothingSeen(Reason.NOT_ASKED, "the WALCluster is being deleted")
+    reachable = find_condition(obj.status.conditions, ConditionType.KAFKA_REACHABLE)
+    if obj.status.kafka is None or reachable is None or reachable.status != "True":
+        return NothingSeen(Reason.NOT_ASKED, "KafkaReachable is not True: its message says why")
+    return None
+
+
+def _read(reassigner: PartitionReassigner) -> BrokerLook:
+    """Reassignments are listed twice: one that begins or ends in between must not look like a replica out of sync."""
+    ongoing = reassigner.ongoing()
+    described = reassigner.partitions().values()
+    ongoing = {**ongoing, **reassigner.ongoing()}
+    partitions = tuple(partition for topic in described if not isinstance(topic, TopicFailure) for partition in topic)
+    asked = sorted(worth_asking(partitions, ongoing))
+    min_isr = reassigner.min_insync_replicas(asked) if asked else {}
+    return BrokerLook(
+        known_brokers(reassigner.brokers(), partitions),
+        partitions,
+        ongoing,
+        {topic: told for topic, told in min_isr.items() if isinstance(told, int)},
+        _sizes(reassigner),
+    )
+
+
+def _sizes(reassigner: PartitionReassigner) -> Sizes | None:
+    try:
+        return reassigner.sizes()
+    except OutsideUnavailable:
+        return None
+
+
+def _quorum(reassigner: PartitionReassigner) -> Quorum | str:
+    try:
+        return reassigner.quorum()
+    except OutsideUnavailable:
+        return "Kafka's controllers have no leader, or do not answer"

@@ -1,0 +1,93 @@
+"""The parts of a WALCluster's status that tell of brokers and controllers. Whoever writes the others keeps these."""
+
+from __future__ import annotations
+
+from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.kafka_brokers import BrokerStatus
+from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.domain.brokers.health import Finding, quorum_health, quorum_status, replication_health
+from seawall.domain.brokers.reasons import Reason
+from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, ReplicationView
+from seawall.domain.conditions import ConditionBuilder, loss_event
+from seawall.domain.step import Event
+
+OWN_CONDITIONS = (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY)
+NEWS_SHARE = 10
+"""Bytes are news of their own when they changed by more than one part in so many."""
+
+
+def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
+    """What is said of brokers and controllers, as it was written."""
+    return tuple(condition for condition in status.conditions if condition.type in OWN_CONDITIONS)
+
+
+def with_brokers(
+    cluster: WALCluster, kafka: KafkaStatus, spec: WALClusterSpec, found: BrokersFound, build: ConditionBuilder
+) -> WALClusterStatus:
+    """The status with what a look found."""
+    quorum = found.quorum
+    if isinstance(quorum, str):
+        health, controllers = Finding("Unknown", Reason.NO_QUORUM, quorum), kafka.quorum
+    else:
+        health, controllers = quorum_health(quorum), quorum_status(quorum)
+    brokers = kafka.brokers.model_copy(update={"items": settled(kafka.brokers.items, items_of(kafka, found.view))})
+    told = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
+    return _with(cluster.status, told, replication_health(spec, found.view), health, build)
+
+
+def with_nothing_seen(
+    cluster: WALCluster, kafka: KafkaStatus, reason: Reason, why: str, build: ConditionBuilder
+) -> WALClusterStatus:
+    """The status when nobody can look: what was seen last stays, and the conditions say that it is old."""
+    unknown = Finding("Unknown", reason, why)
+    return _with(cluster.status, kafka, unknown, unknown, build)
+
+
+def events_of(before: WALClusterStatus, after: WALClusterStatus) -> tuple[Event, ...]:
+    """One event for each condition that is lost, or back."""
+    replicas = loss_event(before.conditions, after.conditions, OWN_CONDITIONS[0], "replicas are in sync again")
+    quorum = loss_event(before.conditions, after.conditions, OWN_CONDITIONS[1], "the controllers are well again")
+    return tuple(filter(None, (replicas, quorum)))
+
+
+def items_of(kafka: KafkaStatus, view: ReplicationView) -> tuple[BrokerStatus, ...]:
+    """The brokers; one that did not tell its bytes keeps those that it told last."""
+    last = {item.id: item.log_dir_bytes for item in kafka.brokers.items}
+    return tuple(_item(numbers, last.get(numbers.broker.id)) for numbers in view.brokers)
+
+
+def settled(before: tuple[BrokerStatus, ...], now: tuple[BrokerStatus, ...]) -> tuple[BrokerStatus, ...]:
+    """The newer brokers if there is news; else the older ones, so that bytes alone are not written at every look."""
+    without_bytes = [[item.model_copy(update={"log_dir_bytes": None}) for item in items] for items in (before, now)]
+    if without_bytes[0] != without_bytes[1]:
+        return now
+    pairs = zip(before, now, strict=True)
+    return before if all(_is_close(old.log_dir_bytes, new.log_dir_bytes) for old, new in pairs) else now
+
+
+def _is_close(old: int | None, new: int | None) -> bool:
+    return old == new if old is None or new is None else abs(new - old) * NEWS_SHARE <= max(old, new)
+
+
+def _item(numbers: BrokerNumbers, last_bytes: int | None) -> BrokerStatus:
+    return BrokerStatus(
+        id=numbers.broker.id,
+        rack=numbers.broker.rack,
+        state=numbers.broker.state,
+        leaders=numbers.leaders,
+        replicas=numbers.replicas,
+        under_replicated=numbers.under_replicated,
+        under_min_in_sync_replicas=numbers.under_min_isr,
+        log_dir_bytes=last_bytes if numbers.log_dir_bytes is None else numbers.log_dir_bytes,
+    )
+
+
+def _with(
+    status: WALClusterStatus, kafka: KafkaStatus, replication: Finding, quorum: Finding, build: ConditionBuilder
+) -> WALClusterStatus:
+    own = tuple(
+        build(kind, finding.status, finding.reason, finding.message)
+        for kind, finding in zip(OWN_CONDITIONS, (replication, quorum), strict=True)
+    )
+    others = tuple(condition for condition in status.conditions if condition.type not in OWN_CONDITIONS)
+    return status.model_copy(update={"kafka": kafka, "conditions": (*others, *own)})

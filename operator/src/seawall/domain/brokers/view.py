@@ -1,0 +1,171 @@
+"""A look at the brokers of a Kafka cluster, in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from seawall.domain.partitions import Broker, Partition, PartitionId, Quorum, Reassigning, Sizes
+
+SHOWN = 3
+"""How many partitions a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLook:
+    """What Kafka said.
+
+    Attributes:
+        brokers: all that are known, by id.
+        partitions: of all topics that may be described.
+        ongoing: what is reassigned.
+        min_isr: min.insync.replicas of Kafka's own topics, and of those that have too few in-sync replicas; one that
+            Kafka did not tell is left out.
+        sizes: bytes on disk; None: nobody told.
+    """
+
+    brokers: tuple[Broker, ...]
+    partitions: tuple[Partition, ...]
+    ongoing: Mapping[PartitionId, Reassigning]
+    min_isr: Mapping[str, int]
+    sizes: Sizes | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerNumbers:
+    """One broker; `log_dir_bytes` is None when it did not tell."""
+
+    broker: Broker
+    leaders: int
+    replicas: int
+    under_replicated: int
+    under_min_isr: int
+    log_dir_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Troubled:
+    """Partitions that are in some trouble: how many, and a few of them."""
+
+    count: int
+    some: tuple[PartitionId, ...]
+
+    @classmethod
+    def of(cls, partitions: Iterable[PartitionId]) -> Troubled:
+        """Counts, and keeps the first ones."""
+        found = sorted(partitions)
+        return cls(len(found), tuple(found[:SHOWN]))
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{topic}-{partition}" for topic, partition in self.some)
+        return named if self.count <= len(self.some) else f"{named} and {self.count - len(self.some)} more"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationView:
+    """A look in numbers; the partitions themselves are not kept.
+
+    Attributes:
+        brokers: by id.
+        partitions: how many there are.
+        leaderless: nobody leads them.
+        under_min_isr: they have a leader, and fewer in-sync replicas than min.insync.replicas.
+        under_replicated: replicas are not in sync, those left out that are only being made.
+        internal: Kafka's own topics that there are.
+    """
+
+    brokers: tuple[BrokerNumbers, ...]
+    partitions: int
+    leaderless: Troubled
+    under_min_isr: Troubled
+    under_replicated: Troubled
+    internal: tuple[InternalTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopic:
+    """One of Kafka's own topics: the fewest replicas of its partitions; min_isr is None when Kafka did not tell."""
+
+    name: str
+    replication_factor: int
+    min_isr: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersFound:
+    """A look in numbers, and the controllers; a sentence: why Kafka did not tell of them."""
+
+    view: ReplicationView
+    quorum: Quorum | str
+
+
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+"""Kafka makes them when they are first used. `__share_group_state` is no WAL writer's business."""
+
+
+def lacking(partition: Partition, ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[int]:
+    """The replicas of a partition that are not in sync and should be."""
+    moving = ongoing.get(partition.id)
+    return frozenset(partition.replicas) - partition.isr - (moving.adding if moving is not None else frozenset())
+
+
+def worth_asking(partitions: Iterable[Partition], ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[str]:
+    """The topics whose min.insync.replicas matters now: to ask about 10,000 of them takes seconds."""
+    partitions = tuple(partitions)
+    troubled = {partition.id.topic for partition in partitions if lacking(partition, ongoing)}
+    return frozenset(
+        troubled | {partition.id.topic for partition in partitions if partition.id.topic in INTERNAL_TOPICS}
+    )
+
+
+def view_of(look: BrokerLook) -> ReplicationView:
+    """The look in numbers."""
+    leaderless = {partition.id for partition in look.partitions if partition.leader is None}
+    under_min_isr = {
+        partition.id
+        for partition in look.partitions
+        if partition.leader is not None and len(partition.isr) < look.min_isr.get(partition.id.topic, 1)
+    }
+    return ReplicationView(
+        _broker_numbers(look, leaderless | under_min_isr),
+        len(look.partitions),
+        Troubled.of(leaderless),
+        Troubled.of(under_min_isr),
+        Troubled.of(partition.id for partition in look.partitions if lacking(partition, look.ongoing)),
+        tuple(found for name in INTERNAL_TOPICS if (found := _internal(look, name)) is not None),
+    )
+
+
+def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tuple[BrokerNumbers, ...]:
+    leaders = Counter(partition.leader for partition in look.partitions)
+    replicas = Counter(broker for partition in look.partitions for broker in partition.replicas)
+    behind = Counter(broker for partition in look.partitions for broker in lacking(partition, look.ongoing))
+    refused = Counter(
+        broker for partition in look.partitions if partition.id in refusing for broker in partition.replicas
+    )
+    sizes = look.sizes
+    bytes_on: Counter[int] = Counter()
+    for of_partition in sizes.by_partition.values() if sizes is not None else ():
+        bytes_on.update(of_partition)
+    return tuple(
+        BrokerNumbers(
+            broker,
+            leaders[broker.id],
+            replicas[broker.id],
+            behind[broker.id],
+            refused[broker.id],
+            bytes_on[broker.id] if sizes is not None and broker.id in sizes.told else None,
+        )
+        for broker in look.brokers
+    )
+
+
+def _internal(look: BrokerLook, name: str) -> InternalTopic | None:
+    """The topic, if it exists. A replica that is only being made is none yet."""
+    counts = []
+    for partition in look.partitions:
+        if partition.id.topic == name:
+            moving = look.ongoing.get(partition.id)
+            counts.append(len(set(partition.replicas) - (moving.adding if moving is not None else frozenset())))
+    return InternalTopic(name, min(counts), look.min_isr.get(name)) if counts else None

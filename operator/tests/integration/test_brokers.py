@@ -1,0 +1,101 @@
+"""The broker view on real brokers: one that is killed is fenced and missed, and online again when it is back."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from seawall.adapters.clock import MonotonicStopwatch, SystemClock
+from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.api.meta import Condition, ConditionType, Key
+from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.controllers.brokers import BrokersController
+from seawall.domain.conditions import ConditionBuilder, find_condition
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.topics.actions import NewTopic
+from seawall.reconciler import Reconciler
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.waiting import wait_until
+from tests.fakes.kube import FakeKube
+from tests.fakes.meters import FakeMeters
+from tests.support.records import produce
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+
+KEY = Key("wal", "orders")
+
+
+class World:
+    """A WALCluster whose Kafka was met, and a controller that is a new process at each tick: it always looks."""
+
+    def __init__(self, kafka: KafkaProcesses) -> None:
+        self.kube, self.clusters = FakeKube(), ConfluentKafkaClusters(request_timeout=9)
+        self.servers = kafka.bootstrap_servers
+        external = {"bootstrapServers": list(self.servers)}
+        self.kube.apply(KEY, {"kafka": {"external": external}, "topics": {"prefix": f"v{uuid.uuid4().hex[:8]}"}})
+        build = ConditionBuilder((), 1, SystemClock().now())
+        met = WALClusterStatus(
+            conditions=(build(ConditionType.KAFKA_REACHABLE, "True", "Connected"),),
+            kafka=KafkaStatus(cluster_id=kafka.cluster_id, brokers=BrokersStatus(total=3, online=3)),
+        )
+        self.kube.replace_status(self.cluster(), met)
+
+    def cluster(self) -> WALCluster:
+        found = self.kube.get(WALCluster, KEY)
+        assert found is not None
+        return found
+
+    def look(self) -> None:
+        controller = BrokersController(self.kube, self.clusters, SystemClock(), MonotonicStopwatch(), FakeMeters())
+        process: Reconciler[Any, Any, Any, Any] = Reconciler(controller, may_write=lambda: True)
+        process.tick(KEY)
+
+    def told(self) -> KafkaStatus:
+        kafka = self.cluster().status.kafka
+        assert kafka is not None
+        return kafka
+
+    def condition(self, kind: ConditionType) -> Condition | None:
+        return find_condition(self.cluster().status.conditions, kind)
+
+    def says(self, kind: ConditionType, reason: str) -> bool:
+        self.look()
+        found = self.condition(kind)
+        return found is not None and found.reason == reason
+
+
+def test_a_broker_that_is_killed_is_fenced_and_missed_and_online_again_when_it_is_back(kafka: KafkaProcesses) -> None:
+    world = World(kafka)
+    topic = f"v{uuid.uuid4().hex[:8]}"
+    admin = world.clusters.connect(KEY, KafkaConnection(world.servers))
+    admin.create_topics([NewTopic(topic, 3, {"min.insync.replicas": "3"})])
+    produce(world.servers, {topic: 100})
+    wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "every replica is in sync")
+    first, last = world.told().brokers.items[0], world.told().brokers.items[2]
+    assert [item.id for item in world.told().brokers.items] == [1, 2, 3]
+    assert last.replicas > 0
+    assert (first.log_dir_bytes or 0) > 0
+    assert world.says(ConditionType.QUORUM_HEALTHY, "VotersKeepUp")
+    kafka.kill(2)
+    try:
+        wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "UnderMinISR"), "writes are refused")
+        dead = world.told().brokers.items[2]
+        assert (dead.state, dead.leaders, dead.replicas) == (BrokerState.FENCED, 0, last.replicas)
+        assert dead.under_replicated > 0
+        said = world.condition(ConditionType.REPLICATION_HEALTHY)
+        assert said is not None
+        assert f"{topic}-0" in said.message
+        assert said.message.endswith("not in sync are replicas on broker 3 (Fenced)")
+        wait_until(lambda: world.says(ConditionType.QUORUM_HEALTHY, "VotersBehind"), "its controller is missed")
+        quorum = world.told().quorum
+        assert quorum is not None
+        assert quorum.behind == (3,)
+    finally:
+        kafka.start(2)
+    wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "every replica is in sync again")
+    wait_until(lambda: world.says(ConditionType.QUORUM_HEALTHY, "VotersKeepUp"), "its controller keeps up")
+    assert {item.state for item in world.told().brokers.items} == {BrokerState.ONLINE}
+    admin.delete_topics([topic])

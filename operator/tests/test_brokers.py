@@ -1,0 +1,229 @@
+"""The brokers of a WALCluster's Kafka, on the in-memory ports: told once, kept by others, and unknown when not seen."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from seawall.api.meta import Condition, ConditionType, Key
+from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster
+from seawall.controllers.brokers import BrokersController
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.topic_deletion import TopicDeletion
+from seawall.controllers.wal_cluster import WALClusterController
+from seawall.domain.conditions import find_condition
+from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.partitions import PartitionId
+from seawall.handlers.broker_telemetry import BrokerTelemetry
+from seawall.ports import DataPlaneParts
+from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
+from tests.fakes.intents import FakeIntentStore
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.fakes.kafka_moves import begin
+from tests.fakes.kube import FakeKube
+from tests.fakes.ledgers import FakeLedgers
+from tests.purge_world import Time
+
+KEY = Key("wal", "orders")
+SPEC = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}, "topics": {"prefix": "wal", "count": 3}}
+
+
+class NoMeter:
+    """The TopicMeter port, of whom nobody asks anything."""
+
+    def measure(self, key: Key, pool: object) -> None:
+        """Nothing."""
+
+    def forget(self, key: Key) -> None:
+        """Nothing."""
+
+
+class World:
+    """A WALCluster with three brokers, the controller that tends its topics, and the one that looks at brokers."""
+
+    def __init__(self) -> None:
+        self.time = Time()
+        self.kube, self.kafka = FakeKube(self.time.now), FakeKafka(brokers=3)
+        self.registry = CollectorRegistry()
+        clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
+        opener = ClusterOpener(
+            self.kube, clusters, FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
+        )
+        deletion = TopicDeletion(self.kube, LedgerLooks(opener, FakeIntentStore(), self.time, self.time))
+        self.topics: Reconciler[Any, Any, Any, Any] = Reconciler(
+            WALClusterController(self.kube, clusters, FakeLooks(), FakeLedgers(), self.time, NoMeter(), deletion),
+            may_write=lambda: True,
+        )
+        self.brokers: Reconciler[Any, Any, Any, Any] = Reconciler(
+            BrokersController(self.kube, clusters, self.time, self.time, BrokerTelemetry(self.registry)),
+            may_write=lambda: True,
+        )
+        self.kube.apply(KEY, SPEC)
+
+    def settle(self) -> float | None:
+        """Ticks both until they wait; when the controller of brokers wants to look again."""
+        for _ in range(20):
+            tended, looked = self.topics.tick(KEY), self.brokers.tick(KEY)
+            if tended.outcome is looked.outcome is Outcome.WAITING:
+                return looked.after
+        raise AssertionError("they never wait")
+
+    def pass_time(self, seconds: float = 31) -> None:
+        self.time.time += timedelta(seconds=seconds)
+        self.settle()
+
+    def cluster(self) -> WALCluster:
+        found = self.kube.get(WALCluster, KEY)
+        assert found is not None
+        return found
+
+    def told(self) -> KafkaStatus:
+        kafka = self.cluster().status.kafka
+        assert kafka is not None
+        return kafka
+
+    def condition(self, kind: ConditionType = ConditionType.REPLICATION_HEALTHY) -> Condition:
+        found = find_condition(self.cluster().status.conditions, kind)
+        assert found is not None
+        return found
+
+    def metric(self, name: str, **labels: str) -> float | None:
+        return self.registry.get_sample_value(name, {"namespace": KEY.namespace, "name": KEY.name, **labels})
+
+
+def test_brokers_controllers_and_replicas_are_told_once_kafka_was_met() -> None:
+    world = World()
+    world.kafka.moves.racks = {1: "a", 2: "b"}
+    world.settle()
+    items = world.told().brokers.items
+    assert [(item.id, item.rack, item.state, item.replicas, item.leaders) for item in items] == [
+        (1, "a", BrokerState.ONLINE, 3, 1),
+        (2, "b", BrokerState.ONLINE, 3, 1),
+        (3, None, BrokerState.ONLINE, 3, 1),
+    ]
+    quorum = world.told().quorum
+    assert quorum is not None
+    assert (quorum.leader, quorum.voters, quorum.behind) == (1, (1, 2, 3), ())
+    assert (world.condition().status, world.condition().reason) == ("True", "InSync")
+    assert world.condition(ConditionType.QUORUM_HEALTHY).message == "controller 1 leads, all 3 voters keep up"
+    assert world.metric("seawall_broker_replicas", broker="2") == 3
+    assert world.metric("seawall_broker_state", broker="2", state="Online") == 1
+
+
+def test_nothing_is_written_while_nothing_is_news_and_kafka_is_looked_at_twice_a_minute_only() -> None:
+    world = World()
+    world.settle()
+    writes, looks = world.kube.status_writes, world.kafka.requests["sizes"]
+    for _ in range(5):
+        world.pass_time(10)
+    assert world.kube.status_writes == writes
+    assert world.kafka.requests["sizes"] == looks + 1
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"replicationFactor": 2}})
+    world.settle()
+    assert world.kafka.requests["sizes"] == looks + 2
+    after = world.settle()
+    assert after is not None
+    assert 0 < after <= 30
+
+
+def test_a_broker_that_dies_is_told_with_what_it_leaves_behind_and_so_is_its_return() -> None:
+    world = World()
+    world.settle()
+    world.kafka.offline.add(3)
+    world.pass_time()
+    assert world.told().brokers.items[2].state is BrokerState.FENCED
+    assert world.told().brokers.items[2].under_replicated == 3
+    assert world.told().brokers.online == 2
+    said = world.condition()
+    assert (said.status, said.reason) == ("False", "UnderReplicated")
+    assert said.message.endswith("not in sync are replicas on broker 3 (Fenced)")
+    assert world.metric("seawall_broker_replicas_not_in_sync", broker="3") == 3
+    assert world.metric("seawall_partitions_in_trouble", trouble="UnderReplicated") == 3
+    world.kafka.offline.clear()
+    world.pass_time()
+    assert world.condition().status == "True"
+    events = [(event.type.value, event.reason) for event in world.kube.events]
+    assert events.count(("Warning", "UnderReplicated")) == events.count(("Normal", "InSync")) == 1
+
+
+def test_what_is_moved_to_a_new_broker_is_no_trouble() -> None:
+    world = World()
+    world.settle()
+    world.kafka.brokers = (1, 2, 3, 4)
+    begin(world.kafka, PartitionId("wal_0", 0), (1, 2, 4))
+    world.pass_time()
+    assert world.condition().status == "True"
+    assert [item.replicas for item in world.told().brokers.items] == [3, 3, 3, 1]
+
+
+def test_topics_under_min_isr_refuse_writes_and_are_told_so() -> None:
+    world = World()
+    world.settle()
+    world.kafka.offline |= {2, 3}
+    world.pass_time()
+    assert world.condition().reason == "UnderMinISR"
+    assert world.condition(ConditionType.QUORUM_HEALTHY).reason == "QuorumUnanswered"
+    assert world.told().brokers.items[0].under_min_in_sync_replicas == 3
+    quorum = world.told().quorum
+    assert quorum is not None
+    assert quorum.voters == (1, 2, 3)
+
+
+def test_a_voter_that_is_behind_is_told() -> None:
+    world = World()
+    world.kafka.moves.voter_lags = {3: 250}
+    world.settle()
+    quorum = world.told().quorum
+    assert quorum is not None
+    assert (quorum.behind, quorum.max_lag) == ((3,), 100)
+    assert world.condition(ConditionType.QUORUM_HEALTHY).reason == "VotersBehind"
+    assert world.metric("seawall_quorum_voter_lag", voter="3") == 250
+
+
+def test_when_kafka_does_not_answer_what_was_seen_stays_and_is_said_to_be_old() -> None:
+    world = World()
+    world.settle()
+    before = world.told()
+    world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka at kafka:9092 answered.")
+    world.pass_time()
+    for kind in (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY):
+        assert (world.condition(kind).status, world.condition(kind).reason) == ("Unknown", "NotAsked")
+    assert world.told() == before
+    assert world.metric("seawall_broker_replicas", broker="1") is None
+    world.kafka.unreachable = None
+    world.pass_time()
+    assert world.condition().status == "True"
+
+
+def test_kafkas_own_topics_that_one_broker_can_stop_are_told() -> None:
+    world = World()
+    world.kafka.add_topic(
+        "__transaction_state", replicas=(1, 2, 3), partitions=50, configs={"min.insync.replicas": "3"}
+    )
+    world.settle()
+    assert world.condition().reason == "InternalTopicsAtRisk"
+    assert world.told().brokers.items[0].replicas == 53
+
+
+def test_another_kafka_than_the_pinned_one_is_not_told_of() -> None:
+    world = World()
+    world.settle()
+    before = world.told()
+    world.kafka.cluster_id = "another"
+    world.kafka.brokers = (7, 8, 9)
+    world.pass_time()
+    assert world.told() == before
+    assert world.condition().status == "Unknown"
+
+
+def test_a_wal_cluster_that_is_gone_has_no_metrics() -> None:
+    world = World()
+    world.settle()
+    world.kube.remove(KEY)
+    world.brokers.tick(KEY)
+    assert world.metric("seawall_broker_replicas", broker="1") is None
