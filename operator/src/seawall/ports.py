@@ -48,6 +48,7 @@ from seawall.domain.partitions import (
     ThrottledReplicas,
     Throttles,
 )
+from seawall.domain.rollout.workload import Eviction, Pod, StatefulSet
 from seawall.domain.step import Event
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall.domain.topics.pool import Pool
@@ -329,6 +330,44 @@ class SparkApplications(Protocol):
 
     def describe_driver(self, application: SparkApplication) -> Driver:
         """How the driver's container ended, or why it does not start; None: it runs, or there is none."""
+        ...
+
+
+class Datanodes(Protocol):
+    """The StatefulSet of the datanodes, and its pods. Reads are never cached."""
+
+    def get(self, key: Key) -> StatefulSet | None:
+        """Reads the StatefulSet; None when there is none."""
+        ...
+
+    def pods(self, statefulset: StatefulSet) -> tuple[Pod, ...]:
+        """The pods that it controls, by their place; others that its selector fits are left out."""
+        ...
+
+    def evict(self, pod: Pod) -> Eviction:
+        """Lets the pod end, and no later one of its name, as far as PodDisruptionBudgets allow it.
+
+        Doing it again is harmless: a pod that ends already ends.
+
+        Raises:
+            OutsideUnavailable: the API server did not answer; the pod may end, and no later one does.
+        """
+        ...
+
+    def set_partition(self, statefulset: StatefulSet, partition: int) -> None:
+        """Sets the partition of the RollingUpdate of the StatefulSet as it was read.
+
+        Raises:
+            Conflict: it changed since, or is gone.
+        """
+        ...
+
+    def set_config_hash(self, statefulset: StatefulSet, config_hash: str, partition: int | None) -> None:
+        """Writes the configuration's hash into the pod template, and the partition with it unless that is None.
+
+        Raises:
+            Conflict: it changed since, or is gone.
+        """
         ...
 
 

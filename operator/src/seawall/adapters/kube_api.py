@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -64,6 +64,20 @@ class KubeApi:
     def create(self, path: str, body: Body) -> None:
         """Creates an object. Conflict: it exists."""
         _checked(*self._request("POST", path, body), f"creating in {path}")
+
+    def try_create(self, path: str, body: Body, answers: Collection[HTTPStatus]) -> dict[str, Any]:
+        """Creates an object where some refusals are answers: what was made, or the metav1.Status that says why not.
+
+        An answer in `answers` that is no JSON is none, and raises as all other refusals do.
+        """
+        status, answer = self._request("POST", path, body)
+        if status not in answers:
+            return _checked(status, answer, f"creating in {path}")
+        try:
+            found: dict[str, Any] = json.loads(answer)
+        except ValueError:
+            return _checked(status, answer, f"creating in {path}")
+        return found
 
     def replace(self, path: str, body: Body) -> None:
         """Replaces an object, or its status. Conflict: it is not at the resource version in the body, or gone."""

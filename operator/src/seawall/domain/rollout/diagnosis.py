@@ -53,11 +53,7 @@ def diagnose(facts: Facts, measured: MeasuredReplay | None = None) -> tuple[Diag
     """What ails the datanodes, by pod; a pod that is ready and one that is being deleted ail nothing here."""
     if facts.statefulset is None:
         return ()
-    there = {pod.ordinal for pod in facts.pods}
-    name = facts.statefulset.key.name
-    missing = [
-        Diagnosis(f"{name}-{at}", Ailment.MISSING) for at in range(facts.statefulset.replicas) if at not in there
-    ]
+    missing = [Diagnosis(name, Ailment.MISSING) for name in facts.statefulset.missing(facts.pods)]
     found = [each for pod in facts.pods if (each := _diagnose(pod, facts, measured)) is not None]
     return tuple(sorted((*found, *missing), key=lambda each: (list(Ailment).index(each.ailment), each.pod)))
 

@@ -151,8 +151,6 @@ class Facts:
         """The pods that do not serve, and those that are missing, by name; the one named does not count."""
         if self.statefulset is None:
             return ()
-        there = {pod.ordinal for pod in self.pods}
-        name = self.statefulset.key.name
-        missing = [f"{name}-{at}" for at in range(self.statefulset.replicas) if at not in there]
+        missing = self.statefulset.missing(self.pods)
         silent = [pod.name for pod in self.pods if not self.serves(pod)]
         return tuple(sorted({*missing, *silent} - {besides}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -50,6 +51,8 @@ class StatefulSet:
     """The StatefulSet of the datanodes.
 
     Attributes:
+        selector: of its pods, as the API server takes it.
+        first_ordinal: the number in the name of its first pod (`spec.ordinals.start`).
         controller: kind and name of the object that controls it; what another operator owns is never patched.
         partition: with RollingUpdate, the lowest ordinal that gets the newest template. 0 with OnDelete.
         update_revision: the revision of the newest template. Kubernetes writes it a moment after the template.
@@ -65,7 +68,14 @@ class StatefulSet:
     update_revision: str
     observed: bool
     template: Template = Template()
+    selector: str = ""
+    first_ordinal: int = 0
     controller: str | None = None
+
+    def missing(self, pods: Iterable[Pod]) -> tuple[str, ...]:
+        """The names of pods that should be there and are not."""
+        there = {pod.ordinal for pod in pods}
+        return tuple(f"{self.key.name}-{self.first_ordinal + at}" for at in range(self.replicas) if at not in there)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,7 @@ class Pod:
     """One pod of the StatefulSet.
 
     Attributes:
-        ordinal: the number at the end of its name.
+        ordinal: its place: 0 is the StatefulSet's first, whatever the number in its name.
         address: its IP; None: it has none yet.
         revision: of the template that it was made from.
         gone_by: when it should be gone; None: nobody deletes it.
