@@ -123,11 +123,11 @@ def _wrong(rules: Rules, partition: Partition, move: Move) -> Iterator[str]:
 def _not_least(rules: Rules, partition: Partition, wanted: frozenset[int]) -> Iterator[str]:
     original = frozenset(partition.replicas)
     all_choices = list(rules.choices(partition))
-    least = min(len(choice - original) for choice in all_choices)
+    least = min((len(choice - original) for choice in all_choices), default=None)
     if len(wanted - original) != least:
         yield f"not: copies {least} replicas"
     alike = [choice for choice in all_choices if choice & original == wanted & original]
-    if rules.crowding(wanted) != min(map(rules.crowding, alike)):
+    if rules.crowding(wanted) != min(map(rules.crowding, alike), default=None):
         yield "not: spreads new replicas over racks"
 
 

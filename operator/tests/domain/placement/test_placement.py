@@ -166,8 +166,55 @@ def partition(number: int, *replicas: int, isr: tuple[int, ...] = (), leader: in
 def test_a_lowered_partition_keeps_its_leader_and_what_is_in_sync() -> None:
     found = place([partition(0, 1, 2, 3, isr=(2, 3), leader=3)], online(None, None, None), Demand({"wal": 2}))
     assert isinstance(found, Placement)
-    assert {*found.wanted[PartitionId("wal", 0)]} == {2, 3}
+    assert found.wanted == {PartitionId("wal", 0): (3, 2)}
     assert found.moves[0].why is Why.LOWER
+
+
+def test_leaders_stay_in_lowered_partitions_even_if_all_are_on_one_broker() -> None:
+    for rebalance in (False, True):
+        found = place(
+            [partition(n, 1, 2) for n in range(4)], online(None, None), Demand({"wal": 1}, rebalance=rebalance)
+        )
+        assert isinstance(found, Placement)
+        assert {*found.wanted.values()} == {(1,)}
+
+
+def test_what_is_out_of_sync_goes_even_if_its_broker_is_empty() -> None:
+    found = place([partition(n, 1, 2, 3, isr=(1, 2)) for n in range(4)], online(None, None, None), Demand({"wal": 2}))
+    assert isinstance(found, Placement)
+    assert {frozenset(wanted) for wanted in found.wanted.values()} == {frozenset({1, 2})}
+
+
+def test_a_new_replica_goes_to_another_rack() -> None:
+    found = place([partition(0, 1)], online("a", "a", "b"), Demand({"wal": 2}))
+    assert isinstance(found, Placement)
+    assert found.wanted == {PartitionId("wal", 0): (1, 3)}
+
+
+def test_what_is_not_in_sync_is_not_moved_to_balance() -> None:
+    found = place([partition(n, 1, 2, isr=(1,)) for n in range(4)], online(*[None] * 4), Demand(rebalance=True))
+    assert found == Placement((), {})
+
+
+def test_replicas_are_balanced_within_the_racks_that_are_demanded() -> None:
+    """Three replicas of each rack: the two brokers of rack a share theirs, and the one of rack b keeps its own."""
+    demand = Demand(racks=True, rebalance=True)
+    found = place([partition(n, 1, 3) for n in range(3)], online("a", "a", "b"), demand)
+    assert isinstance(found, Placement)
+    assert [(move.added, move.removed) for move in found.moves if move.added] == [({2}, {1})]
+
+
+def test_a_preferred_leader_that_can_stay_stays() -> None:
+    found = place([partition(0, 1, isr=(1,))], online(None, None), Demand({"wal": 2}))
+    assert isinstance(found, Placement)
+    assert found.wanted == {PartitionId("wal", 0): (1, 2)}
+
+
+def test_a_replica_that_is_out_of_sync_is_not_preferred_as_leader() -> None:
+    """Broker 1, whose replica is behind, was preferred; 2 leads, and goes on."""
+    found = place([partition(0, 1, 2, isr=(2,))], online(None, None, None), Demand({"wal": 3}))
+    assert isinstance(found, Placement)
+    assert found.wanted == {PartitionId("wal", 0): (2, 1, 3)}
 
 
 def test_a_new_broker_takes_its_share_and_no_more() -> None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from seawall.domain.placement.grid import Grid, Mask, Numbers
-from seawall.domain.placement.paths import FAR, shortest_paths
+from seawall.domain.placement.paths import FAR, path_between, shortest_paths
 
 COSTS = (-1, 0, 1)
 FEW = 64
@@ -74,10 +74,7 @@ class _State:
             return None
         worth = np.where(gain, more * 2 * FAR - distances, -1)
         start, end = (int(index) for index in np.unravel_index(int(worth.argmax()), worth.shape))
-        brokers = [start]
-        while brokers[-1] != end:
-            brokers.append(int(following[brokers[-1], end]))
-        path = [(a, b, int(cheapest[a, b])) for a, b in pairwise(brokers)]
+        path = [(a, b, int(cheapest[a, b])) for a, b in pairwise(path_between(following, start, end))]
         return path, self._amount(path, load)
 
     def _amount(self, path: list[tuple[int, int, int]], load: Numbers) -> int:
@@ -100,6 +97,8 @@ class _State:
         rows = np.flatnonzero(able)
         order = np.lexsort((rows, self.grid.sizes[rows], self.moving.late[rows, start]))
         rows = np.sort(rows[order[:amount]])
+        if len(rows) != amount:
+            raise ArithmeticError("a path of moves used one partition twice: it was not the shortest")
         is_few = len(rows) <= FEW
         if is_few:
             self.arcs -= self._count(rows)

@@ -28,3 +28,17 @@ def shortest_paths(costs: Numbers) -> tuple[Numbers, Numbers]:
             following = np.where(better, following[:, via : via + 1], following)
     is_path = weights < FAR * hops // 2
     return np.where(is_path, (weights - 1) // hops, FAR), following
+
+
+def path_between(following: Numbers, start: int, end: int) -> list[int]:
+    """The brokers on the way, both ends included.
+
+    Raises:
+        ArithmeticError: there is a circle that costs less than nothing, and the way goes round it for ever.
+    """
+    path = [start]
+    while path[-1] != end:
+        path.append(int(following[path[-1], end]))
+        if len(path) > len(following):
+            raise ArithmeticError("a circle of moves costs less than nothing: the start was not one of least cost")
+    return path
