@@ -123,13 +123,17 @@ def test_what_stays_of_lowered_partitions_is_as_even_as_it_can_be(case: Case) ->
 def test_a_rebalance_is_as_even_as_can_be_with_the_fewest_copies(case: Case) -> None:
     """Racks are demanded, or there are none: a spread that is only hoped for would be a third thing to compare."""
     racks = case.demand.racks and all(broker.rack for broker in case.brokers)
-    demand = Demand(exclude=case.demand.exclude, racks=racks, rebalance=True)
+    raised: dict[str, int] = {}
+    for p in case.partitions:
+        least_of_topic = raised.get(p.id.topic, case.demand.replication_factor.get(p.id.topic, 1))
+        raised[p.id.topic] = max(least_of_topic, len(p.replicas))
+    demand = Demand(raised, case.demand.exclude, racks, rebalance=True)
     brokers = case.brokers if racks else tuple(Broker(b.id, None, b.state) for b in case.brokers)
     case = Case(case.partitions, brokers, demand)
     rules = Rules(case)
     found = placed(case)
     rows = [
-        Row(frozenset(), len(p.replicas), {broker: broker not in p.replicas for broker in sorted(rules.usable)})
+        Row(frozenset(), raised[p.id.topic], {broker: broker not in p.replicas for broker in sorted(rules.usable)})
         for p in case.partitions
     ]
     rack = {broker: rules.rack(broker) for broker in rules.brokers} if racks else None
