@@ -210,6 +210,37 @@ def test_kafkas_own_topics_that_one_broker_can_stop_are_told() -> None:
     assert world.told().brokers.items[0].replicas == 53
 
 
+def test_a_broker_that_is_to_go_is_drained_when_nothing_at_all_is_on_it() -> None:
+    world = World()
+    world.settle()
+    world.kafka.brokers = (1, 2, 3, 4)
+    foreign = world.kafka.add_topic("not_ours", replicas=(4, 1))
+    world.pass_time()
+    assert [item.drained for item in world.told().brokers.items] == [None] * 4
+    world.kube.apply(KEY, {**SPEC, "reassignment": {"excludeBrokers": [4]}})
+    world.settle()
+    assert world.told().brokers.items[3].drained is False
+    foreign.replicas = (2, 1)
+    world.pass_time()
+    assert world.told().brokers.items[3].drained is True
+    world.kafka.offline.add(4)  # it is being removed, and tells no more of its logs
+    world.pass_time()
+    assert world.told().brokers.items[3].drained is True
+    events = [event.message for event in world.kube.events if event.reason == "BrokerDrained"]
+    assert events == ["nothing is on broker 4 any more: it may be removed"]
+
+
+def test_a_broker_whose_logs_nobody_has_seen_is_not_called_drained() -> None:
+    world = World()
+    world.settle()
+    world.kafka.brokers = (1, 2, 3, 4)
+    world.kafka.offline.add(4)
+    world.kube.apply(KEY, {**SPEC, "reassignment": {"excludeBrokers": [4]}})
+    world.settle()
+    assert world.told().brokers.items[3].replicas == 0
+    assert world.told().brokers.items[3].drained is False
+
+
 def test_another_kafka_than_the_pinned_one_is_not_told_of() -> None:
     world = World()
     world.settle()

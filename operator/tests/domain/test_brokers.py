@@ -108,9 +108,11 @@ def test_each_broker_is_counted() -> None:
     )
     first, second, third = (Broker(1, None, BrokerState.ONLINE), *found.brokers[1:])
     assert view_of(found).brokers == (
-        BrokerNumbers(first, leaders=1, replicas=2, under_replicated=0, under_min_isr=0, log_dir_bytes=15),
-        BrokerNumbers(second, leaders=2, replicas=3, under_replicated=0, under_min_isr=1, log_dir_bytes=20),
-        BrokerNumbers(third, leaders=0, replicas=2, under_replicated=2, under_min_isr=1, log_dir_bytes=None),
+        BrokerNumbers(first, leaders=1, replicas=2, under_replicated=0, under_min_isr=0, log_dir_bytes=15, stored=2),
+        BrokerNumbers(second, leaders=2, replicas=3, under_replicated=0, under_min_isr=1, log_dir_bytes=20, stored=1),
+        BrokerNumbers(
+            third, leaders=0, replicas=2, under_replicated=2, under_min_isr=1, log_dir_bytes=None, stored=None
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.partitions import PartitionId, Throttles
 from seawall.domain.topics.actions import NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
@@ -82,7 +83,12 @@ def test_both_clients_connect_and_log_no_secret(
     ways: dict[str, KafkaConnection], way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        answers = ask_everything(ConfluentKafkaAdmin(ways[way]).logs)
+        admin = ConfluentKafkaAdmin(ways[way])
+        answers = ask_everything(admin.logs)
+        assert [broker.id for broker in admin.reassigner.brokers()] == [admin.reassigner.quorum().leader] == [1]
+        assert admin.reassigner.reassign({PartitionId(TOPIC, 0): (1,)}) == {}
+        assert admin.reassigner.ongoing() == {}
+        assert admin.reassigner.throttles([TOPIC]) == Throttles()
     assert not [answer for answer in answers if isinstance(answer, TopicFailure | DeleteRefused | DeleteUnknown)], (
         answers
     )
@@ -110,6 +116,18 @@ def test_a_connection_that_fails_leaves_every_topic_unanswered_in_time(
     assert [answer.why for answer in told if isinstance(answer, TopicFailure)] == [TopicTrouble.UNANSWERED] * 4
     assert isinstance(deleted, DeleteUnknown)
     assert "not-it" not in f"{told} {deleted}"
+
+
+@pytest.mark.parametrize("mistake", ["wrong password", "no such host"])
+def test_a_connection_that_fails_is_unavailable_in_time_and_tells_no_secret(
+    ways: dict[str, KafkaConnection], mistake: str
+) -> None:
+    connection = replace(ways["password"], **MISTAKES[mistake])
+    started = time.monotonic()
+    with pytest.raises(OutsideUnavailable) as silence:
+        ConfluentKafkaAdmin(connection, request_timeout=TIMEOUT).reassigner.brokers()
+    assert time.monotonic() - started < TIMEOUT + SLACK
+    assert "not-it" not in str(silence.value)
 
 
 @pytest.mark.parametrize("what", ["ca_pem", "client_cert_pem"])

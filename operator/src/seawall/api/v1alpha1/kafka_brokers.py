@@ -62,13 +62,15 @@ class BrokerStatus(StatusModel):
     leaders: Annotated[int, Field(ge=0)]
     """Partitions that it leads, of all topics that Seawall's user may describe."""
     replicas: Annotated[int, Field(ge=0)]
-    """Replicas that are on it. 0 on a broker that is to be removed: nothing is lost with it."""
+    """Replicas that are on it."""
     under_replicated: Annotated[int, Field(ge=0)]
     """Replicas on it that are not in sync; those that are only being made do not count."""
     under_min_in_sync_replicas: Annotated[int, Field(ge=0)]
     """Partitions with a replica on it that have fewer in-sync replicas than min.insync.replicas."""
     log_dir_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of all logs on it, as it last told. Written with other changes, or when a tenth more or less."""
+    drained: bool | None = None
+    """Only of those in reassignment.excludeBrokers. True: nothing is on it, of whatever topic; it may be removed."""
 
 
 class QuorumStatus(StatusModel):

@@ -9,7 +9,7 @@ from seawall.domain.brokers.health import Finding, quorum_health, quorum_status,
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, loss_event
-from seawall.domain.step import Event
+from seawall.domain.step import Event, EventType
 
 OWN_CONDITIONS = (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY)
 NEWS_SHARE = 10
@@ -30,7 +30,9 @@ def with_brokers(
         health, controllers = Finding("Unknown", Reason.NO_QUORUM, quorum), kafka.quorum
     else:
         health, controllers = quorum_health(quorum), quorum_status(quorum)
-    brokers = kafka.brokers.model_copy(update={"items": settled(kafka.brokers.items, items_of(kafka, found.view))})
+    brokers = kafka.brokers.model_copy(
+        update={"items": settled(kafka.brokers.items, items_of(kafka, spec, found.view))}
+    )
     told = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
     return _with(cluster.status, told, replication_health(spec, found.view), health, build)
 
@@ -44,16 +46,24 @@ def with_nothing_seen(
 
 
 def events_of(before: WALClusterStatus, after: WALClusterStatus) -> tuple[Event, ...]:
-    """One event for each condition that is lost, or back."""
+    """One event for each condition that is lost, or back, and for each broker that was drained."""
     replicas = loss_event(before.conditions, after.conditions, OWN_CONDITIONS[0], "replicas are in sync again")
     quorum = loss_event(before.conditions, after.conditions, OWN_CONDITIONS[1], "the controllers are well again")
-    return tuple(filter(None, (replicas, quorum)))
+    drained = (
+        Event(EventType.NORMAL, "BrokerDrained", f"nothing is on broker {broker} any more: it may be removed")
+        for broker in sorted(_drained(after) - _drained(before))
+    )
+    return (*filter(None, (replicas, quorum)), *drained)
 
 
-def items_of(kafka: KafkaStatus, view: ReplicationView) -> tuple[BrokerStatus, ...]:
-    """The brokers; one that did not tell its bytes keeps those that it told last."""
-    last = {item.id: item.log_dir_bytes for item in kafka.brokers.items}
-    return tuple(_item(numbers, last.get(numbers.broker.id)) for numbers in view.brokers)
+def items_of(kafka: KafkaStatus, spec: WALClusterSpec, view: ReplicationView) -> tuple[BrokerStatus, ...]:
+    """The brokers; one that did not tell of its logs keeps what it told last."""
+    before = {item.id: item for item in kafka.brokers.items}
+    excluded = frozenset(spec.reassignment.exclude_brokers)
+    return tuple(
+        _item(numbers, before.get(numbers.broker.id), is_excluded=numbers.broker.id in excluded)
+        for numbers in view.brokers
+    )
 
 
 def settled(before: tuple[BrokerStatus, ...], now: tuple[BrokerStatus, ...]) -> tuple[BrokerStatus, ...]:
@@ -69,7 +79,9 @@ def _is_close(old: int | None, new: int | None) -> bool:
     return old == new if old is None or new is None else abs(new - old) * NEWS_SHARE <= max(old, new)
 
 
-def _item(numbers: BrokerNumbers, last_bytes: int | None) -> BrokerStatus:
+def _item(numbers: BrokerNumbers, before: BrokerStatus | None, *, is_excluded: bool) -> BrokerStatus:
+    was_drained, last_bytes = (before.drained, before.log_dir_bytes) if before is not None else (None, None)
+    is_empty = numbers.replicas == 0 and (numbers.stored == 0 or (numbers.stored is None and was_drained is True))
     return BrokerStatus(
         id=numbers.broker.id,
         rack=numbers.broker.rack,
@@ -79,7 +91,13 @@ def _item(numbers: BrokerNumbers, last_bytes: int | None) -> BrokerStatus:
         under_replicated=numbers.under_replicated,
         under_min_in_sync_replicas=numbers.under_min_isr,
         log_dir_bytes=last_bytes if numbers.log_dir_bytes is None else numbers.log_dir_bytes,
+        drained=is_empty if is_excluded else None,
     )
+
+
+def _drained(status: WALClusterStatus) -> frozenset[int]:
+    items = status.kafka.brokers.items if status.kafka is not None else ()
+    return frozenset(item.id for item in items if item.drained)
 
 
 def _with(

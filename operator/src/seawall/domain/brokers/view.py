@@ -34,7 +34,11 @@ class BrokerLook:
 
 @dataclass(frozen=True, slots=True)
 class BrokerNumbers:
-    """One broker; `log_dir_bytes` is None when it did not tell."""
+    """One broker.
+
+    `log_dir_bytes` and `stored`, the partitions in its log directories, those of topics that may not be described
+    included, are None when it did not tell.
+    """
 
     broker: Broker
     leaders: int
@@ -42,6 +46,7 @@ class BrokerNumbers:
     under_replicated: int
     under_min_isr: int
     log_dir_bytes: int | None
+    stored: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +149,12 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
     refused = Counter(
         broker for partition in look.partitions if partition.id in refusing for broker in partition.replicas
     )
-    sizes = look.sizes
     bytes_on: Counter[int] = Counter()
-    for of_partition in sizes.by_partition.values() if sizes is not None else ():
+    stored: Counter[int] = Counter()
+    for of_partition in look.sizes.by_partition.values() if look.sizes is not None else ():
         bytes_on.update(of_partition)
+        stored.update(of_partition.keys())
+    told = look.sizes.told if look.sizes is not None else frozenset()
     return tuple(
         BrokerNumbers(
             broker,
@@ -155,7 +162,8 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
             replicas[broker.id],
             behind[broker.id],
             refused[broker.id],
-            bytes_on[broker.id] if sizes is not None and broker.id in sizes.told else None,
+            bytes_on[broker.id] if broker.id in told else None,
+            stored[broker.id] if broker.id in told else None,
         )
         for broker in look.brokers
     )
