@@ -19,6 +19,7 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kube import OBJECTS, KubeClient, Object
+from tests.support.local_verification import verify_on_this_machine
 from tests.support.site import Site, condition, new_site
 from tests.support.spark import SparkOperatorRole, install_spark_crd
 
@@ -241,6 +242,18 @@ def wait_for_a_verification(purged: Purged) -> None:
     assert purged.missing() == set()
 
 
+def verify_here(purged: Purged) -> None:
+    """With a real Spark: each row that is only in the log would come back. Nothing is held afterwards."""
+    purged.write()
+    told, report = verify_on_this_machine(purged.site, within=RUN_SECONDS)
+    assert "granted on 2 topics" in told
+    assert "Passed: Integrity of 2 topics is proved" in told
+    assert report["outcome"] == "Passed"
+    assert sum(region["rows"] for region in report["regions"]) == ROWS
+    for plural in ("walverifications", "walholds"):
+        assert purged.site.kube.request("GET", OBJECTS.format(purged.site.namespace, plural))["items"] == []
+
+
 def begin_by_size(purged: Purged) -> None:
     """A policy without any times begins a run because a topic is larger than it says."""
     purged.write()
@@ -307,7 +320,7 @@ def delete_what_is_in_use(purged: Purged) -> None:
 
 STORIES = (
     (shrink, wait_for_a_verification),
-    (shrink, stop_by_hold),
+    (shrink, stop_by_hold, verify_here),
     (shrink, restart, begin_by_size),
     (shrink, stop_by_annotation, lose_a_topic, delete_what_is_in_use),
 )
