@@ -98,7 +98,7 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
         raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
     opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
     looks = LedgerLooks(opener, ConfigMapIntentStore(api), SystemClock(), MonotonicStopwatch())
-    arguments.image = arguments.image or "of no use here"
+    arguments.image = arguments.image or "of-no-use-here"
     told = _told(arguments, cluster)
     template = VerificationTemplate.model_validate({**told, "report": None}, by_alias=True, by_name=False)
     local = LocalVerification(kube, looks, pause, subprocess.call)
