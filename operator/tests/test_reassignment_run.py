@@ -110,6 +110,16 @@ def test_min_insync_replicas_is_lowered_before_replicas_go() -> None:
     assert world.factors() == {2}
 
 
+def test_writes_go_on_while_replicas_arrive_slowly() -> None:
+    """The world checks that as many are in sync as min.insync.replicas wants, after every step."""
+    world = raising(pace=0)
+    world.rounds(8)
+    assert world.factors() == {1, 3}, "Kafka shows replicas that are not in sync"
+    world.pace = 1
+    world.settle()
+    assert world.factors() == {3}
+
+
 def test_a_plan_waits_for_a_person_and_begins_with_its_digest_only() -> None:
     world = World()
     world.declare({"approval": "Manual"}, replicationFactor=3)

@@ -112,6 +112,10 @@ class KafkaProcesses:
         """Whether the broker's process runs."""
         return self._nodes[index].is_running()
 
+    def tool(self, java_class: str, *arguments: str | Path) -> str:
+        """What one of Kafka's own command line tools prints; it takes some seconds."""
+        return run(*self._java.command(java_class, "--bootstrap-server", ",".join(self.bootstrap_servers), *arguments))
+
     def close(self) -> None:
         """Ends the brokers and removes their data."""
         for node in self._nodes:

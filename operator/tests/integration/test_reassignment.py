@@ -1,0 +1,121 @@
+"""Replicas move on real brokers while a database writes; Kafka's own tools say where they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import NewOperator
+from tests.support.load import Load
+from tests.support.records import produce
+from tests.support.site import Site
+
+pytestmark = pytest.mark.integration
+
+COUNT = 4
+RECORDS = 3_000
+"""Of a kilobyte, in each topic: at a megabyte a second the moves last for ten seconds and more."""
+BOUND = 120.0
+NO_ABORT: dict[str, Any] = {"abort-reassignment": None}
+THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+
+
+def topics_of(site: Site) -> list[str]:
+    return [site.topic(index) for index in range(COUNT)]
+
+
+def reassigns(site: Site, **fields: object) -> None:
+    """Somebody edits spec.reassignment."""
+    site.kube.merge(site.path(), {"spec": {"reassignment": fields}})
+
+
+def run_of(site: Site) -> Mapping[str, Any]:
+    """The run in the status; nothing while there is none."""
+    found: Mapping[str, Any] = site.read().get("status", {}).get("reassignment", {})
+    return found
+
+
+def replicas(site: Site) -> dict[str, list[int]]:
+    """The replicas of the topics, as metadata shows them."""
+    return {name: topic.partitions[0].replicas for name, topic in site.eyes.topics(site.prefix).items()}
+
+
+def is_throttled(site: Site) -> bool:
+    """Whether any topic has a list of throttled replicas."""
+    return any(key in configs for configs in site.eyes.configs(*topics_of(site)).values() for key in THROTTLED)
+
+
+def kafka_says(site: Site, folder: Path) -> str:
+    """What kafka-reassign-partitions --verify prints of the replicas as they are; it must not clean up for us."""
+    found = [{"topic": name, "partition": 0, "replicas": found} for name, found in sorted(replicas(site).items())]
+    path = folder / "moves.json"
+    path.write_text(json.dumps({"version": 1, "partitions": found}))
+    tool = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+    return site.kafka.tool(tool, "--reassignment-json-file", path, "--verify", "--preserve-throttles")
+
+
+def default_rates(site: Site) -> str:
+    """The cluster's default configs of brokers, as Kafka's own tool prints them."""
+    return site.kafka.tool("kafka.admin.ConfigCommand", "--entity-type", "brokers", "--entity-default", "--describe")
+
+
+def declare_pool(site: Site, replication_factor: int) -> None:
+    """A pool with records, and a throttle that makes moves last."""
+    site.declare(topics={"count": COUNT, "replicationFactor": replication_factor})
+    site.wait_ready()
+    produce(site.kafka.bootstrap_servers, dict.fromkeys(topics_of(site), RECORDS))
+    reassigns(site, throttleBytesPerSecond="1Mi", maxConcurrentPartitions=2)
+
+
+def test_a_replication_factor_grows_under_load_though_the_operator_is_killed_in_mid_move(
+    own_site: Site, new_operator: NewOperator, tmp_path: Path
+) -> None:
+    site = own_site
+    first, second = new_operator("first"), new_operator("second")
+    first.start()
+    declare_pool(site, replication_factor=1)
+    with Load(site.kafka.bootstrap_servers, topics_of(site)) as load:
+        site.edit(replicationFactor=3)
+        site.wait(lambda: is_throttled(site) and max(map(len, replicas(site).values())) > 1, "a topic is moved")
+        first.kill()
+        assert is_throttled(site), "it was killed in mid-move"
+        second.start()
+        site.wait_ready(within=BOUND)
+    assert load.failed == []
+    assert load.missing() == {}
+    assert all(len(found) == 3 for found in replicas(site).values())
+    assert not is_throttled(site)
+    assert "throttled.rate" not in default_rates(site)
+    assert run_of(site)["stage"] == "Completed"
+    said = kafka_says(site, tmp_path)
+    assert said.count("is completed") == COUNT, said
+    print(f"acknowledged {sum(map(len, load.acknowledged.values()))}, failed 0, lost 0")  # noqa: T201 - the evidence
+
+
+def test_a_replication_factor_falls_and_an_abort_in_mid_move_gives_replicas_back(
+    own_site: Site, new_operator: NewOperator, tmp_path: Path
+) -> None:
+    site = own_site
+    new_operator().start()
+    declare_pool(site, replication_factor=1)
+    before = replicas(site)
+    with Load(site.kafka.bootstrap_servers, topics_of(site)) as load:
+        site.edit(replicationFactor=3)
+        site.wait(lambda: is_throttled(site), "a topic is moved")
+        site.annotate(**{"abort-reassignment": "not now"})
+        site.wait(lambda: run_of(site).get("stage") == "Aborted", "it is aborted", within=BOUND)
+        assert replicas(site) == before
+        assert not is_throttled(site)
+        reassigns(site, throttleBytesPerSecond="1Gi")
+        site.annotate(**NO_ABORT)
+        site.wait_ready(within=BOUND)
+        site.edit(replicationFactor=2)
+        site.wait_ready(within=BOUND)
+    assert load.failed == []
+    assert load.missing() == {}
+    assert all(len(found) == 2 for found in replicas(site).values())
+    assert kafka_says(site, tmp_path).count("is completed") == COUNT

@@ -1,0 +1,176 @@
+"""The guards of reassignments are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ObjectMeta
+from seawall.controllers import replication
+from seawall.domain.partitions import NO_RATES, PartitionId
+from seawall.domain.reassignment import batch, case, next_step, sight, stages, throttling
+from seawall.domain.reassignment.actions import SetThrottle
+from seawall.domain.reassignment.batch import Batch
+from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.topics import pool
+from tests import test_reassignment_run as stories
+from tests.support.mutants import Mutant, find_survivors
+
+Patch = pytest.MonkeyPatch
+
+
+def throttle_left(patch: Patch) -> None:
+    """The run ends without removing its throttle."""
+    patch.setattr(stages, "leftover_throttle", lambda *_: None)
+
+
+def lists_left(patch: Patch) -> None:
+    """Only the rates are put back at the end."""
+    original = throttling.leftover_throttle
+
+    def without_lists(look: Look, *rest: Any) -> Any:
+        return original(replace(look, throttles=replace(look.throttles, topics={})), *rest)
+
+    patch.setattr(stages, "leftover_throttle", without_lists)
+
+
+def no_throttle(patch: Patch) -> None:
+    """Replicas are copied as fast as they can."""
+    patch.setattr(stages, "throttle_for", lambda *_: None)
+
+
+def throttle_after_the_batch(patch: Patch) -> None:
+    """The throttle is set once replicas are on their way."""
+    original = throttling.throttle_for
+    patch.setattr(stages, "throttle_for", lambda sight, _, *rest: original(sight, {}, *rest))
+
+
+def rates_forgotten(patch: Patch) -> None:
+    """What stood before the run is not put back."""
+    patch.setattr(throttling, "before_run", lambda _: NO_RATES)
+
+
+def foreign_rates_overwritten(patch: Patch) -> None:
+    """A rate that somebody sets in mid-run does not stay."""
+    for module in (stages, throttling):
+        patch.setattr(module, "is_foreign", lambda *_: False)
+
+
+def throttle_of_planning(patch: Patch) -> None:
+    """An edit of the throttle in mid-run is not seen."""
+    original = throttling.throttle_for
+
+    def at_first_rate(sight: Sight, targets: Mapping[PartitionId, Any], status: Any, rate: int) -> SetThrottle | None:
+        return original(sight, targets, status, status.rates_set[0] if status.rates_set else rate)
+
+    patch.setattr(stages, "throttle_for", at_first_rate)
+
+
+def batch_too_large(patch: Patch) -> None:
+    """All partitions are sent at once."""
+    original = batch.next_batch
+    patch.setattr(stages, "next_batch", lambda found, _: original(found, 1_000))
+
+
+def in_flight_not_counted(patch: Patch) -> None:
+    """Each tick sends as many as may be on their way."""
+
+    def more(found: Sight, most: int) -> Batch:
+        rest = replace(found, look=replace(found.look, ongoing={}))
+        return Batch({move.id: found.goal(move) for move in rest.moves_in(Progress.OPEN)[:most]})
+
+    patch.setattr(stages, "next_batch", more)
+
+
+def min_isr_not_looked_at(patch: Patch) -> None:
+    """Replicas go while min.insync.replicas is as high as before."""
+    patch.setattr(batch, "_why_not_fewer", lambda *_: None)
+
+
+def min_isr_raised_at_once(patch: Patch) -> None:
+    """min.insync.replicas is raised while the new replicas are not in sync."""
+    patch.setattr(pool, "_would_stop_writes", lambda *_: False)
+
+
+def min_isr_stays_in_an_abort(patch: Patch) -> None:
+    """An abort does not lower min.insync.replicas before replicas go back."""
+    patch.setattr(stages, "_most_min_isr", lambda _: None)
+
+
+def any_digest(patch: Patch) -> None:
+    """An approval of another plan counts."""
+    patch.setattr(ObjectMeta, "approves", lambda self, _: "seawall.dev/approve-reassignment" in self.annotations)
+
+
+def nobody_asked(patch: Patch) -> None:
+    """approval: Manual is not looked at."""
+    patch.setattr(case.Case, "is_approved", property(lambda _: True))
+
+
+def stale_plan(patch: Patch) -> None:
+    """A plan begins although partitions are elsewhere."""
+    patch.setattr(stages, "_why_dropped", stages._why_aborted)
+
+
+def hindrances_ignored(patch: Patch) -> None:
+    """Nobody else's moves and no min ISR are waited for."""
+    patch.setattr(stages, "_why_not_yet", lambda *_: None)
+
+
+def edit_ignored(patch: Patch) -> None:
+    """An edit in mid-run is not looked at."""
+    patch.setattr(replication, "is_still_wanted", lambda *_: True)
+
+
+def abort_forgets_what_arrived(patch: Patch) -> None:
+    """An abort cancels only what is on its way."""
+    original = case.Case.sight
+    stay = sight.Direction.STAY
+
+    def never_back(self: case.Case, direction: sight.Direction) -> Sight:
+        return original(self, stay if direction is sight.Direction.BACK else direction)
+
+    patch.setattr(case.Case, "sight", never_back)
+
+
+def refusals_forgotten(patch: Patch) -> None:
+    """What Kafka refused is asked again and again."""
+    patch.setattr(stages, "refused_rows", lambda *_: ())
+
+
+def refusal_is_planned_again(patch: Patch) -> None:
+    """A run that Kafka refused is planned anew at once."""
+    patch.setattr(next_step, "_was_refused", lambda *_: False)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
+    (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
+    (no_throttle, stories.test_the_transcript_of_a_replication_factor_that_grows),
+    (throttle_after_the_batch, stories.test_the_transcript_of_a_replication_factor_that_grows),
+    (rates_forgotten, stories.test_rates_that_stood_before_the_run_are_put_back_at_its_end),
+    (foreign_rates_overwritten, stories.test_a_rate_that_somebody_sets_in_mid_move_stays),
+    (throttle_of_planning, stories.test_the_throttle_is_edited_in_mid_move),
+    (batch_too_large, stories.test_the_transcript_of_a_replication_factor_that_grows),
+    (in_flight_not_counted, stories.test_a_broker_that_dies_in_mid_move_is_waited_for),
+    (min_isr_not_looked_at, stories.test_min_insync_replicas_is_lowered_before_replicas_go),
+    (min_isr_raised_at_once, stories.test_writes_go_on_while_replicas_arrive_slowly),
+    (min_isr_stays_in_an_abort, stories.test_an_abort_gives_all_partitions_their_replicas_back),
+    (any_digest, stories.test_a_plan_waits_for_a_person_and_begins_with_its_digest_only),
+    (nobody_asked, stories.test_a_plan_waits_for_a_person_and_begins_with_its_digest_only),
+    (stale_plan, stories.test_a_plan_that_is_stale_is_not_what_was_approved),
+    (hindrances_ignored, stories.test_somebody_elses_reassignment_is_seen_and_waited_for),
+    (hindrances_ignored, stories.test_nothing_is_submitted_while_something_else_is_under_min_isr),
+    (edit_ignored, stories.test_an_edit_in_mid_run_is_planned_anew_from_what_is),
+    (abort_forgets_what_arrived, stories.test_an_abort_gives_all_partitions_their_replicas_back),
+    (refusals_forgotten, stories.test_what_kafka_refuses_is_told_counted_and_not_asked_again),
+    (refusal_is_planned_again, stories.test_what_kafka_refuses_is_told_counted_and_not_asked_again),
+)
+
+
+def test_every_guard_of_a_reassignment_is_needed() -> None:
+    assert not find_survivors(MUTANTS)
