@@ -1,4 +1,4 @@
-"""The command line: `seawall run`, `seawall ledger`, `seawall purge`, `seawall verify`, `seawall hold renew`."""
+"""The command line: `seawall run`, `ledger`, `plan`, `purge`, `verify`, `hold renew`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from seawall.adapters.kube_api import KubeApi
-from seawall.cli import hold, ledger, purge, verify
+from seawall.cli import hold, ledger, plan, purge, verify
 from seawall.domain.errors import SeawallError
 from seawall.settings import Settings
 
@@ -24,6 +24,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run the operator (settings: environment variables SEAWALL_*)")
     ledger.add_arguments(commands.add_parser("ledger", help="who holds which records of a WALCluster's topics"))
+    plan.add_arguments(commands.add_parser("plan", help="which replicas a reassignment moves, or would move now"))
     purge.add_arguments(commands.add_parser("purge", help="make a run by hand, or say what one would do now"))
     verify.add_arguments(commands.add_parser("verify", help="replay the WAL on Spark, and say whether it can be"))
     hold.add_arguments(commands.add_parser("hold", help="renew a WALHold"))
@@ -46,6 +47,8 @@ def _answers(arguments: argparse.Namespace) -> Iterator[str]:
     match arguments.command:
         case "ledger":
             yield ledger.show_ledger(arguments, api.get)
+        case "plan":
+            yield plan.show_plan(arguments, api.get)
         case "purge":
             yield from purge.purge(arguments, api, lambda: time.sleep(POLL_SECONDS))
         case "verify":

@@ -1,4 +1,4 @@
-"""`/ledger/<namespace>/<name>` and `/plan/<namespace>/<name>`: for `seawall ledger` and `seawall purge --dry-run`.
+"""`/ledger/<namespace>/<name>`, `/plan/…` and `/reassignment/…`: for `seawall ledger`, `purge --dry-run` and `plan`.
 
 Topic names and offsets, no records. Only the leader looks, so only the leader has answers.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from aiohttp import web
 
@@ -15,9 +16,11 @@ from seawall.domain.errors import Refused, SeawallError
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge.preview import PlannedRun
+from seawall.domain.reassignment.preview import PlannedReassignment
 
 Latest = Callable[[Key], LedgerPage | CannotLook | None]
 Plan = Callable[[Key, Sequence[str]], PlannedRun | CannotLook | None]
+PlanMoves = Callable[[Key], PlannedReassignment | None]
 
 
 def add_ledger_page(app: web.Application, latest: Latest) -> None:
@@ -35,23 +38,41 @@ def add_plan_page(app: web.Application, plan: Plan) -> None:
 
     async def answer(request: web.Request) -> web.Response:
         async with one_at_a_time:
-            try:
-                return _answer(await asyncio.to_thread(plan, _key(request), request.query.getall("topic", [])))
-            except Refused as error:
-                raise web.HTTPBadRequest(text=str(error)) from error
-            except SeawallError as error:
-                raise web.HTTPServiceUnavailable(text=str(error)) from error
+            return await _looked(partial(plan, _key(request), request.query.getall("topic", [])))
 
     app.router.add_get("/plan/{namespace}/{name}", answer)
+
+
+def add_reassignment_page(app: web.Application, plan: PlanMoves) -> None:
+    """Serves what a reassignment moves, or would move; one look at a time, too."""
+    one_at_a_time = asyncio.Lock()
+
+    async def answer(request: web.Request) -> web.Response:
+        async with one_at_a_time:
+            return await _looked(partial(plan, _key(request)))
+
+    app.router.add_get("/reassignment/{namespace}/{name}", answer)
+
+
+async def _looked(look: Callable[[], PlannedRun | PlannedReassignment | CannotLook | None]) -> web.Response:
+    """What a look that blocks came to."""
+    try:
+        return _answer(await asyncio.to_thread(look))
+    except Refused as error:
+        raise web.HTTPBadRequest(text=str(error)) from error
+    except SeawallError as error:
+        raise web.HTTPServiceUnavailable(text=str(error)) from error
 
 
 def _key(request: web.Request) -> Key:
     return Key(request.match_info["namespace"], request.match_info["name"])
 
 
-def _answer(found: LedgerPage | PlannedRun | CannotLook | None) -> web.Response:
+def _answer(found: LedgerPage | PlannedRun | PlannedReassignment | CannotLook | None) -> web.Response:
     if found is None:
-        raise web.HTTPNotFound(text="no look at this WALCluster's ledger has ended yet, or this is not the leader")
+        raise web.HTTPNotFound(
+            text="no such WALCluster, no look at its ledger has ended yet, or this is not the leader"
+        )
     if isinstance(found, CannotLook):
         return web.json_response({"cannotLook": found.why.value, "message": found.message})
     return web.json_response(found.to_json())

@@ -30,6 +30,7 @@ from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.purge_preview import PurgePreview
+from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.controllers.replication import ReplicationController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification_schedule import VerificationScheduleController
@@ -39,7 +40,7 @@ from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.errors import SeawallError
-from seawall.handlers.ledger_page import add_ledger_page, add_plan_page
+from seawall.handlers.ledger_page import add_ledger_page, add_plan_page, add_reassignment_page
 from seawall.handlers.news import Subject
 from seawall.handlers.probes import build_app
 from seawall.handlers.queues import Queues
@@ -162,6 +163,7 @@ class Operator:
         app = build_app(self._unhealthy, self._unready, self._telemetry.exposition)
         add_ledger_page(app, self._watch_of_ledgers.latest)
         add_plan_page(app, self._preview.plan)
+        add_reassignment_page(app, ReassignmentPreview(self._replication).plan)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, port=self._settings.http_port).start()

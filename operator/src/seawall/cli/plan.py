@@ -1,0 +1,49 @@
+"""`seawall plan <walcluster>`: which replicas a reassignment moves, or would move if it began now.
+
+The leading operator answers, as for `seawall ledger`, by the plan that its runs use: nothing is recorded or done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from seawall.cli.ledger import Get, ask_operator, table
+
+COLUMNS = {"TOPIC": "topic", "PARTITION": "partition", "REPLICAS": "original", "WANTED": "wanted", "BYTES": "bytes"}
+"""Heading → field of the operator's answer."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `seawall plan`."""
+    parser.add_argument("walcluster", help="name of the WALCluster")
+    parser.add_argument("-n", "--namespace", default="default", help="its namespace")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("--operator", default="seawall/seawall", help="namespace/name of the operator's Lease")
+
+
+def show_plan(arguments: argparse.Namespace, get: Get) -> str:
+    """What is printed.
+
+    Raises:
+        Refused: there is no such WALCluster or operator, or the person may not look.
+        OutsideUnavailable: the API server, the operator or Kafka did not answer.
+    """
+    plan = ask_operator(get, arguments, "reassignment")
+    return json.dumps(plan, indent=2) if arguments.output == "json" else _describe(plan)
+
+
+def _describe(plan: Mapping[str, Any]) -> str:
+    """The moves, then what they come to."""
+    told = [f"{plan['stage'] or 'No run'}: {plan['message']}"]
+    moves = plan["moves"]
+    if moves:
+        lines = [{**move, **{key: ",".join(map(str, move[key])) for key in ("original", "wanted")}} for move in moves]
+        speed = f"at {plan['throttle_bytes_per_second']} bytes/s of each broker at least {plan['estimated_seconds']} s"
+        copies = f"{plan['copies']} replicas to copy ({', '.join(plan['why'])}): about {plan['bytes']} bytes"
+        told = [table(lines, COLUMNS), "", f"{len(moves)} partitions, {copies}, {speed}.", *told]
+    if plan["digest"] is not None:
+        told.append(f"Digest: {plan['digest']}")
+    return "\n".join(told)
