@@ -141,6 +141,8 @@ class DatanodeRow(StatusModel):
     """How long that would take."""
     startup_seconds: Count | None = None
     """What its startup probe should allow."""
+    ailment: Annotated[str, Field(max_length=64)] | None = None
+    """Why it does not come up, in one word; absent: it serves."""
     probe_seconds: Count | None = None
     """What its startup probe allows; absent: it has none, and nothing kills a long replay."""
 
@@ -177,6 +179,8 @@ class RestartStatus(StatusModel):
     """The value of the annotation that was done last."""
     config_hash: Annotated[str, Field(max_length=64)] | None = None
     """The configuration that Seawall first saw, or rolled out last: another one is a change."""
+    next: PodIdentity | None = None
+    """The pod whose turn it is."""
     flush: FlushBefore | None = None
     """The flushes before the next restart."""
     maintenance: Maintenance | None = None

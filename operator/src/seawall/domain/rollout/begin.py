@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
+from seawall.api.v1alpha1.restart import PodIdentity, Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.checks import Candidate, Refusal, refusal
 from seawall.domain.rollout.decision import Decision, changed, meanwhile, shut
 from seawall.domain.rollout.facts import Facts
@@ -28,19 +28,25 @@ def begin_next(status: RestartStatus, facts: Facts, due: Mapping[str, Cause]) ->
         message = f"{len(due)} of {len(facts.pods)} datanodes are to be restarted"
         update = {"stage": RollStage.WAITING, "start_time": facts.now, "completion_time": None, "restarted": 0}
         return changed(status, Reason.BEGINS, message, **update)
-    chosen = None if status.flush is None else status.flush.uid
+    chosen = None if status.next is None else status.next.uid
+    pods = in_order(due, facts, chosen)
     refusals: list[Refusal] = []
-    for pod in in_order(due, facts, chosen):
+    for pod in pods:
         if _is_partition_of_others(pod, facts, due[pod.name]):
             message = f"{pod.name} would come back with the old pod template: another operator sets the partition"
             return _waits(facts, Decision(status, Reason.PARTITION_NOT_OURS, message))
         found = _against(status, pod, facts)
         if found is None:
-            return _prepare(status, pod, facts)
+            return _prepare(_with_next(status, pod), pod, facts)
         refusals.append(found)
     if not refusals:
         return _waits(facts, Decision(status, Reason.BEGINS, "Kubernetes makes the pods that are to be restarted"))
-    return _waits(facts, shut(status, refusals[0]))
+    return _waits(facts, shut(_with_next(status, pods[0]), refusals[0]))
+
+
+def _with_next(status: RestartStatus, pod: Pod) -> RestartStatus:
+    """Its turn stays its turn as long as the gate lets it: how much each would replay changes all the time."""
+    return status.model_copy(update={"next": PodIdentity(name=pod.name, uid=pod.uid)})
 
 
 def _against(status: RestartStatus, pod: Pod, facts: Facts) -> Refusal | None:
@@ -66,7 +72,7 @@ def _prepare(status: RestartStatus, pod: Pod, facts: Facts) -> Decision:
     if enters is not None:
         return enters
     entry = _journal(status, pod, facts)
-    update = {"restarting": entry, "maintenance": kept_until(status, facts, LEASE), "progress": None}
+    update = {"restarting": entry, "maintenance": kept_until(status, facts, LEASE), "next": None, "progress": None}
     return changed(status, Reason.RESTARTING, f"{pod.name} is restarted", stage=RollStage.RESTARTING, **update)
 
 

@@ -148,7 +148,7 @@ def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> D
     if status.stage in {None, RollStage.COMPLETED}:
         reason, message = _nothing_to_do(status, statefulset, facts)
         return changed(status, reason, message, **done)
-    update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "flush": None, "progress": None}
+    update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "next": None, "flush": None}
     message = f"restarted {status.restarted} datanodes"
     return changed(status, Reason.COMPLETED, message, **update, **done, config_hash=facts.config_hash)
 

@@ -23,7 +23,7 @@ def in_order(due: Mapping[str, Cause], facts: Facts, first_uid: str | None = Non
     Args:
         due: by the name of the pod why it is due.
         facts: what is known.
-        first_uid: the pod that was chosen already (its regions were flushed); it comes first of those that serve.
+        first_uid: the pod whose turn it is already; it comes first of those that serve.
     """
     statefulset = facts.statefulset
     kept = [pod for pod in facts.pods if statefulset is not None and is_kept_back(statefulset, pod)]

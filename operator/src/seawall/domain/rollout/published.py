@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from seawall.api.v1alpha1.restart import DatanodeRow, ReplayProgress, Restarting, RestartStatus
+from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.replay import progress, replay_seconds, startup_seconds
 
@@ -26,15 +27,18 @@ ETA_NEWS = timedelta(seconds=30)
 
 
 def with_costs(status: RestartStatus, facts: Facts) -> RestartStatus:
-    """The status with what a restart of each datanode would cost, if that is news."""
-    found = tuple(_row(status, facts, name) for name in sorted(facts.datanodes))[:MAX_ROWS]
-    is_fresh = status.published_time is not None and facts.now < status.published_time + AT_MOST_EVERY
-    if is_fresh or not _is_news(status.datanodes, found):
-        return status
+    """The status with what a restart of each datanode would cost, and what ails it, if that is news."""
+    ailing = {found.pod: found.ailment.value for found in diagnose(facts, status.last_replay)}
+    found = tuple(_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))[:MAX_ROWS]
+    if [_known(row) for row in status.datanodes] == [_known(row) for row in found]:
+        is_fresh = status.published_time is not None and facts.now < status.published_time + AT_MOST_EVERY
+        pairs = zip(status.datanodes, found, strict=True)
+        if is_fresh or not any(_differs(*pair) for pair in pairs):
+            return status
     return status.model_copy(update={"datanodes": found, "published_time": facts.now})
 
 
-def _row(status: RestartStatus, facts: Facts, name: str) -> DatanodeRow:
+def _row(status: RestartStatus, facts: Facts, name: str, ailment: str | None) -> DatanodeRow:
     datanode = facts.datanodes[name]
     replay = replay_seconds(datanode, status.last_replay)
     return DatanodeRow(
@@ -43,18 +47,14 @@ def _row(status: RestartStatus, facts: Facts, name: str) -> DatanodeRow:
         entries=datanode.entries,
         replay_seconds=replay,
         startup_seconds=None if replay is None else startup_seconds(replay),
+        ailment=ailment,
         probe_seconds=None if facts.statefulset is None else facts.statefulset.template.startup_seconds,
     )
 
 
-def _is_news(before: tuple[DatanodeRow, ...], now: tuple[DatanodeRow, ...]) -> bool:
-    if [_names(row) for row in before] != [_names(row) for row in now]:
-        return True
-    return any(_differs(*pair) for pair in zip(before, now, strict=True))
-
-
-def _names(row: DatanodeRow) -> tuple[str, int, int | None]:
-    return row.pod, row.datanode, row.probe_seconds
+def _known(row: DatanodeRow) -> tuple[str, int, int | None, str | None]:
+    """What is news at once."""
+    return row.pod, row.datanode, row.probe_seconds, row.ailment
 
 
 def _differs(before: DatanodeRow, now: DatanodeRow) -> bool:
