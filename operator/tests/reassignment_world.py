@@ -91,6 +91,7 @@ class World:
     annotations: dict[str, str] = field(default_factory=dict)
     topics: dict[str, Any] = field(default_factory=dict)
     reassignment: dict[str, Any] = field(default_factory=dict)
+    internal_topics: dict[str, Any] = field(default_factory=dict)
     _is_reached: bool = False
 
     def __post_init__(self) -> None:
@@ -128,6 +129,7 @@ class World:
             "kafka": {"external": {"bootstrapServers": ["kafka:9092"]}},
             "topics": {"prefix": "wal", "count": len(TOPICS), **self.topics},
             "reassignment": self.reassignment,
+            "internalTopics": self.internal_topics,
         }
         self.kube.apply(WAL, spec, annotations=self.annotations)
 

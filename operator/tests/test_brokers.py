@@ -210,6 +210,42 @@ def test_kafkas_own_topics_that_one_broker_can_stop_are_told() -> None:
     assert world.told().brokers.items[0].replicas == 53
 
 
+def test_kafkas_own_topics_are_corrected_when_a_person_lets_it_and_only_then() -> None:
+    world = World()
+    configs = {"min.insync.replicas": "3"}
+    own = world.kafka.add_topic("__transaction_state", replicas=(1, 2, 3), partitions=50, configs=configs)
+    world.settle()
+    world.pass_time()
+    assert own.configs["min.insync.replicas"] == "3"
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"repair": True}}, annotations={"seawall.dev/paused": "true"})
+    world.pass_time()
+    assert own.configs["min.insync.replicas"] == "3"
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"repair": True}})
+    world.pass_time()
+    assert own.configs["min.insync.replicas"] == "2"
+    assert world.condition().reason == "InSync"
+    events = [event.message for event in world.kube.events if event.reason == "InternalTopicRepaired"]
+    assert events == ["Set min.insync.replicas of __transaction_state to 2; it was 3"]
+
+
+def test_a_correction_that_kafka_refuses_is_told_and_tried_again_after_the_next_look_only() -> None:
+    world = World()
+    world.kafka.add_topic("__transaction_state", replicas=(1, 2, 3), configs={"min.insync.replicas": "3"})
+    world.kafka.refuse = lambda topic, _config, _value: "not yours" if topic.startswith("__") else None
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"repair": True}})
+    world.settle()
+    asked = world.kafka.requests["alter_configs"]
+    said = "one broker that is down stops its writes; Kafka refused topic __transaction_state: not yours"
+    assert world.condition().message.endswith(said)
+    world.pass_time(20)
+    assert world.kafka.requests["alter_configs"] == asked
+    world.pass_time(20)
+    assert world.kafka.requests["alter_configs"] == asked + 1
+    world.kafka.refuse = lambda _topic, _config, _value: None
+    world.pass_time()
+    assert world.condition().reason == "InSync"
+
+
 def test_a_broker_that_is_to_go_is_drained_when_nothing_at_all_is_on_it() -> None:
     world = World()
     world.settle()

@@ -10,6 +10,7 @@ import pytest
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
 from seawall.domain.brokers.health import Finding, quorum_health, quorum_status, replication_health
 from seawall.domain.brokers.reasons import Reason
+from seawall.domain.brokers.repair import min_isr_repairs
 from seawall.domain.brokers.status import settled
 from seawall.domain.brokers.view import BrokerLook, BrokerNumbers, view_of, worth_asking
 from seawall.domain.partitions import (
@@ -147,6 +148,30 @@ def test_kafkas_own_topics_are_to_survive_a_broker(
         if said is None
         else Finding("False", Reason.INTERNAL_TOPICS, said)
     )
+
+
+@pytest.mark.parametrize(
+    ("topic", "min_isr", "wanted", "repaired"),
+    [
+        (partition("__transaction_state"), 3, {}, 2),
+        (partition("__transaction_state"), 5, {"minInSyncReplicas": 1}, 2),
+        (partition("__transaction_state", [1, 2]), 2, {}, 1),
+        (partition("__consumer_offsets"), 1, {"minInSyncReplicas": 2}, 2),
+        (partition("__consumer_offsets", isr=[1]), 1, {"minInSyncReplicas": 2}, None),
+        (partition("__consumer_offsets", [1, 2]), 1, {"minInSyncReplicas": 2}, None),
+        (partition("__consumer_offsets"), 2, {"minInSyncReplicas": 1}, None),
+        (partition("__consumer_offsets"), 1, {}, None),
+        (partition("__consumer_offsets", [1]), 1, {}, None),
+        (partition("__consumer_offsets"), 3, {"repair": False}, None),
+        (partition("a"), 3, {}, None),
+    ],
+)
+def test_min_insync_replicas_of_kafkas_own_topics_is_corrected_so_that_no_write_stops(
+    topic: Partition, min_isr: int, wanted: dict[str, Any], repaired: int | None
+) -> None:
+    spec = make_spec(internalTopics={"repair": True, **wanted})
+    found = min_isr_repairs(spec, view_of(look(topic, min_isr={topic.id.topic: min_isr})))
+    assert [each.min_isr for each in found] == ([] if repaired is None else [repaired])
 
 
 def voters(*behind_ms: int | None, lag: int = 0) -> Quorum:

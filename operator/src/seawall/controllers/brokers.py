@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
-from typing import Never
+from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import ConditionType, InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.connection import resolve_kafka
-from seawall.domain.brokers.next_step import PERIOD_SECONDS, NothingSeen, Observed, next_step
+from seawall.domain.brokers.next_step import PERIOD_SECONDS, BrokersStep, NothingSeen, Observed, next_step
 from seawall.domain.brokers.reasons import Reason
+from seawall.domain.brokers.repair import RepairMinISR
 from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth_asking
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
-from seawall.domain.kafka import NoKafka
+from seawall.domain.failure import Failure
+from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Quorum, Sizes, known_brokers
-from seawall.domain.step import Event, Record, Wait
+from seawall.domain.step import Event
 from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch
 
 PERIOD_MS = int(PERIOD_SECONDS * 1000)
@@ -25,11 +26,15 @@ PERIOD_MS = int(PERIOD_SECONDS * 1000)
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The newest look: what the object said then, and until when it is new, in the stopwatch's milliseconds."""
+    """The newest look: what the object said then, and until when it is new, in the stopwatch's milliseconds.
+
+    A correction that failed is tried again after the next one.
+    """
 
     seen_from: object
     until: int
     found: BrokersFound | NothingSeen
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +75,40 @@ class BrokersController:
             kept = self._looks.get(key)
         at = self.stopwatch.milliseconds()
         if kept is not None and kept.seen_from == _seen_from(obj) and at < kept.until:
-            return Observed(now, kept.found, (kept.until - at) / 1000)
+            return Observed(now, kept.found, (kept.until - at) / 1000, kept.failure)
         found = self._look(obj)
         with self._lock:
             self._looks[key] = _Kept(_seen_from(obj), self.stopwatch.milliseconds() + PERIOD_MS, found)
         self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
         return Observed(now, found)
 
-    def next_step(self, obj: WALCluster, observed: Observed) -> Record[WALClusterStatus] | Wait:
+    def next_step(self, obj: WALCluster, observed: Observed) -> BrokersStep:
         """Decides (pure)."""
         return next_step(obj, observed)
 
     def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Never called: no step of this controller acts."""
-        raise TypeError(f"nothing was done that could fail ({observed}): {error}")
+        """Adds what Kafka answered."""
+        return replace(observed, failure=Failure.of(error))
 
     def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
         """Replaces the status."""
         self.kube.replace_status(obj, status)
 
-    def perform(self, obj: WALCluster, action: Never) -> Event:
-        """Never called: no step of this controller acts."""
-        raise TypeError(f"nothing is to be done for {obj.metadata.key}: {action}")
+    def perform(self, obj: WALCluster, action: RepairMinISR) -> Event:
+        """Corrects one of Kafka's own topics; then it is looked at anew."""
+        key, connection = obj.metadata.key, self._connection(obj)
+        if isinstance(connection, NoKafka):
+            raise OutsideUnavailable(connection.message)
+        try:
+            self.kafka_clusters.connect(key, connection).alter_configs([action.change])
+        except SeawallError as error:
+            with self._lock:
+                if (kept := self._looks.get(key)) is not None:
+                    self._looks[key] = replace(kept, failure=Failure.of(error))
+            raise
+        with self._lock:
+            self._looks.pop(key, None)
+        return action.event()
 
     def post(self, obj: WALCluster, event: Event) -> None:
         """Posts an event about the WALCluster."""
@@ -99,21 +116,24 @@ class BrokersController:
 
     def _look(self, obj: WALCluster) -> BrokersFound | NothingSeen:
         try:
-            return self._ask(obj, obj.spec)
+            return self._ask(obj)
         except OutsideUnavailable:  # not its words: they are others each time
             return NothingSeen(Reason.NOT_ASKED, "Kafka did not answer when it was asked for brokers and partitions")
         except Refused as refused:
             return NothingSeen(Reason.NOT_ALLOWED, str(refused))
 
-    def _ask(self, obj: WALCluster, spec: WALClusterSpec | InvalidSpec) -> BrokersFound | NothingSeen:
-        if isinstance(spec, InvalidSpec):
-            return NothingSeen(Reason.NOT_ASKED, spec.message)
-        key = obj.metadata.key
-        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+    def _ask(self, obj: WALCluster) -> BrokersFound | NothingSeen:
+        connection = self._connection(obj)
         if isinstance(connection, NoKafka):
             return NothingSeen(Reason.NOT_ASKED, connection.message)
-        reassigner = self.kafka_clusters.reassigner(key, connection)
+        reassigner = self.kafka_clusters.reassigner(obj.metadata.key, connection)
         return BrokersFound(view_of(_read(reassigner)), _quorum(reassigner))
+
+    def _connection(self, obj: WALCluster) -> KafkaConnection | NoKafka:
+        key, spec = obj.metadata.key, obj.spec
+        if isinstance(spec, InvalidSpec):
+            raise Refused(spec.message)
+        return resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
 
 
 def _seen_from(obj: WALCluster) -> object:

@@ -17,6 +17,7 @@ from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.min_isr import find_under_min_isr
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Direction, Sight
+from seawall.domain.replication.demand import internal_topics_to_move
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.rival import find_rival
 from seawall.ports import KafkaAdmin, KafkaClusters, Kube, PartitionReassigner
@@ -66,7 +67,8 @@ class PartitionLooks:
 
     def _read(self, cluster: WALCluster, spec: WALClusterSpec, view: KafkaView, journal: Journal | None) -> Look:
         reassigner = self.reassigner(cluster)
-        pool = {name for name in spec.topics.topic_names() if name in view.topics}
+        declared = {*spec.topics.topic_names(), *internal_topics_to_move(spec)}
+        pool = {name for name in declared if name in view.topics}
         topics = pool | (journal.topics if journal is not None else frozenset())
         ongoing = reassigner.ongoing()
         partitions, absent, silent = _sort(reassigner.partitions(topics))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from seawall.api.meta import APIModel, Rule, StatusModel
 
@@ -36,7 +36,10 @@ class InternalTopicsSpec(APIModel):
     replication_factor: Annotated[int, Field(strict=True, ge=1, le=32)] | None = None
     """Replicas that each of their partitions should have at least. Default: topics.replicationFactor."""
     min_in_sync_replicas: Annotated[int, Field(strict=True, ge=1, le=32)] | None = None
-    """Their min.insync.replicas. Default: any, if it is below their replication factor."""
+    """What their min.insync.replicas should be at least. Default: any, if it is below their replication factor."""
+    repair: StrictBool = False
+    """Whether Seawall gives them the replicas that they lack, by the run that moves replicas of the pool, and corrects
+    their min.insync.replicas. excludeBrokers then is for them as well."""
 
 
 class BrokerState(StrEnum):
@@ -69,7 +72,7 @@ class BrokerStatus(StatusModel):
     """Partitions with a replica on it that have fewer in-sync replicas than min.insync.replicas."""
     log_dir_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of all logs on it, as it last told. Written with other changes, or when a tenth more or less."""
-    drained: bool | None = None
+    drained: StrictBool | None = None
     """Only of those in reassignment.excludeBrokers. True: nothing is on it, of whatever topic; it may be removed."""
 
 

@@ -53,7 +53,7 @@ def internal_problems(spec: WALClusterSpec, topic: InternalTopic) -> Iterator[st
     if topic.min_isr >= factor > 1:
         stops = "one broker that is down stops its writes"
         yield f"min.insync.replicas of {topic.name} is {topic.min_isr}, with replication factor {factor}: {stops}"
-    elif expected.min_in_sync_replicas not in {None, topic.min_isr}:
+    elif topic.min_isr < (expected.min_in_sync_replicas or 0):
         yield f"min.insync.replicas of {topic.name} is {topic.min_isr}, not {expected.min_in_sync_replicas}"
 
 

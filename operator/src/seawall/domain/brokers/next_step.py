@@ -1,4 +1,4 @@
-"""The next step of the controller that looks at brokers: it records what is news, and does nothing else."""
+"""The next step of the controller that looks at brokers: it records what is news, then corrects what it may."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from datetime import datetime
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.brokers.reasons import Reason
+from seawall.domain.brokers.repair import RepairMinISR, min_isr_repairs
 from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_seen
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.conditions import ConditionBuilder
-from seawall.domain.step import Record, Wait
+from seawall.domain.failure import Failure
+from seawall.domain.step import Act, Record, Step, Wait
 
 PERIOD_SECONDS = 30.0
 
@@ -26,15 +28,19 @@ class NothingSeen:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The newest look, and when the next one is due, in seconds."""
+    """The newest look, when the next one is due, in seconds, and why a correction since then failed."""
 
     now: datetime
     found: BrokersFound | NothingSeen
     after: float = PERIOD_SECONDS
+    failure: Failure | None = None
 
 
-def next_step(cluster: WALCluster, observed: Observed) -> Record[WALClusterStatus] | Wait:
-    """Records what is not in the status yet."""
+BrokersStep = Step[WALClusterStatus, RepairMinISR]
+
+
+def next_step(cluster: WALCluster, observed: Observed) -> BrokersStep:
+    """Records what is not in the status yet, and then acts on it."""
     kafka, spec, found = cluster.status.kafka, cluster.spec, observed.found
     if kafka is None or cluster.metadata.deletion_timestamp is not None:
         return Wait("Kafka was not met yet, or the WALCluster goes", observed.after)
@@ -44,7 +50,12 @@ def next_step(cluster: WALCluster, observed: Observed) -> Record[WALClusterStatu
     elif isinstance(spec, InvalidSpec):
         status = with_nothing_seen(cluster, kafka, Reason.NOT_ASKED, spec.message, build)
     else:
-        status = with_brokers(cluster, kafka, spec, found, build)
-    if status == cluster.status:
-        return Wait("brokers are as the status says", observed.after)
-    return Record(status, events_of(cluster.status, status), observed.after)
+        failed = observed.failure.message if observed.failure is not None else ""
+        status = with_brokers(cluster, kafka, spec, found, build, failed=failed)
+    if status != cluster.status:
+        return Record(status, events_of(cluster.status, status), 0.0)
+    if isinstance(found, BrokersFound) and not isinstance(spec, InvalidSpec) and not cluster.metadata.is_paused:
+        repairs = min_isr_repairs(spec, found.view)
+        if repairs and observed.failure is None:
+            return Act(repairs)
+    return Wait("brokers are as the status says", observed.after)

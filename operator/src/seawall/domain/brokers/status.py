@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.kafka_brokers import BrokerStatus
 from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
@@ -22,9 +24,15 @@ def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
 
 
 def with_brokers(
-    cluster: WALCluster, kafka: KafkaStatus, spec: WALClusterSpec, found: BrokersFound, build: ConditionBuilder
+    cluster: WALCluster,
+    kafka: KafkaStatus,
+    spec: WALClusterSpec,
+    found: BrokersFound,
+    build: ConditionBuilder,
+    *,
+    failed: str,
 ) -> WALClusterStatus:
-    """The status with what a look found."""
+    """The status with what a look found; `failed` is why Kafka's own topics were not corrected, if that was tried."""
     quorum = found.quorum
     if isinstance(quorum, str):
         health, controllers = Finding("Unknown", Reason.NO_QUORUM, quorum), kafka.quorum
@@ -34,7 +42,10 @@ def with_brokers(
         update={"items": settled(kafka.brokers.items, items_of(kafka, spec, found.view))}
     )
     told = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
-    return _with(cluster.status, told, replication_health(spec, found.view), health, build)
+    replication = replication_health(spec, found.view)
+    if failed and replication.reason is Reason.INTERNAL_TOPICS:
+        replication = replace(replication, message=f"{replication.message}; {failed}")
+    return _with(cluster.status, told, replication, health, build)
 
 
 def with_nothing_seen(

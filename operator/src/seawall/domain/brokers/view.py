@@ -90,10 +90,17 @@ class ReplicationView:
 
 @dataclass(frozen=True, slots=True)
 class InternalTopic:
-    """One of Kafka's own topics: the fewest replicas of its partitions; min_isr is None when Kafka did not tell."""
+    """One of Kafka's own topics.
+
+    Attributes:
+        replication_factor: the fewest replicas of its partitions; one that is only being made is none yet.
+        in_sync: the fewest in-sync replicas of its partitions.
+        min_isr: None: Kafka did not tell.
+    """
 
     name: str
     replication_factor: int
+    in_sync: int
     min_isr: int | None
 
 
@@ -111,8 +118,13 @@ INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 def lacking(partition: Partition, ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[int]:
     """The replicas of a partition that are not in sync and should be."""
+    return settled_replicas(partition, ongoing) - partition.isr
+
+
+def settled_replicas(partition: Partition, ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[int]:
+    """The replicas of a partition but for those that are only being made."""
     moving = ongoing.get(partition.id)
-    return frozenset(partition.replicas) - partition.isr - (moving.adding if moving is not None else frozenset())
+    return frozenset(partition.replicas) - (moving.adding if moving is not None else frozenset())
 
 
 def worth_asking(partitions: Iterable[Partition], ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[str]:
@@ -170,10 +182,10 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
 
 
 def _internal(look: BrokerLook, name: str) -> InternalTopic | None:
-    """The topic, if it exists. A replica that is only being made is none yet."""
-    counts = []
-    for partition in look.partitions:
-        if partition.id.topic == name:
-            moving = look.ongoing.get(partition.id)
-            counts.append(len(set(partition.replicas) - (moving.adding if moving is not None else frozenset())))
-    return InternalTopic(name, min(counts), look.min_isr.get(name)) if counts else None
+    """The topic, if it exists."""
+    found = [partition for partition in look.partitions if partition.id.topic == name]
+    if not found:
+        return None
+    factors = [len(settled_replicas(partition, look.ongoing)) for partition in found]
+    in_sync = min(len(partition.isr) if partition.leader is not None else 0 for partition in found)
+    return InternalTopic(name, min(factors), in_sync, look.min_isr.get(name))
