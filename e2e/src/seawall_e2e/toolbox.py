@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from seawall_e2e.cluster import PLAINTEXT, START_SECONDS
 from seawall_e2e.commands import CommandFailed, apply, kubectl
 
-SCRIPT = Path(__file__).with_name("in_pod.py")
+SCRIPT, LOAD = Path(__file__).with_name("in_pod.py"), Path(__file__).with_name("load.py")
 ANSWER_SECONDS = 60.0
 
 
@@ -108,6 +108,28 @@ class Toolbox:
         """
         with closing(Shell(self.namespace)) as shell:
             yield lambda: shell.ask("sample", prefix, namespace)
+
+    @contextmanager
+    def loading(self, topics: Sequence[str], records: int) -> Iterator[dict[str, Any]]:
+        """Writes to these topics all the time, each of which has so many records of a kilobyte when it begins.
+
+        At its end the dictionary has `acknowledged`, `failed` and `lost`, as `load.main` says them.
+        """
+        command = ("kubectl", "-n", self.namespace, "exec", "-i", "toolbox", "--", "python", "-c", LOAD.read_text())
+        told: dict[str, Any] = {}
+        words = (*command, *topics, str(records))
+        pipe = subprocess.PIPE
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, bufsize=1) as process:
+            if process.stdin is None or process.stdout is None:
+                raise ValueError("a process with pipes has pipes")
+            try:
+                if process.stdout.readline().strip() != "writing":
+                    raise CommandFailed(words[:7], "did not begin to write", "")
+                yield told
+                process.stdin.write("\n")
+                told.update(json.loads(process.stdout.readline()))
+            finally:
+                process.kill()
 
     def alter(self, topic: str, key: str, value: str) -> None:
         """Sets a config of a topic behind the operator's back."""

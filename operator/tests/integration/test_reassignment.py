@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from seawall_e2e.load import Load
 from tests.integration.conftest import NewOperator
-from tests.support.load import Load
 from tests.support.records import produce
 from tests.support.site import Site
 

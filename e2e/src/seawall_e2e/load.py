@@ -1,17 +1,26 @@
-"""A database that writes all the time: numbered records, acknowledged by all in-sync replicas."""
+"""A database that writes all the time: numbered records, acknowledged by all in-sync replicas.
+
+As a program, which is given to `python -c` in the toolbox pod and so stands alone: arguments are the topics and how
+many records each of them has from the beginning; it says `writing`, writes until a line comes, and says what became of
+it.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 PREFIX = b"load-"
 PAUSE_SECONDS = 0.02
+FILLER = b"x" * 1_000
 FLUSH_SECONDS = 60.0
 POLL_SECONDS = 10.0
 
@@ -41,6 +50,15 @@ class Load:
         self._stop.set()
         self._thread.join()
 
+    def fill(self, records: int) -> None:
+        """Appends so many records of a kilobyte to each topic, and waits until they are acknowledged."""
+        producer = Producer({"bootstrap.servers": self._servers, "acks": "all", "log_level": 0, "linger.ms": 5})
+        for topic in self.acknowledged:
+            for _ in range(records):
+                producer.produce(topic, FILLER, partition=0, on_delivery=self._filled)
+                producer.poll(0)
+        _flush(producer)
+
     def missing(self) -> dict[str, set[int]]:
         """Acknowledged records that cannot be read any more, of the topics where there are any."""
         found = {topic: self._read(topic) for topic in self.acknowledged}
@@ -65,7 +83,11 @@ class Load:
             number += 1
             producer.poll(0)
             time.sleep(PAUSE_SECONDS)
-        assert producer.flush(FLUSH_SECONDS) == 0, "not all records were answered"
+        _flush(producer)
+
+    def _filled(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self.failed.append(error)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         topic, value = message.topic(), message.value()
@@ -90,10 +112,36 @@ class Load:
             numbers, at = set(), 0
             while at < end:
                 for message in consumer.consume(1_000, timeout=POLL_SECONDS):
-                    assert message.error() is None, message.error()
+                    if message.error() is not None:
+                        raise KafkaException(message.error())
                     at, value = (message.offset() or 0) + 1, message.value() or b""
                     if value.startswith(PREFIX):
                         numbers.add(int(value.removeprefix(PREFIX)))
             return numbers
         finally:
             consumer.close()
+
+
+def _flush(producer: Producer) -> None:
+    if producer.flush(FLUSH_SECONDS):
+        raise TimeoutError("not all records were answered")
+
+
+def main() -> None:
+    """Writes to the topics that are named, and reads back what was acknowledged."""
+    *topics, records = sys.argv[1:]
+    load = Load(os.environ["BOOTSTRAP_SERVERS"].split(","), topics)
+    load.fill(int(records))
+    with load:
+        print("writing", flush=True)
+        sys.stdin.readline()
+    told = {
+        "acknowledged": sum(map(len, load.acknowledged.values())),
+        "failed": [str(error) for error in load.failed],
+        "lost": sum(map(len, load.missing().values())),
+    }
+    print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()
