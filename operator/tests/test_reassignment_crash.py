@@ -43,6 +43,13 @@ def shrink() -> World:
     return world
 
 
+def balance() -> World:
+    """A fourth broker has joined, and somebody asks for a balance once."""
+    world = World(lambda number: THREE[number % 3])
+    world.annotate(rebalance="now")
+    return world
+
+
 class Deaths:
     """Copies the world as a death before or after each call would leave it."""
 
@@ -80,13 +87,13 @@ def end_state(world: World) -> Any:
         configs,
         world.kafka.moves.rates,
         world.kafka.moves.ongoing,
-        (run.stage, run.partitions, run.bytes, run.bytes_left, run.message, run.refused),
+        (run.stage, run.partitions, run.bytes, run.bytes_left, run.message, run.refused, run.rebalanced_for),
         world.cluster().metadata.finalizers,
         [(found.type, found.status, found.reason, found.message) for found in world.cluster().status.conditions],
     )
 
 
-@pytest.mark.parametrize("scenario", [grow, abort, shrink], ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize("scenario", [grow, abort, shrink, balance], ids=lambda scenario: scenario.__name__)
 def test_a_death_at_any_call_of_a_reassignment_changes_nothing_about_the_end(scenario: Callable[[], World]) -> None:
     undisturbed = scenario()
     deaths = Deaths(undisturbed)

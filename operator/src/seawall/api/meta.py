@@ -41,6 +41,10 @@ APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 ABORT_ANNOTATION = f"{GROUP}/abort-reassignment"
 """On a WALCluster, whatever its value: the reassignment under way goes back, and none begins while it is set."""
 
+REBALANCE_ANNOTATION = f"{GROUP}/rebalance"
+"""On a WALCluster: each new value asks for one reassignment that makes brokers' loads even."""
+MAX_REBALANCE = 253
+
 MAX_INT32 = 2**31 - 1
 
 
@@ -171,6 +175,11 @@ class ObjectMeta(StatusModel):
     def aborts_reassignment(self) -> bool:
         """Whether a person wants no reassignment."""
         return ABORT_ANNOTATION in self.annotations
+
+    @property
+    def rebalance_asked(self) -> str | None:
+        """What a person wrote to have replicas balanced once, as long as the status can repeat it."""
+        return self.annotations.get(REBALANCE_ANNOTATION, "").strip()[:MAX_REBALANCE] or None
 
     @property
     def is_paused(self) -> bool:

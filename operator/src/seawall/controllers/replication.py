@@ -39,6 +39,7 @@ from seawall.domain.reassignment.observed import FoundJournal, Look, Observed
 from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
 from seawall.domain.replication.demand import demand_of
 from seawall.domain.replication.next_step import ReplicationStep, next_step
+from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, Kube
@@ -151,9 +152,10 @@ class ReplicationController:
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""
         if obj.metadata.deletion_timestamp is not None or any(found in look.partitions for found in look.ongoing):
             return None
-        partitions = tuple(look.partitions.values())
-        demand = demand_of(spec, partitions)
-        found = plan_moves(partitions, tuple(look.brokers.values()), demand)
+        partitions, brokers = tuple(look.partitions.values()), tuple(look.brokers.values())
+        is_due = is_rebalance_due(obj, spec, partitions, brokers)
+        demand = replace(demand_of(spec, partitions), rebalance=is_due)
+        found = plan_moves(partitions, brokers, demand)
         if not isinstance(found, Placement):
             return found
         topics = sorted({move.id.topic for move in found.moves})

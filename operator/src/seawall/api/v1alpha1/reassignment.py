@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from seawall.api.meta import MAX_INT32, APIModel, Rule, StatusModel
+from seawall.api.meta import MAX_INT32, MAX_REBALANCE, APIModel, Rule, StatusModel
 from seawall.api.quantity import MI, LargeBytes, bytes_rule
 
 MAX_RATE = 10**12
@@ -25,6 +25,15 @@ class Approval(StrEnum):
     """It begins by itself."""
     MANUAL = "Manual"
     """It waits for the annotation seawall.dev/approve-reassignment with the digest of the plan."""
+
+
+class Rebalance(StrEnum):
+    """When replicas move that could stay, to make the brokers' loads even."""
+
+    NEVER = "Never"
+    """Only when the annotation seawall.dev/rebalance gets a new value."""
+    ON_EXPANSION = "OnExpansion"
+    """Also when a broker that is online has no replica of these topics, and an equal share would be one or more."""
 
 
 class ReassignmentSpec(APIModel):
@@ -58,6 +67,8 @@ class ReassignmentSpec(APIModel):
     """How many partitions are on their way at the same time."""
     approval: Approval = Approval.AUTOMATIC
     """Whether a plan begins by itself, or waits for a person."""
+    rebalance: Rebalance = Rebalance.NEVER
+    """When replicas move that could stay, to make the brokers' loads even, with the fewest copies."""
     exclude_brokers: Annotated[
         tuple[Annotated[int, Field(strict=True, ge=0, le=MAX_INT32)], ...],
         Field(max_length=64, json_schema_extra={"set": True}),
@@ -166,6 +177,8 @@ class ReassignmentStatus(StatusModel):
     """While replicas go back by an abort: minInSyncReplicas of the pool is not above this, or writes would stop."""
     observed_generation: Annotated[int, Field(ge=0)] | None = None
     """The metadata.generation for which it was planned."""
+    rebalanced_for: Annotated[str, Field(max_length=MAX_REBALANCE)] | None = None
+    """The value of seawall.dev/rebalance that was last answered, by a run or because all was even."""
     abort_cause: AbortCause | None = None
     """Why it is given up; absent while it is not."""
     start_time: datetime | None = None

@@ -95,7 +95,7 @@ def _without_run(
     if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
         return Decision(status, why="no reassignment begins: deleted, paused, or an annotation forbids it")
     if isinstance(observed.look, str) or observed.plan is None:
-        return Decision(_feasible(status, observed))
+        return Decision(_at_rest(cluster, status, observed))
     if not isinstance(observed.plan, Journal):
         told = (status or ReassignmentStatus()).model_copy(update={"infeasible": observed.plan.message[:MAX_MESSAGE]})
         return Decision(told, why=observed.plan.message)
@@ -125,17 +125,22 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
         bytes_left=frozen.copied,
         estimated_seconds=estimate_seconds(frozen, spec.throttle_bytes_per_second),
         observed_generation=cluster.metadata.generation,
+        rebalanced_for=cluster.metadata.rebalance_asked or (before.rebalanced_for if before is not None else None),
         stage_time=observed.now,
         progress_time=observed.now,
     )
     return Decision(status, (), 0.0, status.message)
 
 
-def _feasible(status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
-    """What was infeasible is not any more; a status that says nothing else goes."""
-    if status is None or status.infeasible is None or isinstance(observed.look, str):
+def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
+    """Nothing is to be moved: nothing is infeasible any more, and who asked for balance has it."""
+    look, asked = observed.look, cluster.metadata.rebalance_asked
+    if isinstance(look, str):
         return status
-    left = status.model_copy(update={"infeasible": None})
+    update: dict[str, str | None] = {"infeasible": None}
+    if asked is not None and not any(found in look.partitions for found in look.ongoing):
+        update["rebalanced_for"] = asked
+    left = (status or ReassignmentStatus()).model_copy(update=update)
     return None if left == ReassignmentStatus() else left
 
 
