@@ -31,6 +31,7 @@ from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_moves import advance
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.meters import FakeMeters
 
 WAL = Key("db", "wal")
 START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -89,6 +90,7 @@ class World:
     unthrottled_is_fine: bool = False
     most: int = 2
     annotations: dict[str, str] = field(default_factory=dict)
+    meters: FakeMeters = field(default_factory=FakeMeters)
     topics: dict[str, Any] = field(default_factory=dict)
     reassignment: dict[str, Any] = field(default_factory=dict)
     internal_topics: dict[str, Any] = field(default_factory=dict)
@@ -144,7 +146,7 @@ class World:
         tends = WALClusterController(
             kube, clusters, FakeLooks(), FakeLedgers(), self.time, NoMeter(), TopicDeletion(kube, ledgers)
         )
-        moves = ReplicationController(kube, PartitionLooks(kube, clusters), self.time)
+        moves = ReplicationController(kube, PartitionLooks(kube, clusters), self.time, self.meters)
         return [Reconciler(each, may_write=lambda: True) for each in (tends, moves)]
 
     def settle(

@@ -26,7 +26,9 @@ from tests.reassignment_world import TOPICS, WAL, World
 
 def preview(world: World) -> ReassignmentPreview:
     clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
-    return ReassignmentPreview(ReplicationController(world.kube, PartitionLooks(world.kube, clusters), world.time))
+    return ReassignmentPreview(
+        ReplicationController(world.kube, PartitionLooks(world.kube, clusters), world.time, world.meters)
+    )
 
 
 def plan(world: World) -> PlannedReassignment:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
@@ -550,6 +551,18 @@ class BrokerMeter(Protocol):
 
     def forget_brokers(self, key: Key) -> None:
         """Removes the metrics of a WALCluster that is gone, or whose Kafka cannot be asked."""
+        ...
+
+
+class ReassignmentMeter(Protocol):
+    """Where the metrics of reassignments go."""
+
+    def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
+        """Replaces the metrics of one WALCluster's run, and how many topics are throttled; None: nobody knows."""
+        ...
+
+    def forget_reassignment(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone."""
         ...
 
 

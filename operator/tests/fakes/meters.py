@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
@@ -14,10 +15,11 @@ from seawall.domain.ledger.numbers import LedgerNumbers
 
 @dataclass
 class FakeMeters:
-    """The LedgerMeter, BrokerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports."""
+    """The LedgerMeter, BrokerMeter, ReassignmentMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports."""
 
     ledgers: dict[Key, LedgerNumbers | None] = field(default_factory=dict)
     brokers: dict[Key, BrokersFound | None] = field(default_factory=dict)
+    reassignments: dict[Key, tuple[ReassignmentStatus | None, int | None]] = field(default_factory=dict)
     lost_holds: list[Key] = field(default_factory=list)
     runs: list[WALPurgeStatus] = field(default_factory=list)
     verifications: list[WALVerificationStatus] = field(default_factory=list)
@@ -39,6 +41,14 @@ class FakeMeters:
     def forget_brokers(self, key: Key) -> None:
         """Forgets."""
         self.brokers.pop(key, None)
+
+    def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
+        """Keeps the newest."""
+        self.reassignments[key] = run, throttled_topics
+
+    def forget_reassignment(self, key: Key) -> None:
+        """Forgets."""
+        self.reassignments.pop(key, None)
 
     def count_lost_hold(self, cluster: Key) -> None:
         """Keeps all."""

@@ -44,6 +44,12 @@ def replicas(site: Site) -> dict[str, list[int]]:
     return {name: topic.partitions[0].replicas for name, topic in site.eyes.topics(site.prefix).items()}
 
 
+def is_under_replicated(site: Site) -> bool:
+    """Whether a replica of any topic is not in sync."""
+    found = (topic.partitions[0] for topic in site.eyes.topics(site.prefix).values())
+    return any(len(partition.isrs) < len(partition.replicas) for partition in found)
+
+
 def is_throttled(site: Site) -> bool:
     """Whether any topic has a list of throttled replicas."""
     return any(key in configs for configs in site.eyes.configs(*topics_of(site)).values() for key in THROTTLED)
@@ -118,4 +124,30 @@ def test_a_replication_factor_falls_and_an_abort_in_mid_move_gives_replicas_back
     assert load.failed == []
     assert load.missing() == {}
     assert all(len(found) == 2 for found in replicas(site).values())
+    assert kafka_says(site, tmp_path).count("is completed") == COUNT
+
+
+def test_a_broker_is_drained_under_load_though_another_is_killed_in_mid_move(
+    own_site: Site, new_operator: NewOperator, tmp_path: Path
+) -> None:
+    """Two of three brokers remain, so the one that is killed is one that everything goes to, or comes from."""
+    site = own_site
+    new_operator().start()
+    declare_pool(site, replication_factor=2)
+    site.wait(lambda: not is_under_replicated(site), "all replicas are in sync", within=BOUND)
+    with Load(site.kafka.bootstrap_servers, topics_of(site)) as load:
+        reassigns(site, excludeBrokers=[3])
+        site.wait(lambda: is_throttled(site), "a topic is moved")
+        site.kafka.kill(1)
+        try:
+            reassigns(site, throttleBytesPerSecond="64Mi")
+            site.wait(lambda: run_of(site).get("throttleBytesPerSecond") == 64 * 2**20, "it is edited", within=BOUND)
+        finally:
+            site.kafka.start(1)
+        site.wait_ready(within=BOUND)
+    assert load.failed == []
+    assert load.missing() == {}
+    assert {broker for found in replicas(site).values() for broker in found} == {1, 2}
+    assert not is_throttled(site)
+    assert "throttled.rate" not in default_rates(site)
     assert kafka_says(site, tmp_path).count("is completed") == COUNT

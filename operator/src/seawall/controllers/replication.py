@@ -42,7 +42,7 @@ from seawall.domain.replication.next_step import ReplicationStep, next_step
 from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
-from seawall.ports import Clock, Kube
+from seawall.ports import Clock, Kube, ReassignmentMeter
 
 ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster's status. Leave it alone."
 
@@ -54,6 +54,7 @@ class ReplicationController:
     kube: Kube
     looks: PartitionLooks
     clock: Clock
+    meter: ReassignmentMeter
     kind: str = "Replication"
 
     def read(self, key: Key) -> WALCluster | None:
@@ -61,9 +62,22 @@ class ReplicationController:
         return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
-        """Nothing is held for a WALCluster."""
+        """Removes the metrics of a WALCluster that is gone."""
+        self.meter.forget_reassignment(key)
 
     def observe(self, obj: WALCluster) -> Observed:
+        """Looks, and measures how far it is."""
+        observed = self._observe(obj)
+        look = observed.look
+        throttled = (
+            None
+            if isinstance(look, str)
+            else sum(found != ThrottledReplicas() for found in look.throttles.topics.values())
+        )
+        self.meter.measure_reassignment(obj.metadata.key, obj.status.reassignment, throttled)
+        return observed
+
+    def _observe(self, obj: WALCluster) -> Observed:
         """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""
         now, spec, journal = self.clock.now(), obj.spec, self._journal(obj)
         if isinstance(spec, InvalidSpec):

@@ -86,7 +86,9 @@ class Operator:
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
         self._schedule = VerificationScheduleController(self._kube, clock)
-        self._replication = ReplicationController(self._kube, PartitionLooks(self._kube, kafka_clusters), clock)
+        self._replication = ReplicationController(
+            self._kube, PartitionLooks(self._kube, kafka_clusters), clock, self._telemetry.reassignments
+        )
         self._brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 from seawall.api.meta import Key
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.handlers.broker_telemetry import BrokerTelemetry
+from seawall.handlers.reassignment_telemetry import ReassignmentTelemetry
 from seawall.handlers.wal_telemetry import WALTelemetry
 from seawall.reconciler import Outcome, Ticked
 
@@ -57,6 +58,7 @@ class Telemetry:
         )
         self.wal = WALTelemetry(self.registry, per_topic=per_topic)
         self.brokers = BrokerTelemetry(self.registry)
+        self.reassignments = ReassignmentTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
@@ -113,6 +115,7 @@ class Telemetry:
                 gauge.clear()
             self.wal.clear()
             self.brokers.clear()
+            self.reassignments.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""

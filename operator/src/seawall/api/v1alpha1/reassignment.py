@@ -193,6 +193,11 @@ class ReassignmentStatus(StatusModel):
     """What Kafka refused, at most 50 partitions: with so many the run moves no others."""
 
     @property
+    def asks_person(self) -> bool:
+        """Whether it waits for an approval."""
+        return self.stage is ReassignmentStage.AWAITING_APPROVAL
+
+    @property
     def is_active(self) -> bool:
         """Whether there is a run that has not ended."""
         return self.stage is not None and self.stage not in OVER
