@@ -8,9 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from seawall.api.v1alpha1.restart import RollStage
+from seawall.domain.failure import Failure
+from seawall.domain.rollout.facts import Limits
+from seawall.domain.rollout.next_step import next_step
 from seawall.domain.rollout.requests import Override
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
-from tests.domain.rollout.builders import make_statefulset
+from seawall.domain.step import Act, Record
+from tests.domain.rollout.builders import NOW, make_statefulset
 from tests.domain.rollout.world import World
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,6 +45,7 @@ def test_a_healthy_roll() -> None:
     compare(world, "healthy")
     world.run(100)
     assert world.evicted == ALL  # the value is done
+    assert world.status.message == "no datanode is to be restarted: seawall.dev/restart: monday is done"
 
 
 def test_a_broker_dies_in_mid_roll() -> None:
@@ -231,8 +236,11 @@ def test_a_pause_keeps_the_roll_where_it_is_and_leaves_maintenance() -> None:
 def test_a_person_lets_a_roll_through_a_shut_gate_and_the_event_says_who() -> None:
     world = World(brokers_down=True)
     world.request("monday")
+    world.facts = replace(world.facts, override_problem="seawall.dev/override-restart-gate has expired: remove it")
     world.run(30)
     assert world.evicted == []
+    assert world.status.message.endswith("But seawall.dev/override-restart-gate has expired: remove it.")
+    world.facts = replace(world.facts, override_problem=None)
     world.facts = replace(world.facts, override=Override("broker 3 is lost", world.now + timedelta(hours=1)))
     world.run(300, until_stage=RollStage.COMPLETED)
     assert world.evicted == ALL
@@ -287,3 +295,85 @@ def test_the_startup_budget_of_each_datanode_is_published_and_not_written_all_th
     node.datanode = replace(node.datanode, size_bytes=2**34)
     world.run(2)
     assert world.status.datanodes[2].startup_seconds == 1260
+
+
+def limited(world: World, *, seconds: int, flush_first: bool) -> World:
+    limits = Limits(timedelta(seconds=seconds), flush_first=flush_first)
+    world.facts = replace(world.facts, limits=limits)
+    return world
+
+
+def asked_to_flush(world: World) -> int:
+    return sum("to flush" in line for line in world.lines)
+
+
+def test_who_would_replay_too_long_is_flushed_first_and_others_only_if_that_is_wanted() -> None:
+    """They would replay for 5, 10 and 15 s, as is guessed; the first restart shows that 100 MiB take 25 s."""
+    world = limited(World(), seconds=7, flush_first=False)
+    world.request("monday")
+    while world.status.restarted < 1:
+        world.run(1)
+    assert asked_to_flush(world) == 0
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert asked_to_flush(world) == 2
+
+
+def test_a_flush_that_does_not_help_is_told_and_tried_again_and_nothing_is_restarted() -> None:
+    world = limited(World(flushes=False), seconds=3, flush_first=True)
+    world.request("monday")
+    world.run(400)  # each had two minutes
+    assert (world.status.stage, world.status.reason) == (RollStage.WAITING, "ReplayTooLong")
+    assert "datanode-0: 2000 entries, about 5 s of 3s" in world.status.message
+    assert world.evicted == []
+    assert is_clean(world)
+    world.run(60)
+    assert world.status.stage is RollStage.WAITING, "it is not asked all the time"
+    world.flushes = True
+    world.run(1500, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+
+
+def test_a_flush_that_hangs_holds_a_restart_up_for_two_minutes_and_no_longer() -> None:
+    world = limited(World(flushes=False), seconds=600, flush_first=True)
+    world.request("monday")
+    world.run(1000, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL
+    assert world.now >= NOW + 3 * timedelta(minutes=2)
+
+
+def test_what_was_refused_is_told_and_what_was_not_answered_is_tried_again() -> None:
+    world = World()
+    world.request("monday")
+    world.run(100, until_stage=RollStage.MAINTENANCE)
+    observed = world.observe()
+    assert isinstance(next_step(world.status, observed), Act)
+    for final, reason in ((True, "ChangeRefused"), (False, "ChangeUnanswered")):
+        step = next_step(world.status, replace(observed, failure=Failure("metasrv: no", final=final)))
+        assert isinstance(step, Record)
+        assert (step.status.reason, step.status.message) == (reason, "metasrv: no")
+        assert step.after is not None
+        again = next_step(step.status, observed)
+        assert isinstance(again, Act)
+
+
+def test_nothing_goes_while_kubernetes_has_not_seen_the_newest_template() -> None:
+    world = World()
+    world.request("monday")
+    world.run(100, until_stage=RollStage.RESTARTING)
+    world.change_template(restarted_at="2026-11-22T08:00:00Z")
+    assert not isinstance(next_step(world.status, world.observe()), Act)
+    world.run(300, until_stage=RollStage.COMPLETED)
+    assert world.evicted == ALL, "one restart for both reasons"
+
+
+def test_one_pod_of_another_operators_statefulset_does_not_roll_out_a_configuration() -> None:
+    world = World(statefulset=make_statefulset(controller="GreptimeDBCluster mine"))
+    world.configure("aaaa")
+    world.run(5)
+    world.configure("bbbb")
+    world.nodes[1].pod = replace(world.nodes[1].pod, restart="now")
+    world.run(100, until_stage=RollStage.COMPLETED)
+    world.run(5)
+    assert world.evicted == ["datanode-1"]
+    assert world.status.reason == "TemplateNotOurs"

@@ -52,6 +52,7 @@ class World:
     """All that a roll sees and changes.
 
     Attributes:
+        flushes: whether regions that are asked to flush do.
         crashing: numbers of datanodes that never come up again once they were restarted.
         forbids: what a PodDisruptionBudget says; None: it allows.
         evicted: names of pods, in the order in which they went.
@@ -64,6 +65,7 @@ class World:
     maintenance: bool = False
     brokers_down: bool = False
     forbids: str | None = None
+    flushes: bool = True
     crashing: set[int] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
     evicted: list[str] = field(default_factory=list)
@@ -236,7 +238,7 @@ class World:
     def _flush(self, regions: tuple[int, ...]) -> None:
         for node in self.nodes:
             ids = {region.region for region in node.datanode.regions}
-            if ids & set(regions) and node.flushed_at is None:
+            if ids & set(regions) and node.flushed_at is None and self.flushes:
                 self.tell(f"  asked {len(regions)} regions of {node.pod.name} to flush")
                 node.flushed_at = self.now
 

@@ -73,8 +73,15 @@ class FlushBefore(StatusModel):
     """When they were asked for."""
     regions: Annotated[tuple[AskedFlush, ...], Field(max_length=1000)]
     """Who was asked: those that would replay most, first."""
-    done: StrictBool = False
-    """Whether they flushed, or the time for it is over."""
+
+
+class Flushed(StatusModel):
+    """A pod whose regions were asked to flush, and did or had the time to."""
+
+    uid: UID
+    """The pod's."""
+    time: datetime
+    """When that was over. After some minutes they are asked anew."""
 
 
 class Maintenance(StatusModel):
@@ -183,6 +190,8 @@ class RestartStatus(StatusModel):
     """The pod whose turn it is."""
     flush: FlushBefore | None = None
     """The flushes before the next restart."""
+    flushed: Annotated[tuple[Flushed, ...], Field(max_length=1000)] = ()
+    """The pods of this roll that were flushed in the last minutes and are not restarted yet."""
     maintenance: Maintenance | None = None
     """That the database is in maintenance for this roll."""
     restarting: Restarting | None = None

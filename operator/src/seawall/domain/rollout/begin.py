@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.restart import PodIdentity, Restarting, RestartStatus,
 from seawall.domain.rollout.checks import Candidate, Refusal, refusal
 from seawall.domain.rollout.decision import Decision, changed, meanwhile, shut
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.flushes import flush, flush_of
+from seawall.domain.rollout.flushes import flush, is_flushed
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, kept_until
 from seawall.domain.rollout.order import in_order
 from seawall.domain.rollout.reasons import Reason, Shut
@@ -29,19 +29,19 @@ def begin_next(status: RestartStatus, facts: Facts, due: Mapping[str, Cause]) ->
         update = {"stage": RollStage.WAITING, "start_time": facts.now, "completion_time": None, "restarted": 0}
         return changed(status, Reason.BEGINS, message, **update)
     chosen = None if status.next is None else status.next.uid
-    pods = in_order(due, facts, chosen)
-    refusals: list[Refusal] = []
-    for pod in pods:
+    refusals: dict[str, Refusal] = {}
+    for pod in in_order(due, facts, chosen):
         if _is_partition_of_others(pod, facts, due[pod.name]):
             message = f"{pod.name} would come back with the old pod template: another operator sets the partition"
             return _waits(facts, Decision(status, Reason.PARTITION_NOT_OURS, message))
         found = _against(status, pod, facts)
         if found is None:
             return _prepare(_with_next(status, pod), pod, facts)
-        refusals.append(found)
+        refusals[pod.name] = found
     if not refusals:
         return _waits(facts, Decision(status, Reason.BEGINS, "Kubernetes makes the pods that are to be restarted"))
-    return _waits(facts, shut(_with_next(status, pods[0]), refusals[0]))
+    first = in_order(due, facts)[0]
+    return _waits(facts, shut(_with_next(status, first), refusals[first.name], facts))
 
 
 def _with_next(status: RestartStatus, pod: Pod) -> RestartStatus:
@@ -50,8 +50,7 @@ def _with_next(status: RestartStatus, pod: Pod) -> RestartStatus:
 
 
 def _against(status: RestartStatus, pod: Pod, facts: Facts) -> Refusal | None:
-    asked = flush_of(status, pod, facts)
-    but = frozenset[Shut]() if asked is not None and asked.done else BEFORE_FLUSH
+    but = frozenset[Shut]() if is_flushed(status, pod, facts) else BEFORE_FLUSH
     found = refusal(Candidate(pod.name, facts, status.last_replay), but=but)
     if found is not None or flush(status, pod, facts) is not None:
         return found

@@ -44,9 +44,10 @@ class Decision:
     after: float | None = POLL_SECONDS
 
 
-def shut(status: RestartStatus, found: Refusal) -> Decision:
-    """The gate is shut."""
-    return Decision(status, found.reason, found.message)
+def shut(status: RestartStatus, found: Refusal, facts: Facts) -> Decision:
+    """The gate is shut; who meant to let it through hears why that does not count."""
+    but = "" if facts.override_problem is None else f" But {facts.override_problem}."
+    return Decision(status, found.reason, f"{found.message}{but}")
 
 
 def changed(status: RestartStatus, reason: Reason, message: str, **update: object) -> Decision:

@@ -120,6 +120,7 @@ class Facts:
         in_maintenance: whether the database is in maintenance; None: it did not say.
         request: the value of `seawall.dev/restart` on the WALCluster.
         override: who lets restarts through a shut gate; None: nobody.
+        override_problem: why the annotation lets nothing through, in one sentence; None: it does, or there is none.
         config_hash: of the rendered `[wal]` configuration; None: none is rendered.
         is_paused: `seawall.dev/paused` is set.
     """
@@ -134,6 +135,7 @@ class Facts:
     in_maintenance: bool | None = None
     request: str | None = None
     override: Override | None = None
+    override_problem: str | None = None
     config_hash: str | None = None
     is_paused: bool = False
     limits: Limits = Limits()

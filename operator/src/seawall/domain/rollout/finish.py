@@ -45,13 +45,15 @@ def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Ma
         return changed(status, Reason.REPLAYING, f"{entry.name} is gone, and comes back", **update)
     found = refusal(Candidate(pod.name, facts, status.last_replay), but=frozenset({Shut.REPLAY_TOO_LONG}))
     if found is not None:
-        return meanwhile(give_back(status, facts), shut(status, found))
+        return meanwhile(give_back(status, facts), shut(status, found, facts))
     enters = enter(status, facts, RollStage.RESTARTING)
     return enters or _restart(status, pod, observed, due.get(pod.name))
 
 
 def _restart(status: RestartStatus, pod: Pod, observed: Observed, cause: Cause | None) -> Decision:
     facts, statefulset = observed.facts, observed.facts.statefulset
+    if statefulset is not None and not statefulset.observed:  # it would come back as the old template says
+        return Decision(status, Reason.RESTARTING, "Kubernetes has not looked at the StatefulSet's newest spec yet")
     if statefulset is not None and cause is not None and cause.needs_template and is_kept_back(statefulset, pod):
         if not status.drives_partition:
             message = f"the partition is lowered to {pod.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import AskedFlush, FlushBefore, RestartStatus, RollStage
+from seawall.api.v1alpha1.restart import AskedFlush, FlushBefore, Flushed, RestartStatus, RollStage
 from seawall.domain.rollout.actions import FlushRegions
 from seawall.domain.rollout.checks import Candidate, against
 from seawall.domain.rollout.decision import Decision, changed
@@ -14,6 +14,8 @@ from seawall.domain.rollout.workload import Pod
 
 MAX_REGIONS = 1_000
 
+MAX_PODS = 1_000
+
 TIMEOUT = timedelta(minutes=2)
 """A region that cannot flush must not hold up a restart for ever; what it did not flush is replayed."""
 
@@ -21,21 +23,18 @@ AGAIN = timedelta(minutes=10)
 """A datanode that still waits then has new rows: its regions are asked anew."""
 
 
-def flush_of(status: RestartStatus, pod: Pod, facts: Facts) -> FlushBefore | None:
-    """The flushes that were asked for before the restart of this pod, unless that was too long ago."""
-    found = status.flush
-    if found is None or found.uid != pod.uid or facts.now >= found.start_time + AGAIN:
-        return None
-    return found
+def is_flushed(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
+    """Whether its regions were asked, and did or had the time to, not too long ago."""
+    return pod.uid in {each.uid for each in _recent(status, facts)}
 
 
 def flush(status: RestartStatus, pod: Pod, facts: Facts) -> Decision | None:
     """The next thing to do; None: nothing is to be flushed, or it was."""
-    datanode, asked = facts.datanodes.get(pod.name), flush_of(status, pod, facts)
-    if datanode is None or (asked is not None and asked.done):
+    datanode, asked = facts.datanodes.get(pod.name), status.flush
+    if datanode is None or is_flushed(status, pod, facts):
         return None
     message = f"regions of {pod.name} flush before its restart"
-    if asked is None:
+    if asked is None or asked.uid != pod.uid:
         regions = _candidates(datanode) if _is_wanted(status, pod, facts) else ()
         if not regions:
             return None
@@ -43,9 +42,13 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts) -> Decision | None:
         return changed(status, Reason.FLUSHING, message, stage=RollStage.FLUSHING, flush=found)
     waited_for = _waited_for(asked, datanode)
     if not waited_for or facts.now >= asked.start_time + TIMEOUT:
-        done = asked.model_copy(update={"done": True})
-        return changed(status, Reason.FLUSHING, message, flush=done)
+        flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=facts.now))[-MAX_PODS:]
+        return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
     return Decision(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
+
+
+def _recent(status: RestartStatus, facts: Facts) -> tuple[Flushed, ...]:
+    return tuple(each for each in status.flushed if facts.now < each.time + AGAIN)
 
 
 def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:

@@ -148,15 +148,22 @@ def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> D
     if status.stage in {None, RollStage.COMPLETED}:
         reason, message = _nothing_to_do(status, statefulset, facts)
         return changed(status, reason, message, **done)
-    update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "next": None, "flush": None}
+    update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "next": None}
     message = f"restarted {status.restarted} datanodes"
-    return changed(status, Reason.COMPLETED, message, **update, **done, config_hash=facts.config_hash)
+    is_rolled_out = status.request is not None or statefulset.template.config_hash == facts.config_hash
+    known = facts.config_hash if is_rolled_out else status.config_hash
+    return changed(status, Reason.COMPLETED, message, **update, **done, flush=None, flushed=(), config_hash=known)
 
 
 def _nothing_to_do(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str]:
     if statefulset.controller is not None and _has_new_config(status, statefulset, facts):
         message = f"the [wal] configuration changed, and {statefulset.controller} owns the StatefulSet"
         return Reason.TEMPLATE_NOT_OURS, f"{message}: set seawall.dev/restart to roll it out"
+    if facts.request and facts.request[:MAX_VALUE] == status.done_request:
+        return (
+            Reason.NOTHING_TO_DO,
+            f"no datanode is to be restarted: seawall.dev/restart: {status.done_request} is done",
+        )
     return Reason.NOTHING_TO_DO, "no datanode is to be restarted"
 
 
