@@ -35,7 +35,7 @@ class Bed(Protocol):
     def produce(self, topic: str, records: int) -> None: ...
     def add_partitions(self, topic: str, count: int) -> None: ...
     def at_nobody(self) -> PartitionReassigner: ...
-    def kill(self, broker: int) -> None: ...
+    def stop(self, broker: int) -> None: ...
     def start(self, broker: int) -> None: ...
     def fetch(self) -> None:
         """Time passes, in which replicas fetch."""
@@ -57,7 +57,7 @@ class FakeBed:
     def at_nobody(self) -> PartitionReassigner:
         return self.clusters.reassigner(KEY, KafkaConnection((NOBODY,)))
 
-    def kill(self, broker: int) -> None:
+    def stop(self, broker: int) -> None:
         self.kafka.offline.add(broker)
 
     def start(self, broker: int) -> None:
@@ -84,8 +84,8 @@ class RealBed:
     def at_nobody(self) -> PartitionReassigner:
         return ConfluentKafkaAdmin(KafkaConnection((NOBODY,)), request_timeout=0.2).reassigner
 
-    def kill(self, broker: int) -> None:
-        self.kafka.kill(broker - 1)
+    def stop(self, broker: int) -> None:
+        self.kafka.stop(broker - 1)
 
     def start(self, broker: int) -> None:
         self.kafka.start(broker - 1)

@@ -217,12 +217,12 @@ def test_a_kafka_that_does_not_answer_is_unavailable(world: World) -> None:
             ask()
 
 
-def test_a_broker_that_dies_is_fenced_takes_no_lead_and_keeps_no_throttle(world: World) -> None:
+def test_a_broker_that_is_down_is_fenced_takes_no_lead_and_keeps_no_throttle(world: World) -> None:
     one, kept = world.create([3, 1], "a", records=5), world.create([1], "b", records=5)
     assert world.reassigner.brokers() == tuple(Broker(broker, None, BrokerState.ONLINE) for broker in (1, 2, 3))
     wanted = throttled_replicas({kept: ((1,), (1, 3))})
     world.reassigner.alter_throttles(Rates(SLOW, SLOW), wanted)
-    world.bed.kill(3)
+    world.bed.stop(3)
     try:
         world.wait(lambda: world.reassigner.brokers()[2].state is BrokerState.FENCED, "it is fenced")
         world.wait(lambda: world.shown(one).isr == {1}, "another one leads")
