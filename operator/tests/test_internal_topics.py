@@ -66,3 +66,17 @@ def test_the_pool_and_kafkas_own_topics_grow_in_one_run() -> None:
     assert (world.factors(), factors(world)) == ({3}, [3] * 3)
     assert world.run().partitions.done == 9  # type: ignore[union-attr]
     assert world.is_unthrottled()
+
+
+def test_a_topic_that_is_drained_and_grows_at_once_needs_one_run() -> None:
+    """In mid-move a partition shows the replica that goes and the one that comes: it does not want four replicas."""
+    world = new_world()
+    topic = world.kafka.topics[OFFSETS]
+    for partition in range(2):
+        topic.place(partition, (4, 2, 3))
+    world.internal_topics = {"repair": True}
+    world.declare({"excludeBrokers": [4]})
+    world.settle()
+    assert factors(world) == [3] * 5
+    assert len(world.told("ReassignmentOngoing")) == 1
+    assert not world.told("ReassignmentAborting")

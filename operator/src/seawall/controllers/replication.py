@@ -89,7 +89,7 @@ class ReplicationController:
             return Observed(now, look, journal)
         if not is_active:
             return Observed(now, look, journal, self._plan(obj, spec, look))
-        demand = demand_of(spec, look.partitions.values())
+        demand = demand_of(spec, look.settled())
         wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
         elder = find_elder(obj, self.kube.list(WALCluster).items)
         return Observed(now, look, journal, is_still_wanted=wanted, elder=elder)

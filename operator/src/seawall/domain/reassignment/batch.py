@@ -78,7 +78,7 @@ def _why_not_fewer(name: str, found: Partition, goal: tuple[int, ...], look: Loo
         return f"Kafka has not told min.insync.replicas of {found.id.topic} yet"
     if min_isr > len(goal) or (min_isr == len(goal) and len(goal) > 1):
         return f"min.insync.replicas of {found.id.topic} is {min_isr}: it has to be lowered before replicas go"
-    staying = found.isr.intersection(goal)
-    if set(goal) < set(found.replicas) and len(staying) < max(1, min_isr):
-        return f"{name} has {len(staying)} of the replicas that stay in sync, and needs {max(1, min_isr)}"
+    in_sync = len(found.isr.intersection(goal)) + len(set(goal) - set(found.replicas))
+    if in_sync < max(1, min_isr):
+        return f"{name} would have {in_sync} replicas in sync, and needs {max(1, min_isr)}"
     return None

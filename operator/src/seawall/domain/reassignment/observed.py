@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from seawall.api.meta import Key
@@ -35,6 +35,13 @@ class Look:
     throttles: Throttles = field(default_factory=Throttles)
     min_isr: Mapping[str, int] = field(default_factory=dict)
     under_min_isr: tuple[PartitionId, ...] = ()
+
+    def settled(self) -> tuple[Partition, ...]:
+        """The partitions with the replicas that they have once what is under way has arrived."""
+        return tuple(
+            replace(found, replicas=self.ongoing[found.id].target) if found.id in self.ongoing else found
+            for found in self.partitions.values()
+        )
 
     def is_online(self, broker: int) -> bool:
         """Whether a broker can take a replica now."""
