@@ -263,6 +263,21 @@ def test_an_application_that_no_spark_operator_takes_up_stalls_it_after_a_minute
     assert world.settle_verification().status.outcome is Outcome.PASSED
 
 
+def test_a_driver_whose_executors_do_not_come_is_told() -> None:
+    world = VerificationWorld(slow=10**6)
+    world.start()
+    world.settle_verification(ticks=30)
+    said = []
+    for executors in ((), ("PENDING", "PENDING"), ("PENDING", "RUNNING")):
+        world.spark.report(FIRST, "RUNNING", executors=executors)
+        said.append(why(world.settle_verification(ticks=2)))
+    assert said == [
+        ("Running", "SparkApplication check-1 is RUNNING, and no executor of it runs (none has a pod)"),
+        ("Running", "SparkApplication check-1 is RUNNING, and no executor of it runs (PENDING, PENDING)"),
+        ("Running", "SparkApplication check-1 is RUNNING"),
+    ]
+
+
 def test_a_claim_that_nobody_made_stalls_it_until_somebody_does() -> None:
     world = VerificationWorld(slow=10**6)
     world.start(report={"persistentVolumeClaim": "reports"})

@@ -30,7 +30,9 @@ class SparkBed(Protocol):
 
     def owner(self) -> WALVerification: ...
     def key(self, name: str) -> Key: ...
-    def report(self, key: Key, state: str, error: str = "", driver: Driver = None) -> None: ...
+    def report(
+        self, key: Key, state: str, error: str = "", driver: Driver = None, executors: tuple[str, ...] = ()
+    ) -> None: ...
 
 
 class FakeSparkBed:
@@ -46,8 +48,10 @@ class FakeSparkBed:
     def key(self, name: str) -> Key:
         return Key(self._bed.namespace, name)
 
-    def report(self, key: Key, state: str, error: str = "", driver: Driver = None) -> None:
-        self.applications.report(key, state, error, driver)
+    def report(
+        self, key: Key, state: str, error: str = "", driver: Driver = None, executors: tuple[str, ...] = ()
+    ) -> None:
+        self.applications.report(key, state, error, driver, executors)
 
 
 class RealSparkBed:
@@ -66,8 +70,10 @@ class RealSparkBed:
     def key(self, name: str) -> Key:
         return Key(self._bed.namespace, name)
 
-    def report(self, key: Key, state: str, error: str = "", driver: Driver = None) -> None:
-        self._role.report(key.name, state, error)
+    def report(
+        self, key: Key, state: str, error: str = "", driver: Driver = None, executors: tuple[str, ...] = ()
+    ) -> None:
+        self._role.report(key.name, state, error, executors)
         if driver is not None:
             self._role.report_driver(key.name, pod_status(driver))
 

@@ -95,6 +95,15 @@ def test_what_the_spark_operator_says_is_read(spark: SparkBed) -> None:
     assert found.error == "failed to run spark-submit: no"
 
 
+def test_the_states_of_executors_are_read(spark: SparkBed) -> None:
+    make(spark)
+    key = spark.key("check-1")
+    spark.report(key, "RUNNING", executors=("PENDING", "RUNNING"))
+    found = spark.applications.get(key)
+    assert found is not None
+    assert found.executors == ("PENDING", "RUNNING")
+
+
 @pytest.mark.parametrize(
     "driver",
     [

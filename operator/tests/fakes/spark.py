@@ -69,9 +69,12 @@ class FakeSparkApplications:
 
     # --- what the Spark Operator and the kubelet do
 
-    def report(self, key: Key, state: str, error: str = "", driver: Driver = None) -> None:
+    def report(
+        self, key: Key, state: str, error: str = "", driver: Driver = None, executors: tuple[str, ...] = ()
+    ) -> None:
         """The Spark Operator writes its status, the kubelet the driver pod's."""
         pod = f"{key.name}-driver"
-        self.applications[key] = replace(self.applications[key], state=state, error=error, driver_pod=pod)
+        found = self.applications[key]
+        self.applications[key] = replace(found, state=state, error=error, driver_pod=pod, executors=executors)
         if driver is not None:
             self.drivers[key] = driver

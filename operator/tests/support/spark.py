@@ -64,11 +64,12 @@ class SparkOperatorRole:
         self.report_driver(name, {"phase": "Succeeded", "containerStatuses": [{**container, "state": ended}]})
         self.report(name, "COMPLETED")
 
-    def report(self, name: str, state: str, error: str = "") -> None:
+    def report(self, name: str, state: str, error: str = "", executors: tuple[str, ...] = ()) -> None:
         """The Spark Operator writes the status of an application that it has submitted."""
         status = {
             "applicationState": {"state": state, "errorMessage": error},
             "driverInfo": {"podName": f"{name}-driver"},
+            "executorState": {f"{name}-exec-{number}": each for number, each in enumerate(executors, 1)},
         }
         self.kube.merge(f"{self.path(name)}/status", {"status": status})
 

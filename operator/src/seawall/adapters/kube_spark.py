@@ -88,6 +88,7 @@ def _parse(key: Key, raw: Mapping[str, Any]) -> SparkApplication:
         controller_uid=next((owner["uid"] for owner in owners if owner.get("controller")), None),
         state=state.get("state") or "",
         error=state.get("errorMessage") or "",
+        executors=tuple(sorted((status.get("executorState") or {}).values())),
         driver_pod=(status.get("driverInfo") or {}).get("podName") or None,
     )
 

@@ -86,7 +86,7 @@ def _progress(case: Case, application: SparkApplication) -> Verdict:
         return case.goes_on(Reason.DRIVER_PENDING, message)
     if not application.state:
         return _not_served(case, application)
-    return case.goes_on(Reason.RUNNING, f"SparkApplication {case.key.name} is {application.state}")
+    return case.goes_on(Reason.RUNNING, f"SparkApplication {case.key.name} {application.progress()}")
 
 
 def _not_served(case: Case, application: SparkApplication) -> Verdict:

@@ -43,11 +43,20 @@ class SparkApplication:
     error: str = ""
     """Why it failed, in the Spark Operator's words, which may be many lines of a log."""
     driver_pod: str | None = None
+    executors: tuple[str, ...] = ()
+    """In what states its executors' pods are, in the Spark Operator's words, sorted."""
 
     @property
     def is_over(self) -> bool:
         """Whether it has ended, well or not."""
         return self.state in OVER
+
+    def progress(self) -> str:
+        """How far it is, as a clause: a driver whose executors do not come waits, and nobody else says so."""
+        if self.state != "RUNNING" or "RUNNING" in self.executors:
+            return f"is {self.state}"
+        states = ", ".join(self.executors) or "none has a pod"
+        return f"is {self.state}, and no executor of it runs ({states})"
 
 
 @dataclass(frozen=True, slots=True)
