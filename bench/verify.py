@@ -57,7 +57,8 @@ class Bed:
             "SPARK_MASTER": f"local[{cores}]",
             "SEAWALL_SPARK_JARS": str(platform_folder("spark/jars.sh", DOWNLOAD_TIMEOUT)),
             "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} pyspark-shell",
+            # As an executor of the image starts: otherwise the heap grows because it may, and not because it must.
+            "PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} --driver-java-options -Xms{HEAP} pyspark-shell",
             "SPARK_LOCAL_DIRS": str(self._folder),
         }
         command = [sys.executable, "-m", "replay_verification", "--request", str(request), "--report", "-"]
