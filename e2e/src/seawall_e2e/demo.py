@@ -25,6 +25,7 @@ from seawall_e2e.cluster import (
 )
 from seawall_e2e.commands import kubectl, refusal_of
 from seawall_e2e.demo_proof import PAGE, prove_and_purge
+from seawall_e2e.demo_replicas import grow_replicas
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.telling import STARTED, echo, run_and_say, run_and_show, say, step, tell
@@ -58,6 +59,7 @@ def main() -> None:
         repair_drift()
         refuse_edits()
         lose_a_broker()
+        grow_replicas(NAMESPACE, build_operator_image())
         database, entries = recover_rows()
         purge(database, entries)
         prove_and_purge(database, Purges(WAL, SEAWALL), sorted({each.topic for each in entries}))

@@ -1,0 +1,58 @@
+"""A part of the demo: one replica becomes three while somebody writes."""
+
+from __future__ import annotations
+
+import time
+
+from seawall_e2e.cluster import WALCluster
+from seawall_e2e.commands import kubectl
+from seawall_e2e.telling import run_and_show, step, tell
+from seawall_e2e.toolbox import Shell, Toolbox
+
+PREFIX, COUNT, RECORDS = "small_wal", 4, 3_000
+WITHIN = 120.0
+
+
+def grow_replicas(namespace: str, image: str) -> None:
+    """A WALCluster of its own, which is deleted again with its topics."""
+    wal = WALCluster(namespace, "small")
+    with step(f"{COUNT} topics with one replica, written to all the time: replicationFactor 1 → 3 at 2 MiB/s"):
+        drop_former_pool(namespace)
+        toolbox = Toolbox(namespace, image, Shell(namespace))
+        toolbox.start()
+        topics = {"prefix": PREFIX, "count": COUNT, "replicationFactor": 1, "deletionPolicy": "Delete"}
+        wal.apply(topics, reassignment={"throttleBytesPerSecond": "2Mi", "maxConcurrentPartitions": 2})
+        wal.wait("Ready")
+        with toolbox.loading([f"{PREFIX}_{number}" for number in range(COUNT)], RECORDS) as load:
+            run_and_show(*wal.patch_command('{"spec": {"topics": {"replicationFactor": 3}}}'))
+            follow(wal)
+            wal.wait("Ready", within=WITHIN)
+        failed, lost = len(load["failed"]), load["lost"]
+        tell(f"{load['acknowledged']} records were acknowledged by all in-sync replicas, {failed} failed, {lost} lost")
+        if failed or lost:
+            raise AssertionError(load["failed"])
+        run_and_show("-n", namespace, "get", "walc", wal.name)
+        drop_former_pool(namespace)
+
+
+def follow(wal: WALCluster) -> None:
+    """Prints how far the run is, whenever that changes, until it has ended."""
+    said, deadline = "", time.monotonic() + WITHIN
+    while time.monotonic() < deadline:
+        run = wal.status().get("reassignment") or {}
+        line = f"{run.get('stage')}: {run.get('message')}"
+        if run and line != said:
+            said = line
+            tell(f"{line} ({run.get('bytesLeft', 0) // 2**20} MiB left)")
+        if run.get("stage") == "Completed":
+            return
+        time.sleep(0.5)
+    raise AssertionError(f"the reassignment does not end: {wal.explain()}")
+
+
+def drop_former_pool(namespace: str) -> None:
+    """Removes the pool and its writer, as a former run may have left them."""
+    wal = WALCluster(namespace, "small")
+    kubectl("-n", namespace, "delete", "pod", "toolbox", "--ignore-not-found", "--grace-period=1")
+    if wal.find() is not None:
+        wal.delete()
