@@ -34,6 +34,11 @@ def test_a_run_has_numbers_while_it_goes_on_and_none_when_it_is_over() -> None:
     assert any("progress_timestamp" in line for line in told(world))
     world.pace = 2
     world.settle()
+    world.time.time = world.time.time.replace(minute=3)
+    world.rounds(1)
+    assert told(world) == [], "while nothing is moved, Kafka is not asked all the time"
+    world.time.time = world.time.time.replace(minute=10)
+    world.rounds(1)
     assert told(world) == ["seawall_throttled_topics{} 0.0"]
 
 

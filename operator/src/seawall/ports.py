@@ -558,7 +558,7 @@ class ReassignmentMeter(Protocol):
     """Where the metrics of reassignments go."""
 
     def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
-        """Replaces the metrics of one WALCluster's run, and how many topics are throttled; None: nobody knows."""
+        """Replaces the metrics of one WALCluster's run, and how many topics are throttled; None: nobody asked."""
         ...
 
     def forget_reassignment(self, key: Key) -> None:

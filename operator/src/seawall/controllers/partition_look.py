@@ -39,7 +39,9 @@ class PartitionLooks:
         """
         return self.kafka_clusters.reassigner(cluster.metadata.key, self._connection(cluster))
 
-    def look(self, cluster: WALCluster, spec: WALClusterSpec, journal: Journal | None) -> Look | str:
+    def look(
+        self, cluster: WALCluster, spec: WALClusterSpec, journal: Journal | None, *, asks_throttled: bool
+    ) -> Look | str:
         """What Kafka says; a sentence: why nobody can look, or may act on it.
 
         What is under way is read before the replicas: a move that ends in between is done for the next look only.
@@ -47,7 +49,11 @@ class PartitionLooks:
         try:
             admin = self.kafka_clusters.connect(cluster.metadata.key, self._connection(cluster))
             view = self._why_not(cluster, spec, admin)
-            return view if isinstance(view, str) else self._read(cluster, spec, view, journal)
+            return (
+                view
+                if isinstance(view, str)
+                else self._read(cluster, spec, view, journal, asks_throttled=asks_throttled)
+            )
         except (OutsideUnavailable, Refused) as error:
             return str(error)
 
@@ -65,7 +71,16 @@ class PartitionLooks:
         rival = find_rival(cluster, view, claims.items)
         return f"the older WALCluster {rival} owns topics of this prefix" if rival is not None else view
 
-    def _read(self, cluster: WALCluster, spec: WALClusterSpec, view: KafkaView, journal: Journal | None) -> Look:
+    def _read(
+        self,
+        cluster: WALCluster,
+        spec: WALClusterSpec,
+        view: KafkaView,
+        journal: Journal | None,
+        *,
+        asks_throttled: bool,
+    ) -> Look:
+        """Kafka takes a second to describe the configs of a thousand topics, so that is not always asked."""
         reassigner = self.reassigner(cluster)
         declared = {*spec.topics.topic_names(), *internal_topics_to_move(spec)}
         pool = {name for name in declared if name in view.topics}
@@ -78,7 +93,7 @@ class PartitionLooks:
             absent=absent,
             silent=silent,
             ongoing=ongoing,
-            throttles=reassigner.throttles(topics),
+            throttles=reassigner.throttles(topics if asks_throttled else ()),
             under_min_isr=find_under_min_isr(
                 partitions.values(), ongoing, spec.topics.effective_min_in_sync_replicas()
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
@@ -44,6 +45,8 @@ from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, Kube, ReassignmentMeter
 
+IDLE_THROTTLE_MINUTES = 10
+"""How often it is looked at whether somebody left a throttle, while no replicas are moved."""
 ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster's status. Leave it alone."
 
 
@@ -67,24 +70,23 @@ class ReplicationController:
 
     def observe(self, obj: WALCluster) -> Observed:
         """Looks, and measures how far it is."""
-        observed = self._observe(obj)
-        look = observed.look
-        throttled = (
-            None
-            if isinstance(look, str)
-            else sum(found != ThrottledReplicas() for found in look.throttles.topics.values())
-        )
+        now, run = self.clock.now(), obj.status.reassignment
+        is_active = run is not None and run.is_active
+        asks_throttled = is_active or now.minute % IDLE_THROTTLE_MINUTES == 0
+        observed, throttled = self._observe(obj, now, asks_throttled=asks_throttled), None
+        if asks_throttled and not isinstance(observed.look, str):
+            throttled = sum(found != ThrottledReplicas() for found in observed.look.throttles.topics.values())
         self.meter.measure_reassignment(obj.metadata.key, obj.status.reassignment, throttled)
         return observed
 
-    def _observe(self, obj: WALCluster) -> Observed:
+    def _observe(self, obj: WALCluster, now: datetime, *, asks_throttled: bool) -> Observed:
         """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""
-        now, spec, journal = self.clock.now(), obj.spec, self._journal(obj)
+        spec, journal = obj.spec, self._journal(obj)
         if isinstance(spec, InvalidSpec):
             return Observed(now, spec.message, journal)
         run = obj.status.reassignment
         is_active = run is not None and run.is_active
-        look = self.looks.look(obj, spec, journal.readable if is_active else None)
+        look = self.looks.look(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
         if isinstance(look, str):
             return Observed(now, look, journal)
         if not is_active:

@@ -35,14 +35,15 @@ class ReassignmentTelemetry:
         )
         self._throttled = Gauge(
             "seawall_throttled_topics",
-            "Topics of the pool with throttled replicas; absent while Kafka does not tell",
+            "Topics of the pool with throttled replicas, as asked at least every ten minutes",
             OBJECT,
             registry=registry,
         )
 
     def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
         """Replaces the metrics of one WALCluster's reassignment."""
-        self.forget_reassignment(key)
+        for gauge in (self._partitions, self._bytes_left, self._progress):
+            gauge.remove_by_labels({"namespace": key.namespace, "name": key.name})
         labels = key.namespace, key.name
         if throttled_topics is not None:
             self._throttled.labels(*labels).set(throttled_topics)
