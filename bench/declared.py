@@ -81,6 +81,16 @@ class WALClusters:
         """Has the operator look at it once more, by an annotation that means nothing."""
         self._patch(name, {"metadata": {"annotations": {f"{GROUP}/bench": str(next(self._numbers))}}})
 
+    def patch(self, name: str, patch: Object) -> None:
+        """Edits it."""
+        self._patch(name, patch)
+
+    def wait(self, holds: Callable[[Object], bool], name: str, seconds: float) -> float:
+        """When the watch saw the object as it is waited for."""
+        return self._until(
+            lambda kind, found: kind != "DELETED" and found["metadata"]["name"] == name and holds(found), seconds
+        )
+
     def _patch(self, name: str, patch: Object) -> Object:
         patched: Any = self._api.patch_namespaced_custom_object(GROUP, VERSION, NAMESPACE, PLURAL, name, patch)
         return dict(patched)
@@ -97,9 +107,9 @@ class WALClusters:
             },
         }
 
-    def _until(self, holds: Callable[[str, Object], bool]) -> float:
+    def _until(self, holds: Callable[[str, Object], bool], seconds: float = TIMEOUT) -> float:
         """When the watch saw what holds."""
-        deadline = time.monotonic() + TIMEOUT
+        deadline = time.monotonic() + seconds
         while True:
             at, kind, found = self._seen.get(timeout=max(0.01, deadline - time.monotonic()))
             if holds(kind, found):

@@ -1,11 +1,14 @@
 """Reassignments. Part "plan": placements of 10,000 partitions on 30 brokers, seconds and copies.
 
+Part "move" is `reassign_kafka.py`: a pool that grows from one replica to three under load, against the throttle.
+
 The least number of copies is computed apart, by a closed formula for each case: what partitions lack, and what
 brokers have above an equal share. Seconds are also told of the CPU, because the machine may be busy.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
 import time
 from collections import Counter
@@ -13,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from reassign_kafka import TOPICS, move
 from report import Report, Result
 
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
@@ -37,8 +41,20 @@ class Planned:
 
 def main() -> None:
     """Measures and reports; a missed goal is no failure."""
-    report = Report("reassign", {"partitions": PARTITIONS, "brokers": BROKERS, "racks": RACKS})
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--megabytes", type=int, default=200, help="that part move copies twice; 0: part plan only")
+    parser.add_argument("--throttle", type=int, default=6, help="MiB a second, of part move")
+    args = parser.parse_args()
+    report = Report(
+        "reassign",
+        {
+            "plan": {"partitions": PARTITIONS, "brokers": BROKERS, "racks": RACKS},
+            "move": {"megabytes": args.megabytes, "topics": TOPICS, "throttleMiB": args.throttle, "brokers": 3},
+        },
+    )
     report.results += plan()
+    if args.megabytes:
+        report.results += move(args.megabytes, args.throttle)
     print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
 
 

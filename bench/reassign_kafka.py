@@ -1,0 +1,201 @@
+"""Part "move" of the reassignment bench: a pool grows from one replica to three on real brokers, under load.
+
+Whose throttle it is: each broker sends and fetches so many bytes a second for what is moved. So a move cannot be over
+before the busiest broker has sent or fetched its share; the time is compared with that. Latencies are those of one
+producer that waits for all in-sync replicas: one replica before, three in the end.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import KafkaError, Message, Producer
+from declared import WALClusters
+from report import Result
+
+from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka_log import TopicFailure
+from seawall.domain.partitions import Partition
+from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
+from seawall_e2e.waiting import wait_until
+
+BROKERS = 3
+TOPICS = 20
+ROUNDS = 2
+PREFIX = "moved"
+RECORD_BYTES = 10_000
+CALM_SECONDS = 20.0
+BOUND = 600.0
+SHARE_OF_THROTTLE = 0.9
+MEBI = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One round: seconds until all replicas were in sync, and until the run was over, and what they could have been."""
+
+    in_sync: float
+    over: float
+    least: float
+    calm_p99: float
+    moving_p99: float
+
+
+class Writer:
+    """A record of 100 bytes to each topic in turn, a hundred a second, until it is left."""
+
+    def __init__(self, servers: Sequence[str], topics: Sequence[str]) -> None:
+        self._producer = Producer(
+            {"bootstrap.servers": ",".join(servers), "acks": "all", "linger.ms": 0, "log_level": 0}
+        )
+        self._topics = topics
+        self._answered: list[tuple[float, float]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._write)
+        self.failed = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def p99(self, since: float, until: float) -> float:
+        """Milliseconds, of what was answered in this time."""
+        found = [1000 * took for at, took in list(self._answered) if since <= at < until]
+        return statistics.quantiles(found, n=100)[98]
+
+    def _write(self) -> None:
+        number = 0
+        while not self._stop.is_set():
+            sent = partial(self._on_delivery, time.monotonic())
+            self._producer.produce(self._topics[number % len(self._topics)], b"x" * 100, on_delivery=sent)
+            self._producer.poll(0.01)
+            number += 1
+        self.failed += self._producer.flush(60)
+
+    def _on_delivery(self, sent: float, error: KafkaError | None, _: Message) -> None:
+        now = time.monotonic()
+        self.failed += error is not None
+        self._answered.append((now, now - sent))
+
+
+def move(megabytes: int, mebi_per_second: int) -> list[Result]:
+    """Part "move"."""
+    with ApiServer() as server, KafkaProcesses(BROKERS) as brokers:
+        clusters = WALClusters(server, brokers.bootstrap_servers)
+        with OperatorProcess(server.kubeconfig) as operator:
+            wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
+            rounds, failed = measure(clusters, brokers.bootstrap_servers, megabytes, mebi_per_second)
+    what = f"rf 1 to 3, {megabytes} MB in {TOPICS} topics at {mebi_per_second} MiB/s"
+    least = [each.least for each in rounds]
+    peer = "the busiest broker's bytes / throttle"
+    return [
+        Result(
+            f"move: {what}, all in sync",
+            "s",
+            [each.in_sync for each in rounds],
+            peer,
+            least,
+            max_ratio=round(1 / SHARE_OF_THROTTLE, 3),
+        ),
+        Result(f"move: {what}, run Completed", "s", [each.over for each in rounds], peer, least),
+        Result(
+            "produce p99 while replicas move, acks=all",
+            "ms",
+            [each.moving_p99 for each in rounds],
+            "before, with one replica",
+            [each.calm_p99 for each in rounds],
+        ),
+        Result("produces that failed", "", [failed], max_value=0),
+    ]
+
+
+def measure(
+    clusters: WALClusters, servers: Sequence[str], megabytes: int, mebi_per_second: int
+) -> tuple[list[Moved], int]:
+    """The rounds, and how many produces failed."""
+    clusters.apply(PREFIX, TOPICS, 1)
+    clusters.patch(PREFIX, {"spec": {"reassignment": {"throttleBytesPerSecond": f"{mebi_per_second}Mi"}}})
+    names = [f"{PREFIX}_{number}" for number in range(TOPICS)]
+    fill(servers, names, megabytes)
+    with Writer(servers, names) as writer:
+        rounds = [one_round(clusters, servers, writer, mebi_per_second * MEBI) for _ in range(ROUNDS)]
+    return rounds, writer.failed
+
+
+def fill(servers: Sequence[str], topics: Sequence[str], megabytes: int) -> None:
+    """As much in each topic."""
+    producer = Producer({"bootstrap.servers": ",".join(servers), "acks": "all", "linger.ms": 20, "log_level": 0})
+    for _ in range(megabytes * 10**6 // RECORD_BYTES // len(topics)):
+        for topic in topics:
+            producer.produce(topic, b"x" * RECORD_BYTES)
+        producer.poll(0)
+    if producer.flush(BOUND):
+        raise RuntimeError("not all records were written")
+
+
+def one_round(clusters: WALClusters, servers: Sequence[str], writer: Writer, rate: int) -> Moved:
+    """Calm, then up to three replicas, then back to one."""
+    admin = ConfluentKafkaAdmin(KafkaConnection(tuple(servers)))
+    calm_since = time.monotonic()
+    time.sleep(CALM_SECONDS)
+    least = least_seconds(admin, rate)
+    began_at = time.monotonic()
+    clusters.patch(PREFIX, {"spec": {"topics": {"replicationFactor": BROKERS}}})
+    ongoing = clusters.wait(lambda found: stage_of(found) == "Ongoing", PREFIX, BOUND)
+    wait_until(lambda: is_in_sync(admin), "all replicas are in sync", within=BOUND)
+    in_sync = time.monotonic()
+    over = clusters.wait(lambda found: stage_of(found) == "Completed", PREFIX, BOUND)
+    moved = Moved(
+        in_sync - ongoing, over - ongoing, least, writer.p99(calm_since, began_at), writer.p99(ongoing, in_sync)
+    )
+    print(f"in sync after {moved.in_sync:.1f} s, at least {least:.1f} s; p99 {moved.calm_p99:.0f} and "
+          f"{moved.moving_p99:.0f} ms", flush=True)  # fmt: skip
+    clusters.patch(PREFIX, {"spec": {"topics": {"replicationFactor": 1}}})
+    clusters.wait(lambda found: stage_of(found) == "Ongoing", PREFIX, BOUND)
+    clusters.wait(lambda found: stage_of(found) == "Completed", PREFIX, BOUND)
+    return moved
+
+
+def least_seconds(admin: ConfluentKafkaAdmin, rate: int) -> float:
+    """How long the busiest broker sends, or fetches, when every broker gets everything."""
+    sizes = admin.reassigner.sizes([f"{PREFIX}_{number}" for number in range(TOPICS)]).by_partition
+    sent: Counter[int] = Counter()
+    fetched: Counter[int] = Counter()
+    for partition in partitions(admin):
+        size = max(sizes[partition.id].values())
+        (source,) = partition.replicas
+        sent[source] += size * (BROKERS - 1)
+        fetched.update({broker: size for broker in range(1, BROKERS + 1) if broker != source})
+    return max(*sent.values(), *fetched.values()) / rate
+
+
+def is_in_sync(admin: ConfluentKafkaAdmin) -> bool:
+    """Whether every topic has all its replicas."""
+    return all(len(partition.isr) == BROKERS for partition in partitions(admin))
+
+
+def partitions(admin: ConfluentKafkaAdmin) -> list[Partition]:
+    """Of the pool."""
+    told = admin.reassigner.partitions([f"{PREFIX}_{number}" for number in range(TOPICS)])
+    return [found for each in told.values() if not isinstance(each, TopicFailure) for found in each]
+
+
+def stage_of(found: dict[str, Any]) -> str | None:
+    """Where the run is."""
+    stage: str | None = found.get("status", {}).get("reassignment", {}).get("stage")
+    return stage
