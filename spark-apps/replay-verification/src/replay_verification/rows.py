@@ -9,6 +9,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from walrecord.pb.wal_pb2 import Mutation, Value, WalEntry
 _TIMES = ("date", "datetime", "ts_s", "ts_ms", "ts_us", "ts_ns", "time_s", "time_ms", "time_us", "time_ns")
 _NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
 _SCALARS = frozenset((*_TIMES, *_NUMBERS, "boolean", "binary", "text"))
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+"""json.dumps would make an encoder for each row, which takes longer than the row."""
 Rows = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
 
@@ -152,7 +155,7 @@ def _plain(value: object) -> object:
 
 
 def _text(values: Sequence[object]) -> str:
-    return json.dumps(values, separators=(",", ":"))
+    return _encode(values)
 
 
 def _hash(values: Sequence[object]) -> int:
@@ -188,6 +191,7 @@ def _records(batch: pa.RecordBatch) -> Iterator[tuple[str, int, bytes | None, by
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
+@lru_cache(maxsize=10_000)
 def _key_of(key: bytes | None) -> RecordKey | None:
     try:
         return None if key is None else decode_key(key)
