@@ -28,7 +28,7 @@ def grow_replicas(namespace: str, image: str) -> None:
             follow(wal)
             wal.wait("Ready", within=WITHIN)
         failed, lost = len(load["failed"]), load["lost"]
-        tell(f"{load['acknowledged']} records were acknowledged by all in-sync replicas, {failed} failed, {lost} lost")
+        tell(f"meanwhile {load['acknowledged']} records were acknowledged, {failed} failed, {lost} are lost")
         if failed or lost:
             raise AssertionError(load["failed"])
         run_and_show("-n", namespace, "get", "walc", wal.name)

@@ -23,6 +23,8 @@ PAUSE_SECONDS = 0.02
 FILLER = b"x" * 1_000
 FLUSH_SECONDS = 60.0
 POLL_SECONDS = 10.0
+BATCH_SECONDS = 0.5
+"""A batch that is not full by then is taken as it is."""
 
 
 class Load:
@@ -111,7 +113,7 @@ class Load:
             consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
             numbers, at = set(), 0
             while at < end:
-                for message in consumer.consume(1_000, timeout=POLL_SECONDS):
+                for message in consumer.consume(1_000, timeout=BATCH_SECONDS):
                     if message.error() is not None:
                         raise KafkaException(message.error())
                     at, value = (message.offset() or 0) + 1, message.value() or b""
