@@ -217,6 +217,17 @@ def test_the_throttle_is_edited_in_mid_move() -> None:
     assert world.factors() == {3}
 
 
+def test_a_throttle_below_what_is_written_is_suspected_when_a_run_takes_far_too_long() -> None:
+    world = raising(pace=0)
+    world.rounds(200)
+    assert "never lets it end" not in world.run().message
+    world.rounds(130)
+    assert "estimated to take 1 s and takes longer: below what the database writes, a throttle" in world.run().message
+    world.pace = 2
+    world.settle()
+    assert world.run().message == "6 of 6 partitions were moved"
+
+
 def test_rates_that_stood_before_the_run_are_put_back_at_its_end() -> None:
     world = World()
     world.kafka.moves.rates = Rates(5_000, None)

@@ -11,6 +11,7 @@ from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import AddFinalizer, Cancel, ElectLeaders, Submit, shown
 from seawall.domain.reassignment.batch import next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
+from seawall.domain.reassignment.estimate import why_slow
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
     is_foreign,
@@ -121,6 +122,8 @@ def _move(case: Case, sight: Sight) -> Decision:
         told += f"; {batch.waiting} wait: {batch.why}"
     if is_foreign(case.look, case.status):
         told += f"; somebody else set the throttle to {rate_in_force(case.look)} bytes a second, and it stays"
+    if sight.count(Progress.IN_FLIGHT):
+        told += why_slow(case.status, case.now)
     if throttle is not None and not case.cluster.metadata.is_paused:
         is_held = REASSIGNMENT_FINALIZER in case.cluster.metadata.finalizers
         return case.throttles_at(rate, told, throttle) if is_held else case.stays(told, 0.0, AddFinalizer())
