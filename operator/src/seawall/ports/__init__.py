@@ -1,0 +1,48 @@
+"""The outside, as Seawall needs it: small protocols.
+
+Each has a real adapter and, in tests, a fake that passes the same contract tests.
+All calls block, have a deadline, and raise only `seawall.domain.errors`.
+"""
+
+from seawall.ports.clocks import Clock, Stopwatch
+from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, MetadataStore
+from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionReassigner
+from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
+from seawall.ports.looks import DataPlaneLooks, Ledgers
+from seawall.ports.meters import (
+    BrokerMeter,
+    HoldMeter,
+    LedgerMeter,
+    PolicyMeter,
+    ReassignmentMeter,
+    RunMeter,
+    TopicMeter,
+    VerificationMeter,
+)
+
+__all__ = [
+    "BrokerMeter",
+    "Clock",
+    "DataPlane",
+    "DataPlaneLooks",
+    "DataPlaneParts",
+    "DataPlanes",
+    "Datanodes",
+    "HoldMeter",
+    "IntentStore",
+    "KafkaAdmin",
+    "KafkaClusters",
+    "KafkaLogs",
+    "Kube",
+    "LedgerMeter",
+    "Ledgers",
+    "MetadataStore",
+    "PartitionReassigner",
+    "PolicyMeter",
+    "ReassignmentMeter",
+    "RunMeter",
+    "SparkApplications",
+    "Stopwatch",
+    "TopicMeter",
+    "VerificationMeter",
+]

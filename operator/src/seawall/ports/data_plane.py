@@ -1,0 +1,116 @@
+"""The database that writes the WAL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from seawall.api.meta import Key
+from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.flush import FlushFailure
+from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
+from seawall.domain.dataplane.reports import DatanodeReport
+
+
+class DataPlane(Protocol):
+    """The database that writes the WAL."""
+
+    def reports(self) -> Sequence[DatanodeReport]:
+        """The newest report of every datanode, of dead ones too: how old each is, it says itself.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer.
+            PartRefused: what answered is no metasrv, or its answer makes no sense.
+        """
+        ...
+
+    def check_frontend(self) -> None:
+        """Asks the frontend whether it is there.
+
+        Raises:
+            PartUnavailable: it did not answer.
+            PartRefused: what answered is no frontend.
+        """
+        ...
+
+    def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
+        """Asks for flushes, a few at a time, and waits for each; returns those that were not flushed.
+
+        A flush of an empty memtable is no failure, and moves no flushed entry id.
+
+        Raises:
+            PartUnavailable: the frontend did not answer for one; it and others may have been flushed.
+            PartRefused: what answered is no frontend, or it does not let us in.
+        """
+        ...
+
+    def set_maintenance(self, *, enabled: bool) -> None:
+        """Enters or leaves maintenance: no failover and no balancing while it lasts. It is one switch for all.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer; it may have happened.
+            PartRefused: it said no.
+        """
+        ...
+
+    def in_maintenance(self) -> bool:
+        """Whether maintenance is on, by whomever.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer.
+            PartRefused: what answered is no metasrv.
+        """
+        ...
+
+
+class MetadataStore(Protocol):
+    """Where the database keeps its metadata."""
+
+    def snapshot(self) -> MetadataSnapshot:
+        """Everything at one revision, read whole or not at all.
+
+        Raises:
+            PartUnavailable: it did not answer, or the revision was compacted while it was read.
+            PartRefused: it does not let us in, a page is truncated, or a key or value makes no sense.
+        """
+        ...
+
+    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+        """Moves pruned markers up, each in one transaction with its two comparisons; a transaction may hold several.
+
+        The marker is as it was `seen`, and nothing under the topic's region keys is newer than `revision`, at which the
+        decision's snapshot was read.
+
+        Returns:
+            By topic why its marker did not move: a comparison failed. Read again and decide again.
+
+        Raises:
+            PartUnavailable: no answer; any may have moved. Doing it again is harmless: the comparisons fail.
+            PartRefused: it does not let us in or write.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DataPlaneParts:
+    """The parts of one database."""
+
+    data_plane: DataPlane
+    metadata_store: MetadataStore
+
+
+class DataPlanes(Protocol):
+    """Connections to databases, kept while what they were made from stays the same."""
+
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
+        """The parts of the object `key`'s database; nothing is sent yet.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+        """
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Drops the connections of an object that is gone."""
+        ...

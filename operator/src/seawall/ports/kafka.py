@@ -1,0 +1,206 @@
+"""Kafka: its topics, their logs, and where their replicas are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from seawall.api.meta import Key
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
+from seawall.domain.kafka_log import (
+    DeleteOutcome,
+    DescribedTopic,
+    EpochEnd,
+    EpochUnknown,
+    FirstSince,
+    LogOffsets,
+    LogSizes,
+    TopicFailure,
+)
+from seawall.domain.partitions import (
+    Broker,
+    Partition,
+    PartitionId,
+    Quorum,
+    Rates,
+    Reassigning,
+    Sizes,
+    ThrottledReplicas,
+    Throttles,
+)
+from seawall.domain.topics.actions import ConfigChange, NewTopic
+
+
+class KafkaAdmin(Protocol):
+    """One Kafka cluster. Every call is one batch: one request for a thousand topics, not a thousand requests.
+
+    Topics of one request that Kafka does not refuse are created or altered, whatever becomes of the others.
+    """
+
+    def view(self) -> KafkaView | NoKafka:
+        """Asks for the cluster's metadata; what hinders the answer is a value, with its sentence."""
+        ...
+
+    def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
+        """The configs set on the topics themselves. A topic that vanished meanwhile is left out.
+
+        Brokers learn of topics and changes one after another: right after a write, the answer may still be the old one.
+
+        Raises:
+            Refused: Kafka said no to some of them: an impossible name, or no right to describe.
+            OutsideUnavailable: Kafka did not answer for all of them.
+        """
+        ...
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Creates topics with one partition each; one that exists already is no error.
+
+        Raises:
+            Refused: Kafka said no to some of them; the message is its sentence for the first.
+            OutsideUnavailable: Kafka did not answer for some of them; they may exist or not.
+        """
+        ...
+
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
+        """Sets and resets configs (IncrementalAlterConfigs).
+
+        Raises:
+            Refused: Kafka said no to some of them; the message is its sentence for the first.
+            OutsideUnavailable: Kafka did not answer for some of them.
+        """
+        ...
+
+    def delete_topics(self, names: Sequence[str]) -> None:
+        """Deletes topics; one that does not exist is no error.
+
+        Raises:
+            Refused: Kafka said no.
+            OutsideUnavailable: Kafka did not answer for some of them.
+        """
+        ...
+
+
+class KafkaLogs(Protocol):
+    """The logs of partition 0 of many topics. Every call is a few requests, however many topics it is about.
+
+    What Kafka does not tell of a topic is a value and leaves the other topics alone: when no broker answers, each topic
+    is unanswered. A topic named twice counts once.
+
+    All of them raise OutsideUnavailable when the connection makes no sense, as with a certificate that is none.
+    """
+
+    def describe_topics(self, topics: Collection[str]) -> Mapping[str, DescribedTopic | TopicFailure]:
+        """The ids of topics, with replicas, in-sync replicas and leader as in a view."""
+        ...
+
+    def describe_offsets(self, topics: Collection[str]) -> Mapping[str, LogOffsets | TopicFailure]:
+        """Log start, high watermark and leader epoch. The log start is read first: it is not ahead of the other."""
+        ...
+
+    def find_first_since(self, topics: Collection[str], since: datetime) -> Mapping[str, FirstSince | TopicFailure]:
+        """The first record of each log whose timestamp is at or after `since`."""
+        ...
+
+    def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
+        """Where the given epoch of each topic ends now; worth asking when a leader epoch is not the one remembered."""
+        ...
+
+    def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
+        """Bytes on disk of every replica."""
+        ...
+
+    def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
+        """Deletes the records before each offset, which is exclusive: that record stays. One batch, see DELETE_BATCH.
+
+        An offset below 1 or beyond the high watermark, which is read for it, is refused and not sent: to Kafka, -1
+        means everything. Kafka addresses the topic by its name: whether it still is the same topic is for the caller
+        to look at, right before.
+        """
+        ...
+
+
+class PartitionReassigner(Protocol):
+    """Where the partitions of one Kafka cluster are, and how they are moved. Every call is a few requests.
+
+    All of them raise OutsideUnavailable when Kafka does not answer as a whole: what was asked for may have happened.
+    All but `reassign` and `elect_preferred_leaders` raise Refused when Kafka says no, with its sentence.
+    """
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """The registered brokers by id, online or fenced; `known_brokers` adds those that are only remembered."""
+        ...
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
+        """All partitions of each topic, or of all topics that there are, in their order."""
+        ...
+
+    def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
+        """What is in force for each topic, be it set on the topic or a default of the brokers."""
+        ...
+
+    def ongoing(self) -> Mapping[PartitionId, Reassigning]:
+        """Every reassignment of the cluster that is not done, whoever began it."""
+        ...
+
+    def reassign(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> Mapping[PartitionId, TopicFailure]:
+        """Gives each partition these replicas, the preferred leader first; None cancels what is on its way.
+
+        A partition that has the replicas already, or is not on its way, is no failure. One that is cancelled has its
+        replicas back, but in the order of the target: another preferred leader, until they are given once more. Kafka
+        lets a new target take the place of an old one in mid-way; cancelling first is easier to reason about.
+
+        Returns:
+            What Kafka did not accept, each with its sentence.
+        """
+        ...
+
+    def throttles(self, topics: Collection[str]) -> Throttles:
+        """The rates in force, and what of these topics they apply to; a topic that does not exist is left out."""
+        ...
+
+    def alter_throttles(self, rates: Rates | None, replicas: Mapping[str, ThrottledReplicas]) -> None:
+        """Sets the rates of all brokers, dead ones too, and what of these topics they apply to.
+
+        Args:
+            rates: exactly these, so that a None in them removes that one; None: they stay as they are.
+            replicas: by topic; where nothing is throttled, the configs are removed, and a topic that does not exist is
+                no error then. Other topics stay as they are.
+        """
+        ...
+
+    def elect_preferred_leaders(self, partitions: Collection[PartitionId]) -> Mapping[PartitionId, TopicFailure]:
+        """Lets the first replica of each lead; where it does already, nothing happens, and that is no failure.
+
+        Returns:
+            Where it does not lead: it is not in sync, say.
+        """
+        ...
+
+    def sizes(self, topics: Collection[str] | None = None) -> Sizes:
+        """Bytes on disk of every replica of these topics, or of all; what does not exist is left out."""
+        ...
+
+    def quorum(self) -> Quorum:
+        """The controllers."""
+        ...
+
+
+class KafkaClusters(Protocol):
+    """Connections to Kafka clusters, kept while what they were made from stays the same; equal ones may be one."""
+
+    def connect(self, key: Key, connection: KafkaConnection) -> KafkaAdmin:
+        """The connection of the object `key`; a changed address, certificate or password makes a new one."""
+        ...
+
+    def logs(self, key: Key, connection: KafkaConnection) -> KafkaLogs:
+        """The logs of the same cluster. Deletes have connections of their own: nothing else waits for them."""
+        ...
+
+    def reassigner(self, key: Key, connection: KafkaConnection) -> PartitionReassigner:
+        """The partitions of the same cluster. Its connections live for one call."""
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Closes the connection of an object that is gone, unless others use it."""
+        ...

@@ -1,0 +1,108 @@
+"""Where metrics go."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
+from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
+from seawall.domain.brokers.view import BrokersFound
+from seawall.domain.ledger.numbers import LedgerNumbers
+from seawall.domain.topics.pool import Pool
+
+
+class TopicMeter(Protocol):
+    """Where the metrics of topic pools go."""
+
+    def measure(self, key: Key, pool: Pool | None) -> None:
+        """Replaces the metrics of one object's pool; None clears them, because nothing is known."""
+        ...
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of an object that is gone."""
+        ...
+
+
+class BrokerMeter(Protocol):
+    """Where the metrics of brokers and controllers go."""
+
+    def measure_brokers(self, key: Key, found: BrokersFound | None) -> None:
+        """Replaces the metrics of one WALCluster's brokers; None clears them, because nothing is known."""
+        ...
+
+    def forget_brokers(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone, or whose Kafka cannot be asked."""
+        ...
+
+
+class ReassignmentMeter(Protocol):
+    """Where the metrics of reassignments go."""
+
+    def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
+        """Replaces the metrics of one WALCluster's run, and how many topics are throttled; None: nobody asked."""
+        ...
+
+    def forget_reassignment(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone."""
+        ...
+
+
+class LedgerMeter(Protocol):
+    """Where the metrics of ledgers go."""
+
+    def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
+        """Replaces the metrics of one WALCluster's ledger; None: nobody can look, and only that is known."""
+        ...
+
+    def forget_ledger(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone, or has no data plane."""
+        ...
+
+
+class RunMeter(Protocol):
+    """Where the metrics of runs go."""
+
+    def count_run(self, cluster: Key, status: WALPurgeStatus) -> None:
+        """Counts a run of this WALCluster that has just ended."""
+        ...
+
+
+class HoldMeter(Protocol):
+    """Where the metrics of holds go that a look does not show, because they are over."""
+
+    def count_lost_hold(self, cluster: Key) -> None:
+        """Counts a hold on this WALCluster that was just written Lost."""
+        ...
+
+
+class VerificationMeter(Protocol):
+    """Where the metrics of verifications go."""
+
+    def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:
+        """Counts a verification of this WALCluster that has just ended."""
+        ...
+
+    def measure_verified(self, cluster: Key, ended: datetime) -> None:
+        """Tells of a verification that completed; the newest one counts."""
+        ...
+
+
+class PolicyMeter(Protocol):
+    """Where the metrics of policies go."""
+
+    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
+        """Replaces the metrics of one policy; without a period no run is expected, and there are none.
+
+        Args:
+            key: the policy.
+            last_success: when a run last completed; before that, when the policy was made.
+            period: time from one run to the next.
+        """
+        ...
+
+    def forget_policy(self, key: Key) -> None:
+        """Removes the metrics of a policy that is gone."""
+        ...
