@@ -1,7 +1,7 @@
 """Part "move" of the reassignment bench: a pool grows from one replica to three on real brokers, under load.
 
-Whose throttle it is: each broker sends so many bytes a second of what is moved. So a move cannot be over before the
-busiest broker has sent its share; the time is compared with that. Latencies are those of one
+Whose throttle it is: each broker sends and fetches so many bytes a second for what is moved. So a move cannot be over
+before the busiest broker has sent or fetched its share; the time is compared with that. Latencies are those of one
 producer that waits for all in-sync replicas: one replica before, three in the end.
 """
 
@@ -102,7 +102,7 @@ def move(megabytes: int, mebi_per_second: int) -> list[Result]:
             rounds, failed = measure(clusters, brokers.bootstrap_servers, megabytes, mebi_per_second)
     what = f"rf 1 to 3, {megabytes} MB in {TOPICS} topics at {mebi_per_second} MiB/s"
     least = [each.least for each in rounds]
-    peer = "what the busiest broker sends / throttle"
+    peer = "the busiest broker's bytes / throttle"
     return [
         Result(
             f"move: {what}, all in sync",
@@ -172,12 +172,16 @@ def one_round(clusters: WALClusters, servers: Sequence[str], writer: Writer, rat
 
 
 def least_seconds(admin: ConfluentKafkaAdmin, rate: int) -> float:
-    """How long the busiest broker sends, when every broker gets everything."""
+    """How long the busiest broker sends, or fetches, when every broker gets everything."""
     sizes = admin.reassigner.sizes([f"{PREFIX}_{number}" for number in range(TOPICS)]).by_partition
     sent: Counter[int] = Counter()
+    fetched: Counter[int] = Counter()
     for partition in partitions(admin):
-        sent[partition.replicas[0]] += max(sizes[partition.id].values()) * (BROKERS - 1)
-    return max(sent.values()) / rate
+        size = max(sizes[partition.id].values())
+        (source,) = partition.replicas
+        sent[source] += size * (BROKERS - 1)
+        fetched.update({broker: size for broker in range(1, BROKERS + 1) if broker != source})
+    return max(*sent.values(), *fetched.values()) / rate
 
 
 def is_in_sync(admin: ConfluentKafkaAdmin) -> bool:

@@ -231,7 +231,7 @@ class World:
         ours = [found for found in ongoing if found.topic in TOPICS]
         assert len(ours) <= self.most, f"{len(ours)} partitions are on their way"
         for found in ours:
-            is_listed = "leader.replication.throttled.replicas" in self.kafka.topics[found.topic].configs
+            is_listed = "follower.replication.throttled.replicas" in self.kafka.topics[found.topic].configs
             is_throttled = is_listed and self.kafka.moves.rates != NO_RATES
             assert is_throttled or self.unthrottled_is_fine, f"{found} is copied without a throttle"
         if self.kafka.offline:

@@ -36,7 +36,7 @@ def test_every_partition_gets_the_replicas_that_it_lacks_under_the_throttle() ->
     world.declare()
     world.settle(until=lambda: bool(world.kafka.moves.ongoing))
     assert {partition.topic for partition in world.kafka.moves.ongoing} == {OFFSETS}
-    assert "leader.replication.throttled.replicas" in world.kafka.topics[OFFSETS].configs
+    assert "follower.replication.throttled.replicas" in world.kafka.topics[OFFSETS].configs
     assert len(world.kafka.moves.ongoing) <= world.most
     world.settle()
     assert factors(world) == [3] * 5

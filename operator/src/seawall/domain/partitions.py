@@ -82,7 +82,7 @@ class ThrottledReplicas:
 
     Attributes:
         leaders: replicas that send no faster, while they lead, to those that are not in sync.
-        followers: replicas that fetch no faster while they lack a record, those in sync as well.
+        followers: replicas that fetch no faster until they are in sync.
         everything: somebody else set "*" for leaders or followers.
     """
 
@@ -167,14 +167,15 @@ def known_brokers(registered: Iterable[Broker], partitions: Iterable[Partition])
 def throttled_replicas(
     moves: Mapping[PartitionId, tuple[Collection[int], Collection[int]]],
 ) -> dict[str, ThrottledReplicas]:
-    """What to throttle by topic for moves from replicas to replicas: who sends, and not who fetches.
+    """What to throttle by topic for moves from replicas to replicas, as Kafka's own tool does.
 
-    A leader slows down none that is in sync. A follower that is listed waits whenever it lacks a record, in sync or
-    not, and with it every write that waits for all in-sync replicas: seconds, as was measured.
     A leader that leaves the list in mid-move is followed by another of the replicas before: all of them are listed.
     """
     leaders: dict[str, set[Replica]] = {}
+    followers: dict[str, set[Replica]] = {}
     for (topic, partition), (before, wanted) in moves.items():
-        if set(wanted) - set(before):
+        adding = set(wanted) - set(before)
+        if adding:
             leaders.setdefault(topic, set()).update(Replica(partition, broker) for broker in before)
-    return {topic: ThrottledReplicas(leaders=frozenset(listed)) for topic, listed in leaders.items()}
+            followers.setdefault(topic, set()).update(Replica(partition, broker) for broker in adding)
+    return {topic: ThrottledReplicas(frozenset(leaders[topic]), frozenset(followers[topic])) for topic in leaders}

@@ -61,7 +61,7 @@ class ReassignmentSpec(APIModel):
     )
 
     throttle_bytes_per_second: Annotated[LargeBytes, Field(json_schema_extra={"default": "50Mi"})] = 50 * MI
-    """Bytes a second that each broker sends to replicas that are being made. It may be edited in mid-move.
+    """Bytes a second that each broker sends and fetches for replicas that are moved. It may be edited in mid-move.
     Below what the database writes, a move never ends."""
     max_concurrent_partitions: Annotated[int, Field(strict=True, ge=1, le=1000)] = 10
     """How many partitions are on their way at the same time."""

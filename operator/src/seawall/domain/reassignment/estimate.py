@@ -28,11 +28,14 @@ def why_slow(status: ReassignmentStatus, now: datetime) -> str:
 
 
 def estimate_seconds(journal: Journal, bytes_per_second: int) -> int:
-    """Seconds of the broker that sends most, no faster than the throttle.
+    """Seconds of the busiest broker, which sends or fetches no faster than the throttle.
 
     The preferred leader sends. What the database writes meanwhile comes on top, so it is the least that it takes.
     """
+    fetched: Counter[int] = Counter()
     sent: Counter[int] = Counter()
     for move in journal.moves:
-        sent[move.original[0]] += move.copied
-    return ceil(max(sent.values(), default=0) / bytes_per_second)
+        for broker in move.adding:
+            fetched[broker] += move.size
+            sent[move.original[0]] += move.size
+    return ceil(max((*fetched.values(), *sent.values()), default=0) / bytes_per_second)
