@@ -47,6 +47,10 @@ class Bed:
         small, whole = self._loads
         more = (whole.each - small.each) * TOPICS
         cpu, wall = costs[1].cpu_seconds - costs[0].cpu_seconds, costs[1].seconds - costs[0].seconds
+        if cpu <= 0:
+            raise RuntimeError(
+                f"{whole.each * TOPICS} records took less CPU than a tenth of them: --records is too small"
+            )
         return cpu / more * 1e6, wall / more * 1e6
 
     def verify(self, load: Load, level: str, cores: int) -> Cost:
