@@ -20,6 +20,7 @@ from seawall.domain.partitions import (
     throttled_replicas,
 )
 from seawall.domain.topics.actions import ConfigChange
+from seawall_e2e.waiting import wait_until
 from tests.contract.reassigner_beds import FakeBed, RealBed, World
 
 REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
@@ -42,8 +43,8 @@ def test_a_replication_factor_grows_and_the_leader_stays_until_the_preferred_one
     one = world.create([1], records=5)
     assert world.reassigner.reassign({one: (2, 1, 3)}) == {}
     world.wait(lambda: not world.reassigner.ongoing(), "it is done")
-    shown = world.shown(one)
-    assert (shown.replicas, shown.isr, shown.leader) == ((2, 1, 3), frozenset({1, 2, 3}), 1)
+    world.wait(lambda: world.shown(one).isr == {1, 2, 3}, "brokers hear of it one after another")
+    assert (world.shown(one).replicas, world.shown(one).leader) == ((2, 1, 3), 1)
     world.elect(one)
     assert world.shown(one).leader == 2
     assert world.reassigner.elect_preferred_leaders([one]) == {}
@@ -66,8 +67,8 @@ def test_what_is_on_its_way_is_shown_and_can_be_cancelled(world: World) -> None:
         moving = world.reassigner.ongoing()[one]
         assert (moving.adding, moving.removing) == (frozenset({3}), frozenset({1}))
         assert (moving.target, moving.original) == ((3, 2), frozenset({1, 2}))
-        shown = world.shown(one)
-        assert (set(shown.replicas), shown.isr, shown.leader) == ({1, 2, 3}, frozenset({1, 2}), 1)
+        wait_until(lambda: set(world.shown(one).replicas) == {1, 2, 3}, "brokers hear of it one after another")
+        assert (world.shown(one).isr, world.shown(one).leader) == (frozenset({1, 2}), 1)
         assert world.reassigner.reassign({one: None}) == {}
         assert world.reassigner.reassign({one: None}) == {}
         assert world.reassigner.ongoing() == {}
@@ -113,7 +114,7 @@ def test_every_partition_of_a_topic_is_shown_and_moved_by_itself(world: World) -
     described = world.described(first.topic) or ()
     assert [partition.id for partition in described] == [PartitionId(first.topic, index) for index in range(3)]
     assert (world.shown(first).replicas, world.shown(last).replicas) == ((1, 2), (3,))
-    assert world.reassigner.partitions()[first.topic] == described
+    wait_until(lambda: world.reassigner.partitions()[first.topic] == described, "every broker tells the same")
     assert world.reassigner.sizes([first.topic]).by_partition[last].keys() == {3}
 
 
@@ -241,4 +242,5 @@ def test_a_broker_that_is_down_is_fenced_takes_no_lead_and_keeps_no_throttle(wor
     world.wait(lambda: not world.reassigner.ongoing(), "what waited for it goes on, not throttled")
     world.wait(lambda: world.shown(one).isr == {1, 3}, "it is in sync again")
     assert world.reassigner.throttles([kept.topic]) == Throttles()
-    assert {broker.state for broker in world.reassigner.brokers()} == {BrokerState.ONLINE}
+    online = {BrokerState.ONLINE}
+    world.wait(lambda: {broker.state for broker in world.reassigner.brokers()} == online, "all are online")
