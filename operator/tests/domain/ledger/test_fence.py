@@ -57,6 +57,18 @@ def test_a_region_that_does_not_report_any_more_is_remembered_by_the_record() ->
     assert found.what is Break.END_BEFORE_KNOWN_ID
 
 
+def test_a_record_that_another_operator_renewed_after_the_offsets_were_read_is_no_alarm() -> None:
+    """What it knows is compared with an end that was read after it."""
+    early = replace(SEEN, high_watermark=101, greatest_known_id=100, recorded_epoch_end=None)
+    assert find_break(RECORD, replace(early, recorded_epoch_end=200)) is None
+    found = find_break(RECORD, replace(early, recorded_epoch_end=150))
+    assert found is not None
+    assert found.what is Break.END_BEFORE_KNOWN_ID
+    found = find_break(RECORD, early)
+    assert found is not None
+    assert found.what is Break.END_BEFORE_KNOWN_ID
+
+
 def test_a_topic_without_regions_is_not_compared_with_ids() -> None:
     found = find_break(None, replace(SEEN, high_watermark=1, log_start=0, greatest_known_id=None, max_flushed=None))
     assert found is None

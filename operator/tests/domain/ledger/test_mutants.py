@@ -47,8 +47,8 @@ MUTANTS = (
     Mutant(
         "< for ≤ in the fence",
         f"{LEDGER}/fence.py",
-        "if seen.high_watermark > known:",
-        "if seen.high_watermark >= known:",
+        "if end <= known:",
+        "if end < known:",
         "test_scenarios.test_a_log_that_ends_at_a_known_id_is_cut()",
     ),
     Mutant(
@@ -276,6 +276,13 @@ MUTANTS = (
         "test_scenarios.test_an_opener_that_read_the_old_marker_is_waited_for()",
     ),
     Mutant(
+        "ids of a newer record compared with offsets from before it",
+        f"{LEDGER}/fence.py",
+        "max(seen.high_watermark, seen.recorded_epoch_end or 0)",
+        "seen.high_watermark",
+        "test_scenarios.test_a_look_into_which_another_operator_writes_its_record_finds_nothing()",
+    ),
+    Mutant(
         "Kafka offsets read before the reports",
         f"{SIMULATION}/operator.py",
         """        yield "reports"
@@ -285,8 +292,8 @@ MUTANTS = (
 """,
         "test_scenarios.test_reports_are_read_before_offsets()",
         also=(
-            "        logs = {name: log.seen() for name, log in database.logs.items()}\n        epochs",
-            "        epochs",
+            "        logs = {name: log.seen() for name, log in database.logs.items()}\n        logs =",
+            "        logs =",
         ),
     ),
     Mutant(

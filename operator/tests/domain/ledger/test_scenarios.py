@@ -451,6 +451,23 @@ def test_of_the_verifications_that_count_the_one_that_began_last_bounds() -> Non
     assert purge(world) == 7
 
 
+def test_a_look_into_which_another_operator_writes_its_record_finds_nothing() -> None:
+    """Found by the simulation: one operator has read the offsets, and the other one makes the first record after it."""
+    world = World(Mode.A)
+    world.database.create(0, "wal_0", 0, 2, world.logs["wal_0"].high_watermark - 1)
+    world.beat(20)
+    until(world, "intents", operator=1)
+    world.database.write(0, 0)
+    world.database.checkpoint(0)
+    for _ in range(3):
+        world.database.prune_by_itself("wal_0")
+        until(world, "reports")
+        world.beat(1, 5)
+    until(world, "reports", operator=1)
+    assert not world.operators[1].memory.findings
+    world.check()
+
+
 def test_no_verification_counts_that_ended_before_one_that_found_the_log_bad() -> None:
     """Whoever mends it may need what the earlier one would let go; a good one after it counts again."""
     world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.COVERAGE, timedelta(hours=1)))

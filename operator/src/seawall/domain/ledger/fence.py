@@ -79,16 +79,21 @@ def _topic_id_changed(record: FenceRecord | None, seen: LogSeen) -> Finding | No
 
 
 def _end_before_known_id(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
-    """The high watermark is exclusive: if it is *equal* to a known id, the next row gets that id and is skipped."""
+    """The high watermark is exclusive: if it is *equal* to a known id, the next row gets that id and is skipped.
+
+    Another operator may have renewed the record after the offsets were read here. What it knows is compared with where
+    the recorded epoch ends, which was read after it.
+    """
     if seen.greatest_known_id is None:
         return None
-    known = seen.greatest_known_id
+    ends = [(seen.greatest_known_id, seen.high_watermark)]
     if record is not None and record.max_flushed is not None:
-        known = max(known, record.max_flushed)
-    if seen.high_watermark > known:
-        return None
-    sentence = f"the log ends at {seen.high_watermark} and the database knows of entry {known}"
-    return Finding(Break.END_BEFORE_KNOWN_ID, sentence)
+        ends.append((record.max_flushed, max(seen.high_watermark, seen.recorded_epoch_end or 0)))
+    for known, end in ends:
+        if end <= known:
+            sentence = f"the log ends at {end} and the database knows of entry {known}"
+            return Finding(Break.END_BEFORE_KNOWN_ID, sentence)
+    return None
 
 
 def _truncated(record: FenceRecord | None, seen: LogSeen) -> Finding | None:

@@ -132,12 +132,13 @@ class Operator:
         snapshot = database.snapshot()
         yield "offsets"
         logs = {name: log.seen() for name, log in database.logs.items()}
-        epochs = {name: record.leader_epoch for name, record in store.records.items()}
-        ends = {name: log.end_of_epoch(epochs.get(name)) for name, log in database.logs.items()}
         logs = {name: SILENCE if name in self.silent else log for name, log in logs.items()}
         yield "intents"
         self.records_version = store.records_version
         records = {name: record for name, record in store.records.items() if name not in self.unreadable}
+        yield "epoch ends"
+        epochs = {name: record.leader_epoch for name, record in records.items()}
+        ends = {name: log.end_of_epoch(epochs.get(name)) for name, log in database.logs.items()}
         yield "verifications"
         verified = store.verified
         yield "holds"
