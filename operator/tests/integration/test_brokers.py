@@ -10,7 +10,7 @@ import pytest
 from seawall.adapters.clock import MonotonicStopwatch, SystemClock
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Condition, ConditionType, Key
-from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.controllers.brokers import BrokersController
 from seawall.domain.conditions import ConditionBuilder, find_condition
@@ -65,9 +65,12 @@ class World:
     def condition(self, kind: ConditionType) -> Condition | None:
         return find_condition(self.cluster().status.conditions, kind)
 
-    def state_of(self, broker: int) -> BrokerState:
+    def looked_at(self, broker: int) -> BrokerStatus:
         self.look()
-        return self.told().brokers.items[broker - 1].state
+        return self.told().brokers.items[broker - 1]
+
+    def state_of(self, broker: int) -> BrokerState:
+        return self.looked_at(broker).state
 
     def says(self, kind: ConditionType, reason: str) -> bool:
         self.look()
@@ -91,7 +94,7 @@ def test_a_broker_that_is_killed_is_fenced_and_missed_and_online_again_when_it_i
     try:
         wait_until(lambda: world.state_of(3) is BrokerState.FENCED, "it is fenced")
         # The controller knows that it is fenced; the broker that tells of partitions hears of their leaders later.
-        wait_until(lambda: world.told().brokers.items[2].leaders == 0, "it leads nothing")
+        wait_until(lambda: world.looked_at(3).leaders == 0, "it leads nothing")
         dead = world.told().brokers.items[2]
         assert dead.replicas == last.replicas
         assert dead.under_replicated > 0
