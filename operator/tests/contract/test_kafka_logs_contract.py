@@ -117,7 +117,7 @@ class RealBed:
             return admin.list_topics(topic, timeout=10).topics[topic].partitions[0]
 
         def elect() -> bool:
-            elect_unclean(self.server, topic)
+            elect_unclean(self.kafka.bootstrap_servers, topic)
             return bool(shown().leader == follower)
 
         leader = shown().leader

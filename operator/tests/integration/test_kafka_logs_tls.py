@@ -23,12 +23,7 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.records import produce
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.xdist_group("kafka"),
-    # kafka-python leaves a socket whose handshake failed to the interpreter, which closes it.
-    pytest.mark.filterwarnings("ignore:unclosed <s.*, proto=6, :ResourceWarning"),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
 TOPIC = "secured"
 TIMEOUT = 1.0
@@ -38,7 +33,7 @@ SLACK = 5.0
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """What the interpreter closes, it closes here."""
+    """A socket that nobody closed is an error here, not at a later test's."""
     yield
     gc.collect()
 

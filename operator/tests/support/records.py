@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 
 from confluent_kafka import KafkaError, Message, Producer
-from kafka import KafkaAdminClient
-from kafka.errors import KafkaError as RawError
+from kafka.protocol.admin import ElectLeadersRequest
+
+from seawall.adapters.kafka_raw import Silence, connect
+from seawall.domain.kafka import KafkaConnection
 
 TIMEOUT = 60.0
 VALUE = b"x" * 1_000
+UNCLEAN = 1
+"""The election of ElectLeaders that may choose a replica which is not in sync."""
 
 
 def produce(servers: Sequence[str], counts: dict[str, int], *, acks: str = "all", key: bytes | None = None) -> None:
@@ -49,9 +53,11 @@ def _config(servers: Sequence[str]) -> dict[str, str | int | float | bool]:
     return {"bootstrap.servers": ",".join(servers), "log_level": 0, "linger.ms": 5}
 
 
-def elect_unclean(server: str, topic: str) -> None:
+def elect_unclean(servers: Sequence[str], topic: str) -> None:
     """Asks for a leader that is not in sync; the records that it lacks are lost. Nothing happens while one is left."""
     # confluent-kafka 2.16.1 cannot: "more argument specifiers than keyword list entries".
-    limits = {"bootstrap_timeout_ms": 5_000, "request_timeout_ms": 5_000}
-    with suppress(RawError), closing(KafkaAdminClient(bootstrap_servers=server.split(","), **limits)) as admin:
-        admin.elect_leaders(1, {topic: [0]}, raise_errors=False)
+    asked = ElectLeadersRequest.TopicPartitions(topic=topic, partitions=[0])
+    kafka = connect(KafkaConnection(tuple(servers)), 5)
+    if not isinstance(kafka, Silence):
+        with kafka:
+            kafka.ask_any(ElectLeadersRequest(election_type=UNCLEAN, topic_partitions=[asked], timeout_ms=5_000))

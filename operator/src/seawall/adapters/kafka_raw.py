@@ -16,10 +16,10 @@ from typing import Any, Self, TypeVar
 
 from kafka.errors import KafkaError as RawError
 from kafka.net.manager import KafkaConnectionManager
-from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import MetadataRequest
 
 from seawall.adapters.kafka_connection import client_config
+from seawall.adapters.kafka_raw_sockets import KEEPING, KeepingSelector
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -84,7 +84,7 @@ class RawKafka:
     def __init__(self, server: str, config: Mapping[str, Any], deadline: float) -> None:
         self.server = server
         self._deadline = deadline
-        self._net = NetworkSelector(client_id=config["client_id"])
+        self._net = KeepingSelector(client_id=config["client_id"])
         self._manager = KafkaConnectionManager(self._net, bootstrap_servers=[server], **config)
 
     def __enter__(self) -> Self:
@@ -168,6 +168,7 @@ def _config(connection: KafkaConnection, seconds: float) -> dict[str, Any]:
     config = client_config(connection)
     return {
         "client_id": config["client.id"],
+        "proxy_url": KEEPING,
         "security_protocol": config["security.protocol"],
         "ssl_context": _ssl_context(connection) if connection.tls else None,
         "sasl_mechanism": connection.sasl_mechanism,
