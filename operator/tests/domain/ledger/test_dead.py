@@ -9,6 +9,7 @@ import pytest
 
 from seawall.domain.dataplane.metadata import LeaderState, Route
 from seawall.domain.ledger.dead import DeadRegions, contradicted_problem, parse_dead
+from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.ledger import announcements, plan
 from seawall.domain.ledger.lines import topic_lines
@@ -198,7 +199,7 @@ def test_when_all_regions_are_dead_the_topic_is_one_without_regions(mode: Mode) 
     declare(world, 0, 1)
     start = purge(world)
     assert sentence(world) == "NoRegions"
-    world.operators[0].unused = Unused(("wal_0",), "all lost", NOW)
+    world.operators[0].unused = Unused(("wal_0",), Grounds("all lost", NOW))
     assert purge(world) == world.logs["wal_0"].high_watermark - 1 > start
 
 

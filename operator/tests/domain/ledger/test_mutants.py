@@ -371,15 +371,15 @@ MUTANTS = (
     Mutant(
         "a declaration beyond its expiry",
         f"{LEDGER}/declaration.py",
-        "    if expires <= now:\n",
-        "    if expires <= now - LONGEST:\n",
+        "expires <= now:\n",
+        "expires <= now - LONGEST:\n",
         'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-21T12:00:00Z", "has expired")',
     ),
     Mutant(
         "a declaration for longer than a day",
         f"{LEDGER}/declaration.py",
-        "    if expires > now + LONGEST:\n",
-        "    if expires > now + 2 * LONGEST:\n",
+        "expires > now + LONGEST:\n",
+        "expires > now + 2 * LONGEST:\n",
         'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-22T12:00:01Z", "more than 24 hours ahead")',
     ),
     Mutant(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.ledger import Holder, permit, plan
 from seawall.domain.ledger.lines import topic_lines
@@ -19,7 +20,7 @@ from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inpu
 from tests.domain.ledger.test_scenarios import grown, purge, sentence, until
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-DECLARED = Unused(("wal_*",), "dropped in May", NOW)
+DECLARED = Unused(("wal_*",), Grounds("dropped in May", NOW))
 NOBODYS = replace(TOPIC_AT_10, regions=(), unused=True, marker=3)
 MODES = [Mode.B, Mode.C]
 
@@ -151,7 +152,7 @@ def test_people_see_that_nobody_holds_it_and_who_says_so() -> None:
 def test_a_declaration_names_topics_a_reason_and_an_expiry() -> None:
     found = parse_unused(" wal_7, old_*: table t: dropped @ home@2026-11-21T15:00:00+01:00 ", NOW)
     assert isinstance(found, Unused)
-    assert (found.topics, found.reason) == (("wal_7", "old_*"), "table t: dropped @ home")
+    assert (found.topics, found.grounds.reason) == (("wal_7", "old_*"), "table t: dropped @ home")
     assert found.sentence == "declared unused by annotation until 2026-11-21T14:00:00Z (table t: dropped @ home)"
     assert [found.is_about(name) for name in ("wal_7", "old_1", "wal_8")] == [True, True, False]
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.restart import MeasuredReplay
+from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.checks import GATE, Candidate, against, let_through, refusal
 from seawall.domain.rollout.facts import BadRecord, Facts
 from seawall.domain.rollout.reasons import Shut
-from seawall.domain.rollout.requests import Override
 from tests.domain.rollout.builders import (
     MI,
     NOW,
@@ -26,7 +26,7 @@ from tests.domain.rollout.builders import (
     with_topic,
 )
 
-OVERRIDE = Override("broker 3 is lost", NOW + timedelta(hours=1))
+OVERRIDE = Grounds("broker 3 is lost", NOW + timedelta(hours=1))
 Worsening = Callable[[Facts], Facts]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.order import in_order
 from seawall.domain.rollout.requests import (
     Cause,
-    Override,
     due_pods,
     is_kept_back,
     outdated_beyond_partition,
@@ -101,7 +101,7 @@ def test_who_was_flushed_for_its_restart_comes_first_of_those_that_serve() -> No
 
 
 def test_an_override_says_why_and_until_when() -> None:
-    assert parse_override(" broker 3 is lost @ 2026-11-22T10:00:00+00:00", NOW) == Override(
+    assert parse_override(" broker 3 is lost @ 2026-11-22T10:00:00+00:00", NOW) == Grounds(
         "broker 3 is lost", NOW + timedelta(hours=1)
     )
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from seawall.api.v1alpha1.restart import RollStage
 from seawall.domain.failure import Failure
+from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.facts import Limits
 from seawall.domain.rollout.next_step import next_step
-from seawall.domain.rollout.requests import Override
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.step import Act, Record
 from tests.domain.rollout.builders import NOW, make_statefulset
@@ -241,7 +241,7 @@ def test_a_person_lets_a_roll_through_a_shut_gate_and_the_event_says_who() -> No
     assert world.evicted == []
     assert world.status.message.endswith("But seawall.dev/override-restart-gate has expired: remove it.")
     world.facts = replace(world.facts, override_problem=None)
-    world.facts = replace(world.facts, override=Override("broker 3 is lost", world.now + timedelta(hours=1)))
+    world.facts = replace(world.facts, override=Grounds("broker 3 is lost", world.now + timedelta(hours=1)))
     world.run(300, until_stage=RollStage.COMPLETED)
     assert world.evicted == ALL
     passed = [line for line in world.lines if "Restarted datanode-0 although" in line]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import DEAD_ANNOTATION
-from seawall.domain.ledger.declaration import Declaration, parse_declaration
+from seawall.domain.ledger.declaration import Grounds, parse_declaration
 
 _REGION_ID = re.compile(r"[0-9]{1,20}")
 _BEYOND = 2**64
@@ -27,12 +27,12 @@ class DeadRegions:
     """The regions that a person declared dead, why, and until when."""
 
     regions: frozenset[int]
-    why: Declaration
+    grounds: Grounds
 
     def sentence(self, regions: Iterable[int]) -> str:
         """For people: that some of them are declared dead."""
         are, listed = _are(regions)
-        return f"{listed} {are} declared dead {self.why.until_and_why}"
+        return f"{listed} {are} declared dead {self.grounds.until_and_why}"
 
 
 def parse_dead(annotation: str, now: datetime) -> DeadRegions | str:
@@ -43,7 +43,7 @@ def parse_dead(annotation: str, now: datetime) -> DeadRegions | str:
     wrong = next((one for one in found.what if not _is_region_id(one)), None)
     if wrong is not None:
         return f"{DEAD_ANNOTATION}: {wrong!r} is no region id"
-    return DeadRegions(frozenset(map(int, found.what)), found)
+    return DeadRegions(frozenset(map(int, found.what)), found.grounds)
 
 
 def unknown_problem(regions: Iterable[int]) -> str:

@@ -1,4 +1,8 @@
-"""What the annotations have in common by which a person declares something for a while: `<what>: <reason>@<expiry>`."""
+"""What the annotations have in common by which a person answers for something for a while.
+
+<reason>@<expiry>             Grounds: seawall.dev/readopt, seawall.dev/override-restart-gate
+<what>: <reason>@<expiry>     Declaration: seawall.dev/dead-regions, seawall.dev/purge-unused-topics
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 LONGEST = timedelta(hours=24)
-"""A declaration that is forgotten must not be about what the database does later."""
+"""What a person found right today says nothing of next week, and what is forgotten must not be about that."""
 
-_PARTS = re.compile(r"(?P<what>[^:]+):(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)
+_REASON_AND_EXPIRY = r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)"
+_GROUNDS = re.compile(_REASON_AND_EXPIRY, re.DOTALL)
+_DECLARATION = re.compile(rf"(?P<what>[^:]+):{_REASON_AND_EXPIRY}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
-    """What is declared (as it was written, one by one), why, and until when."""
+class Grounds:
+    """Why a person answers for it, and until when."""
 
-    what: tuple[str, ...]
     reason: str
     expires: datetime
 
@@ -25,6 +30,30 @@ class Declaration:
         """For people."""
         until = self.expires.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"by annotation until {until} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is declared (as it was written, one by one), and on which grounds."""
+
+    what: tuple[str, ...]
+    grounds: Grounds
+
+
+def parse_grounds(annotation: str, text: str, now: datetime | None, *, example: str) -> Grounds | str:
+    """The grounds, or the sentence that says why the annotation counts for nothing now.
+
+    Args:
+        annotation: its name.
+        text: its value.
+        now: the operator's wall clock: what has expired, or expires too late, counts for nothing. None: the caller
+            compares the expiry by itself.
+        example: a value that is right.
+    """
+    found = _GROUNDS.fullmatch(text.strip())
+    if found is None:
+        return f"{annotation} must be <reason>@<expiry>, such as {example}"
+    return _read_grounds(annotation, found, now)
 
 
 def parse_declaration(annotation: str, text: str, now: datetime, *, what: str, example: str) -> Declaration | str:
@@ -37,25 +66,26 @@ def parse_declaration(annotation: str, text: str, now: datetime, *, what: str, e
         what: what is declared, as a person is told to write it.
         example: a value that is right.
     """
-    found = _PARTS.fullmatch(text.strip())
+    found = _DECLARATION.fullmatch(text.strip())
     if found is None:
         return f"{annotation} must be <{what}>: <reason>@<expiry>, such as {example}"
-    expires = _read_expiry(annotation, found["expires"].strip(), now)
-    if isinstance(expires, str):
-        return expires
-    return Declaration(tuple(one.strip() for one in found["what"].split(",")), found["reason"].strip(), expires)
+    grounds = _read_grounds(annotation, found, now)
+    if isinstance(grounds, str):
+        return grounds
+    return Declaration(tuple(one.strip() for one in found["what"].split(",")), grounds)
 
 
-def _read_expiry(annotation: str, text: str, now: datetime) -> datetime | str:
-    """The expiry, or the sentence that says why it is none."""
+def _read_grounds(annotation: str, found: re.Match[str], now: datetime | None) -> Grounds | str:
+    """The grounds, or the sentence that says what is wrong with the expiry."""
+    written = found["expires"].strip()
     try:
-        expires = datetime.fromisoformat(text)
+        expires = datetime.fromisoformat(written)
     except ValueError:
-        return f"{annotation}: {text!r} is no time such as 2026-12-24T18:00:00Z"
+        return f"{annotation}: {written!r} is no time such as 2026-12-24T18:00:00Z"
     if expires.tzinfo is None:
-        return f"{annotation}: {text!r} has no time zone"
-    if expires <= now:
+        return f"{annotation}: {written!r} has no time zone"
+    if now is not None and expires <= now:
         return f"{annotation} has expired: remove it"
-    if expires > now + LONGEST:
-        return f"{annotation}: the expiry {text} is more than 24 hours ahead"
-    return expires
+    if now is not None and expires > now + LONGEST:
+        return f"{annotation}: the expiry {written} is more than 24 hours ahead"
+    return Grounds(found["reason"].strip(), expires)

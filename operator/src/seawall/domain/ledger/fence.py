@@ -16,13 +16,16 @@ recorded leader epoch. A log start that went back after a failover is legal.
 
 from __future__ import annotations
 
-import re
 import zlib
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
+from seawall.api.meta import READOPT_ANNOTATION
+from seawall.domain.ledger.declaration import LONGEST, parse_grounds
 from seawall.domain.ledger.intents import FenceRecord
+
+_EXAMPLE = "restored from backup@2026-12-24T18:00:00Z"
 
 
 class Break(StrEnum):
@@ -168,10 +171,6 @@ def renew(record: FenceRecord, seen: LogSeen, verdict: Verdict) -> FenceRecord:
     )
 
 
-LONGEST_READOPTION = timedelta(hours=24)
-"""How far ahead a readoption may expire: what a person found right today says nothing of next week."""
-
-
 @dataclass(frozen=True, slots=True)
 class Readoption:
     """`seawall.dev/readopt: <reason>@<expiry>`: a person says that the logs that are known to be broken are right.
@@ -188,7 +187,7 @@ class Readoption:
 
     def problem(self, now: datetime) -> str | None:
         """Why it is not followed, in one sentence; it never will be: it is marked as used."""
-        if self.expires - now <= LONGEST_READOPTION:
+        if self.expires - now <= LONGEST:
             return None
         return "seawall.dev/readopt expires more than 24 hours ahead and is not followed: set one that expires sooner"
 
@@ -201,18 +200,9 @@ class Readoption:
         return replace(record, readopted=self.token) if now < self.expires else record
 
 
-_READOPT = re.compile(r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)
-
-
 def parse_readoption(annotation: str) -> Readoption | str:
     """The readoption, or the sentence that says what is wrong with the annotation."""
-    found = _READOPT.fullmatch(annotation.strip())
-    if found is None:
-        return "seawall.dev/readopt must be <reason>@<expiry>, such as restored from backup@2026-12-24T18:00:00Z"
-    try:
-        expires = datetime.fromisoformat(found["expires"].strip())
-    except ValueError:
-        return f"seawall.dev/readopt: {found['expires'].strip()!r} is no time such as 2026-12-24T18:00:00Z"
-    if expires.tzinfo is None:
-        return f"seawall.dev/readopt: {found['expires'].strip()!r} has no time zone"
-    return Readoption(found["reason"].strip(), expires, zlib.crc32(annotation.strip().encode()))
+    found = parse_grounds(READOPT_ANNOTATION, annotation, None, example=_EXAMPLE)
+    if isinstance(found, str):
+        return found
+    return Readoption(found.reason, found.expires, zlib.crc32(annotation.strip().encode()))

@@ -13,7 +13,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 
 from seawall.api.meta import UNUSED_ANNOTATION
-from seawall.domain.ledger.declaration import Declaration, parse_declaration
+from seawall.domain.ledger.declaration import Grounds, parse_declaration
 
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
 _EXAMPLE = "wal_7, wal_9: table dropped in May@2026-12-24T18:00:00Z"
@@ -24,8 +24,7 @@ class Unused:
     """The topics that a person declared unused, why, and until when."""
 
     topics: tuple[str, ...]
-    reason: str
-    expires: datetime
+    grounds: Grounds
 
     def is_about(self, topic: str) -> bool:
         """Whether a topic is named, or matched by a glob."""
@@ -34,7 +33,7 @@ class Unused:
     @property
     def sentence(self) -> str:
         """For people."""
-        return f"declared unused {Declaration(self.topics, self.reason, self.expires).until_and_why}"
+        return f"declared unused {self.grounds.until_and_why}"
 
 
 def parse_unused(annotation: str, now: datetime) -> Unused | str:
@@ -45,4 +44,4 @@ def parse_unused(annotation: str, now: datetime) -> Unused | str:
     wrong = next((topic for topic in found.what if _GLOB.fullmatch(topic) is None), None)
     if wrong is not None:
         return f"{UNUSED_ANNOTATION}: {wrong!r} is no name of a topic, nor a glob"
-    return Unused(found.what, found.reason, found.expires)
+    return Unused(found.what, found.grounds)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from seawall.domain.rollout.requests import Override
+from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.workload import Pod, StatefulSet
 
 
@@ -134,7 +134,7 @@ class Facts:
     bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
     in_maintenance: bool | None = None
     request: str | None = None
-    override: Override | None = None
+    override: Grounds | None = None
     override_problem: str | None = None
     config_hash: str | None = None
     is_paused: bool = False

@@ -16,16 +16,14 @@ RollingUpdate. Elsewhere Kubernetes restarts them without asking: that is report
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
-from seawall.domain.ledger.declaration import LONGEST
+from seawall.domain.ledger.declaration import Grounds, parse_grounds
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, Pod, StatefulSet, UpdateStrategy
 
-_OVERRIDE = re.compile(r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)", re.DOTALL)
+_EXAMPLE = "broker 3 is lost@2026-12-24T18:00:00Z"
 
 
 class Cause(StrEnum):
@@ -42,37 +40,9 @@ class Cause(StrEnum):
         return self in {Cause.CONFIG_CHANGED, Cause.ROLLOUT_RESTART}
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
-    """A person lets restarts through a shut gate: why, and until when."""
-
-    reason: str
-    expires: datetime
-
-    @property
-    def until_and_why(self) -> str:
-        """For people."""
-        until = self.expires.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return f"by annotation until {until} ({self.reason})"
-
-
-def parse_override(text: str, now: datetime) -> Override | str:
-    """The override, or the sentence that says why the annotation lets nothing through now."""
-    found = _OVERRIDE.fullmatch(text.strip())
-    if found is None:
-        return f"{OVERRIDE_ANNOTATION} must be <reason>@<expiry>, such as broker 3 is lost@2026-12-24T18:00:00Z"
-    written = found["expires"].strip()
-    try:
-        expires = datetime.fromisoformat(written)
-    except ValueError:
-        return f"{OVERRIDE_ANNOTATION}: {written!r} is no time such as 2026-12-24T18:00:00Z"
-    if expires.tzinfo is None:
-        return f"{OVERRIDE_ANNOTATION}: {written!r} has no time zone"
-    if expires <= now:
-        return f"{OVERRIDE_ANNOTATION} has expired: remove it"
-    if expires > now + LONGEST:
-        return f"{OVERRIDE_ANNOTATION}: the expiry {written} is more than 24 hours ahead"
-    return Override(found["reason"].strip(), expires)
+def parse_override(text: str, now: datetime) -> Grounds | str:
+    """Why, and until when, a person lets restarts through a shut gate; or the sentence that says why nothing is let."""
+    return parse_grounds(OVERRIDE_ANNOTATION, text, now, example=_EXAMPLE)
 
 
 def due_pods(
