@@ -6,23 +6,11 @@ has both as a table, and a test compares.
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Self
+from seawall.domain.explained import Explained
 
 
-class Reason(StrEnum):
+class Reason(Explained):
     """Why nothing of a topic is deleted now."""
-
-    sentence: str
-    remedy: str
-
-    def __new__(cls, value: str, sentence: str, remedy: str) -> Self:
-        """A member that is its name, with its explanation."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.sentence = sentence
-        member.remedy = remedy
-        return member
 
     LOG_START_BEYOND_REPLAY = (
         "LogStartBeyondReplay",

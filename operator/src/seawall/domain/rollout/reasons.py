@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+
+from seawall.domain.explained import Explained
 
 
-class _Explained(StrEnum):
-    """A word, its sentence, and what a person can do."""
-
-    sentence: str
-    remedy: str
-
-    def __new__(cls, value: str, sentence: str, remedy: str) -> Self:
-        """A member that is its name, with its explanation."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.sentence = sentence
-        member.remedy = remedy
-        return member
-
-
-class Shut(_Explained):
+class Shut(Explained):
     """Why a datanode is not restarted now, in the order in which it is asked: the first that holds is shown."""
 
     PAUSED = (
@@ -127,7 +113,7 @@ class Reason(StrEnum):
     """All that were to be restarted were."""
 
 
-class Ailment(_Explained):
+class Ailment(Explained):
     """Why a datanode does not come up, in the order in which it is looked for."""
 
     OFFSET_OUT_OF_RANGE = (
