@@ -6,10 +6,10 @@ that no hold is overtaken. Time passes only when the operator waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Protocol
+from datetime import timedelta
+from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
@@ -29,11 +29,11 @@ from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.meters import FakeMeters
+from tests.support.clock import Time
 from tests.support.watched import watched
 
 NAMESPACE = "db"
 WAL, RUN = Key(NAMESPACE, "wal"), Key(NAMESPACE, "run")
-START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TOPICS = ("wal_0", "wal_1", "wal_2")
 REGIONS = 4
 ROWS = 40
@@ -76,9 +76,8 @@ class Guard(Protocol):
 class Calls:
     """Sees every call to the outside; `after` is called after each that changes something."""
 
-    changing: ClassVar[frozenset[str]] = CHANGES
-
-    def __init__(self, after: Callable[[str], None]) -> None:
+    def __init__(self, after: Callable[[str], None], changing: Iterable[str] = CHANGES) -> None:
+        self.changing = frozenset(changing)
         self.names: list[str] = []
         self.before: Callable[[str], None] = lambda _: None
         self._after = after
@@ -96,21 +95,6 @@ class Calls:
         finally:
             if name in self.changing:
                 self._after(name)
-
-
-@dataclass
-class Time:
-    """Both clocks of the operator, and the database's."""
-
-    time: datetime = START
-
-    def now(self) -> datetime:
-        """The wall clock."""
-        return self.time
-
-    def milliseconds(self) -> int:
-        """The monotonic clock."""
-        return (self.time - START) // timedelta(milliseconds=1)
 
 
 @dataclass
@@ -201,7 +185,7 @@ class World:
 
     # --- the operator
 
-    def process(self, calls: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:
+    def process(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process, which remembers nothing."""
         calls = calls or Calls(self.check)
         controller = WALPurgeController(calls.guard(self.kube), self.looks(calls), self.time, self.time, FakeMeters())

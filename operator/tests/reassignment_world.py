@@ -22,7 +22,6 @@ from seawall.controllers.replication import ReplicationController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.partitions import NO_RATES, PartitionId
-from seawall.domain.topics.pool import Pool
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
@@ -32,6 +31,7 @@ from tests.fakes.kafka_moves import advance
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
+from tests.support.clock import Time
 
 WAL = Key("db", "wal")
 START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -40,28 +40,6 @@ MAX_ROUNDS = 400
 ROUND_SECONDS = 2.0
 KAFKA_CHANGES = frozenset({"alter_configs", "alter_throttles", "reassign", "elect_preferred_leaders", "create_topics"})
 CHANGES = KAFKA_CHANGES | {"write_config_map", "set_finalizers", "replace_status"}
-
-
-class NoMeter:
-    """Metrics are no part of what is told here."""
-
-    def measure(self, key: Key, pool: Pool | None) -> None: ...
-    def forget(self, key: Key) -> None: ...
-
-
-@dataclass
-class Time:
-    """The clock."""
-
-    time: datetime = START
-
-    def now(self) -> datetime:
-        """The time."""
-        return self.time
-
-    def milliseconds(self) -> int:
-        """The same, of the monotonic clock."""
-        return (self.time - START) // timedelta(milliseconds=1)
 
 
 class Unwatched:
@@ -85,7 +63,7 @@ class World:
     replicas: Callable[[int], tuple[int, ...]] = lambda number: (number % 3 + 1,)
     brokers: int = 4
     pace: int = 2
-    time: Time = field(default_factory=Time)
+    time: Time = field(default_factory=lambda: Time(START))
     lines: list[str] = field(default_factory=list)
     unthrottled_is_fine: bool = False
     most: int = 2
@@ -144,7 +122,7 @@ class World:
         nothing = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
         ledgers = LedgerLooks(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
         tends = WALClusterController(
-            kube, clusters, FakeLooks(), FakeLedgers(), self.time, NoMeter(), TopicDeletion(kube, ledgers)
+            kube, clusters, FakeLooks(), FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers)
         )
         moves = ReplicationController(kube, PartitionLooks(kube, clusters), self.time, self.meters)
         return [Reconciler(each, may_write=lambda: True) for each in (tends, moves)]
@@ -225,15 +203,15 @@ class World:
         listed = [key for topic in self.kafka.topics.values() for key in topic.configs if "throttled" in key]
         return not listed and self.kafka.moves.rates == NO_RATES
 
-    def check(self) -> None:
+    def check(self, after: str = "") -> None:
         """Acknowledged writes go on; no more is on its way than allowed; nothing is copied without a throttle."""
         ongoing = self.kafka.moves.ongoing
         ours = [found for found in ongoing if found.topic in TOPICS]
-        assert len(ours) <= self.most, f"{len(ours)} partitions are on their way"
+        assert len(ours) <= self.most, f"{len(ours)} partitions are on their way, after {after}"
         for found in ours:
             is_listed = "follower.replication.throttled.replicas" in self.kafka.topics[found.topic].configs
             is_throttled = is_listed and self.kafka.moves.rates != NO_RATES
-            assert is_throttled or self.unthrottled_is_fine, f"{found} is copied without a throttle"
+            assert is_throttled or self.unthrottled_is_fine, f"{found} is copied without a throttle, after {after}"
         if self.kafka.offline:
             return
         for name in TOPICS:
@@ -242,7 +220,7 @@ class World:
                 isr, leader = self.kafka.led(topic, 0)
                 needed = int(topic.configs.get("min.insync.replicas", "1"))
                 assert leader is not None, f"nobody leads {name}"
-                assert len(isr) >= needed, f"writes to {name} stop: {isr} in sync, min.insync.replicas {needed}"
+                assert len(isr) >= needed, f"writes to {name} stop: {isr} in sync, {needed} needed, after {after}"
 
     def move_by_hand(self, topic: str, target: tuple[int, ...]) -> None:
         """Somebody else reassigns a partition."""

@@ -27,20 +27,11 @@ from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_moves import begin
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
-from tests.purge_world import Time
+from tests.fakes.meters import FakeMeters
+from tests.support.clock import Time
 
 KEY = Key("wal", "orders")
 SPEC = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}, "topics": {"prefix": "wal", "count": 3}}
-
-
-class NoMeter:
-    """The TopicMeter port, of whom nobody asks anything."""
-
-    def measure(self, key: Key, pool: object) -> None:
-        """Nothing."""
-
-    def forget(self, key: Key) -> None:
-        """Nothing."""
 
 
 class World:
@@ -56,7 +47,7 @@ class World:
         )
         deletion = TopicDeletion(self.kube, LedgerLooks(opener, FakeIntentStore(), self.time, self.time))
         self.topics: Reconciler[Any, Any, Any, Any] = Reconciler(
-            WALClusterController(self.kube, clusters, FakeLooks(), FakeLedgers(), self.time, NoMeter(), deletion),
+            WALClusterController(self.kube, clusters, FakeLooks(), FakeLedgers(), self.time, FakeMeters(), deletion),
             may_write=lambda: True,
         )
         self.brokers: Reconciler[Any, Any, Any, Any] = Reconciler(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
-from seawall.domain.topics.pool import Pool
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
@@ -31,28 +29,15 @@ from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.meters import FakeMeters
+from tests.support.clock import Time
 from tests.support.mortal import DeathRow, Died
 
 KEY = Key("default", "db")
 MAX_TICKS = 60
 
 
-class NoMeter:
-    """Metrics are no part of what must survive."""
-
-    def measure(self, key: Key, pool: Pool | None) -> None: ...
-    def forget(self, key: Key) -> None: ...
-
-
-class FixedClock:
-    def now(self) -> datetime:
-        return datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-
-    def milliseconds(self) -> int:
-        return 0
-
-
-CLOCK = FixedClock()
+CLOCK = Time()
 NO_DATABASE = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
 POOL = PoolId("default", "fake-cluster", "wal")
 TOPICS = ("wal_0", "wal_1", "wal_2", "wal_5")
@@ -72,7 +57,7 @@ class World:
         kube, kafka = row.guard(self.kube), row.guard(clusters)
         looks = LedgerLooks(ClusterOpener(kube, kafka, NO_DATABASE), row.guard(self.intents), CLOCK, CLOCK)
         deletion = TopicDeletion(kube, looks)
-        controller = WALClusterController(kube, kafka, FakeLooks(), FakeLedgers(), CLOCK, NoMeter(), deletion)
+        controller = WALClusterController(kube, kafka, FakeLooks(), FakeLedgers(), CLOCK, FakeMeters(), deletion)
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow) -> None:

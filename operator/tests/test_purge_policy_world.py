@@ -28,6 +28,7 @@ from tests.domain.purges import make_line
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
+from tests.support.clock import Time
 from tests.support.mortal import DeathRow, Died
 
 NIGHTLY, WAL = Key("db", "nightly"), Key("db", "wal")
@@ -38,20 +39,10 @@ EVERY_TEN_MINUTES = {"clusterRef": {"name": "wal"}, "schedule": "*/10 * * * *"}
 
 
 @dataclass
-class Clock:
-    """The operator's clock, which a test moves."""
-
-    time: datetime = START
-
-    def now(self) -> datetime:
-        return self.time
-
-
-@dataclass
 class World:
     """All that outlives a process, and what happened to runs."""
 
-    clock: Clock = field(default_factory=Clock)
+    clock: Time = field(default_factory=lambda: Time(START))
     ledgers: FakeLedgers = field(default_factory=FakeLedgers)
     kube: FakeKube = field(init=False)
 

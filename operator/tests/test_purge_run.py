@@ -11,7 +11,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
-from tests.purge_world import NAMESPACE, REGIONS, RUN, START, TOPICS, WAITS, WAL, Calls, World
+from tests.purge_world import NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
+from tests.support.clock import START
 
 FULL = {"wal_0": 36, "wal_1": 36, "wal_2": 36}
 NOTHING = dict.fromkeys(TOPICS, 0)

@@ -1,22 +1,17 @@
-"""The operator dies at every call to the outside of a reassignment, before it and after it, when its answer is lost.
+"""The operator dies at every call to the outside of a reassignment: the next one ends at the same place.
 
-What a process knows dies with it, so a death leaves the world as it is at that moment: at each of the N calls of one
-undisturbed run the world is copied, and a new process finishes the run in the copy. Between two changes the world is
-the same, however many calls only read: such copies are run once. The end must be the same, no throttle may be left,
-and the world checks after every step that writes go on.
+No throttle may be left, and the world checks after every change and step that writes go on.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import pytest
 
 from tests.reassignment_world import CHANGES, World
-from tests.support.watched import watched
+from tests.support.deaths import die_at_every_call
 
 THREE = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 
@@ -50,34 +45,6 @@ def balance() -> World:
     return world
 
 
-class Deaths:
-    """Copies the world as a death before or after each call would leave it."""
-
-    def __init__(self, world: World) -> None:
-        self.calls, self.deaths, self.changes = 0, 0, 0
-        self.worlds: dict[tuple[int, datetime], World] = {}
-        self._world = world
-
-    def guard(self, port: Any) -> Any:
-        """The same port, each of whose calls may be the last."""
-        return watched(self, port)
-
-    def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
-        """One call."""
-        self.calls += 1
-        self._die()
-        answer = function(*args, **kwargs)
-        self.changes += name in CHANGES
-        self._die()
-        return answer
-
-    def _die(self) -> None:
-        self.deaths += 1
-        key = self.changes, self._world.time.time
-        if key not in self.worlds:
-            self.worlds[key] = copy.deepcopy(self._world)
-
-
 def end_state(world: World) -> Any:
     """What must be the same, however often a process died on the way. Rates are put back to what stood before."""
     run = world.run()
@@ -95,18 +62,7 @@ def end_state(world: World) -> Any:
 
 @pytest.mark.parametrize("scenario", [grow, abort, shrink, balance], ids=lambda scenario: scenario.__name__)
 def test_a_death_at_any_call_of_a_reassignment_changes_nothing_about_the_end(scenario: Callable[[], World]) -> None:
-    undisturbed = scenario()
-    deaths = Deaths(undisturbed)
-    undisturbed.settle(undisturbed.process(deaths))
-    assert undisturbed.is_unthrottled()
-    wanted = end_state(undisturbed)
-    failures = []
-    for at, left in deaths.worlds.items():
-        left.settle()
-        if end_state(left) != wanted or not left.is_unthrottled():
-            failures.append(at)
-    counts = f"calls {deaths.calls}, deaths {deaths.deaths} ({len(deaths.worlds)} worlds), failures {len(failures)}"
-    print(f"{scenario.__name__}: {counts}")  # noqa: T201 - the count is the evidence
-    assert deaths.deaths == 2 * deaths.calls
-    assert not failures
-    assert len(deaths.worlds) > 8
+    world = scenario()
+    worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
+    assert world.is_unthrottled()
+    assert worlds > 8

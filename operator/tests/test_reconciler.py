@@ -17,8 +17,9 @@ from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.meters import FakeMeters
 from tests.support.mortal import DeathRow
-from tests.test_crash_at_every_call import CLOCK, KEY, NO_DATABASE, NoMeter, World, new_world, spec
+from tests.test_crash_at_every_call import CLOCK, KEY, NO_DATABASE, World, new_world, spec
 
 
 def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
@@ -27,7 +28,7 @@ def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
     looks = LedgerLooks(ClusterOpener(world.kube, clusters, NO_DATABASE), world.intents, CLOCK, CLOCK)
     deletion = TopicDeletion(world.kube, looks)
     return Reconciler(
-        WALClusterController(world.kube, clusters, FakeLooks(), FakeLedgers(), CLOCK, NoMeter(), deletion), may_write
+        WALClusterController(world.kube, clusters, FakeLooks(), FakeLedgers(), CLOCK, FakeMeters(), deletion), may_write
     )
 
 

@@ -22,8 +22,8 @@ from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.ledgers import FakeLedgers
+from tests.fakes.meters import FakeMeters
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
-from tests.test_crash_at_every_call import NoMeter
 from tests.test_ledger_watch import look, watch
 from tests.test_wal_hold import granter, place
 from tests.test_wal_hold import settle as settle_hold
@@ -38,7 +38,7 @@ def controller(world: World, calls: Calls | None = None) -> WALClusterController
     calls = calls or Calls(lambda _: None)
     kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
     removal = TopicDeletion(kube, world.looks(calls))
-    return WALClusterController(kube, clusters, FakeLooks(), FakeLedgers(), world.time, NoMeter(), removal)
+    return WALClusterController(kube, clusters, FakeLooks(), FakeLedgers(), world.time, FakeMeters(), removal)
 
 
 def live(world: World, process: WALClusterController | None = None, ticks: int = LONG) -> None:

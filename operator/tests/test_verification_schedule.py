@@ -19,8 +19,9 @@ from seawall.domain.verification_schedule.next_step import RemoveVerification, n
 from seawall.domain.verification_schedule.runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
-from tests.purge_world import CLUSTER, NAMESPACE, START, WAL, Guard, Time
-from tests.test_purge_crash import Deaths
+from tests.purge_world import CLUSTER, NAMESPACE, WAL, Guard
+from tests.support.clock import START, Time
+from tests.support.deaths import die_at_every_call
 
 SCHEDULE: dict[str, Any] = {"schedule": "0 3 * * *", "spark": {"image": "replay-verification:1"}}
 DAY = timedelta(days=1)
@@ -165,30 +166,14 @@ def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_pro
     assert world.names() == names
 
 
-class ScheduleDeaths(Deaths[World]):
-    """Copies the world at each call of a schedule."""
-
-    changing = frozenset({"create", "delete"})
-
-
 def test_a_death_at_any_call_of_a_schedule_changes_nothing_about_what_is_made_and_kept() -> None:
     world = World(count=1200, successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
-    deaths, until = ScheduleDeaths(world), START + 6 * DAY
-    world.live(world.process(deaths), until=until)
-    wanted = world.end_state()
-    assert [name for name, *_ in wanted] == [
-        f"wal-26112{day}0300-{part}" for day in (5, 6, 7) for part in (0, 1)
-    ]  # fmt: skip
-    failures = []
-    for at, left in deaths.worlds.items():
-        left.live(until=until)
-        if left.end_state() != wanted:
-            failures.append(at)
-    calls = len(deaths.names)
-    print(f"calls {calls}, runs {deaths.deaths} ({len(deaths.worlds)} worlds), failures {len(failures)}")  # noqa: T201 - evidence
-    assert deaths.deaths == 2 * calls
-    assert not failures
-    assert len(deaths.worlds) > 20
+    until = START + 6 * DAY
+    worlds = die_at_every_call(
+        world, lambda each, guard: each.live(each.process(guard), until=until), World.end_state, {"create", "delete"}
+    )
+    assert world.names() == [f"wal-26112{day}0300-{part}" for day in (5, 6, 7) for part in (0, 1)]
+    assert worlds > 20
 
 
 def test_slices_leave_no_topic_out() -> None:

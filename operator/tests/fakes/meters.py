@@ -11,12 +11,14 @@ from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.ledger.numbers import LedgerNumbers
+from seawall.domain.topics.pool import Pool
 
 
 @dataclass
 class FakeMeters:
-    """The LedgerMeter, BrokerMeter, ReassignmentMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports."""
+    """All of the ports of `ports/meters.py`."""
 
+    pools: dict[Key, Pool | None] = field(default_factory=dict)
     ledgers: dict[Key, LedgerNumbers | None] = field(default_factory=dict)
     brokers: dict[Key, BrokersFound | None] = field(default_factory=dict)
     reassignments: dict[Key, tuple[ReassignmentStatus | None, int | None]] = field(default_factory=dict)
@@ -25,6 +27,14 @@ class FakeMeters:
     verifications: list[WALVerificationStatus] = field(default_factory=list)
     verified: dict[Key, datetime] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
+
+    def measure(self, key: Key, pool: Pool | None) -> None:
+        """Keeps the newest."""
+        self.pools[key] = pool
+
+    def forget(self, key: Key) -> None:
+        """Forgets."""
+        self.pools.pop(key, None)
 
     def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
         """Keeps the newest."""
