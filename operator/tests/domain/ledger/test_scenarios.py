@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -419,34 +419,40 @@ def test_the_annotation_stops_deletes() -> None:
     assert sentence(world) == "StoppedByAnnotation"
 
 
-def test_a_required_verification_bounds_by_its_start() -> None:
+def gated(level: Level) -> tuple[World, str]:
+    """All is flushed, and a policy requires a verification that is at most an hour old; with the topic's id."""
     world = grown(Mode.B)
     flush_all(world)
-    safety = replace(SAFETY, verification=Requirement(Level.INTEGRITY, timedelta(hours=1)))
-    operator = world.operators[0]
-    operator.policy = Policy("strict", safety=safety)
+    safety = replace(SAFETY, verification=Requirement(level, timedelta(hours=1)))
+    world.operators[0].policy = Policy("strict", safety=safety)
+    return world, world.logs["wal_0"].topic_id
+
+
+def now_of(world: World) -> datetime:
+    """The wall clock."""
+    return START + timedelta(milliseconds=world.database.now)
+
+
+def test_a_required_verification_bounds_by_its_start() -> None:
+    world, topic_id = gated(Level.INTEGRITY)
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
-    log = world.logs["wal_0"]
-    now = START + timedelta(milliseconds=world.database.now)
+    now = now_of(world)
     world.store.verified = (
-        Verified("wal_0", log.topic_id, Level.EQUIVALENCE, 6, now),
-        Verified("wal_0", log.topic_id, Level.COVERAGE, 12, now + timedelta(seconds=1)),
+        Verified("wal_0", topic_id, Level.EQUIVALENCE, 6, now),
+        Verified("wal_0", topic_id, Level.COVERAGE, 12, now + timedelta(seconds=1)),
         Verified("wal_0", "another", Level.EQUIVALENCE, 12, now + timedelta(seconds=2)),
     )
     assert purge(world) == 6
 
 
 def test_of_the_verifications_that_count_the_one_that_began_last_bounds() -> None:
-    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.COVERAGE, timedelta(hours=1)))
-    flush_all(world)
-    operator, log = world.operators[0], world.logs["wal_0"]
-    operator.policy = Policy("strict", safety=safety)
-    now = START + timedelta(milliseconds=world.database.now)
+    world, topic_id = gated(Level.COVERAGE)
+    now = now_of(world)
     world.store.verified = (
-        Verified("wal_0", log.topic_id, Level.COVERAGE, 7, now - timedelta(minutes=20)),
-        Verified("wal_0", log.topic_id, Level.INTEGRITY, 5, now),
-        Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, now - timedelta(hours=2)),
+        Verified("wal_0", topic_id, Level.COVERAGE, 7, now - timedelta(minutes=20)),
+        Verified("wal_0", topic_id, Level.INTEGRITY, 5, now),
+        Verified("wal_0", topic_id, Level.INTEGRITY, 12, now - timedelta(hours=2)),
     )
     assert purge(world) == 7
 
@@ -470,13 +476,10 @@ def test_a_look_into_which_another_operator_writes_its_record_finds_nothing() ->
 
 def test_no_verification_counts_that_ended_before_one_that_found_the_log_bad() -> None:
     """Whoever mends it may need what the earlier one would let go; a good one after it counts again."""
-    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.COVERAGE, timedelta(hours=1)))
-    flush_all(world)
-    operator, log = world.operators[0], world.logs["wal_0"]
-    operator.policy = Policy("strict", safety=safety)
-    now = START + timedelta(milliseconds=world.database.now)
-    good = Verified("wal_0", log.topic_id, Level.EQUIVALENCE, 12, now - timedelta(minutes=20))
-    bad = Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
+    world, topic_id = gated(Level.COVERAGE)
+    now = now_of(world)
+    good = Verified("wal_0", topic_id, Level.EQUIVALENCE, 12, now - timedelta(minutes=20))
+    bad = Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=10), replays=False)
     world.store.verified = (good, bad)
     assert purge(world) == 0
     assert sentence(world) == "VerificationMissing"
@@ -485,39 +488,30 @@ def test_no_verification_counts_that_ended_before_one_that_found_the_log_bad() -
 
 
 def test_a_bad_verdict_about_another_log_or_from_before_takes_nothing_away() -> None:
-    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.COVERAGE, timedelta(hours=1)))
-    flush_all(world)
-    operator, log = world.operators[0], world.logs["wal_0"]
-    operator.policy = Policy("strict", safety=safety)
-    now = START + timedelta(milliseconds=world.database.now)
+    world, topic_id = gated(Level.COVERAGE)
+    now = now_of(world)
     world.store.verified = (
-        Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=20)),
+        Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=20)),
         Verified("wal_0", "another", Level.COVERAGE, 6, now, replays=False),
         Verified("wal_1", "another", Level.COVERAGE, 6, now, replays=False),
-        Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=30), replays=False),
+        Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=30), replays=False),
     )
     assert purge(world) == 6
 
 
 def test_a_topic_that_was_read_and_does_not_replay_counts_for_nothing() -> None:
-    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.COVERAGE, timedelta(hours=1)))
-    flush_all(world)
-    operator, log = world.operators[0], world.logs["wal_0"]
-    operator.policy = Policy("strict", safety=safety)
-    now = START + timedelta(milliseconds=world.database.now)
-    bad = Verified("wal_0", log.topic_id, Level.COVERAGE, 12, now - timedelta(minutes=10), replays=False)
-    good = Verified("wal_0", log.topic_id, Level.COVERAGE, 6, now - timedelta(minutes=5))
+    world, topic_id = gated(Level.COVERAGE)
+    now = now_of(world)
+    bad = Verified("wal_0", topic_id, Level.COVERAGE, 12, now - timedelta(minutes=10), replays=False)
+    good = Verified("wal_0", topic_id, Level.COVERAGE, 6, now - timedelta(minutes=5))
     world.store.verified = (bad, good)
     assert purge(world) == 6
 
 
 def test_a_verification_that_is_too_old_says_so() -> None:
-    world, safety = grown(Mode.B), replace(SAFETY, verification=Requirement(Level.INTEGRITY, timedelta(hours=1)))
-    flush_all(world)
-    operator, log = world.operators[0], world.logs["wal_0"]
-    operator.policy = Policy("strict", safety=safety)
-    ended = START + timedelta(milliseconds=world.database.now) - timedelta(hours=2)
-    world.store.verified = (Verified("wal_0", log.topic_id, Level.INTEGRITY, 12, ended),)
+    world, topic_id = gated(Level.INTEGRITY)
+    ended = now_of(world) - timedelta(hours=2)
+    world.store.verified = (Verified("wal_0", topic_id, Level.INTEGRITY, 12, ended),)
     assert purge(world) == 0
     assert sentence(world) == "VerificationTooOld"
 
