@@ -15,12 +15,12 @@ from seawall.adapters.kafka_errors import UNKNOWN_TOPIC
 from seawall.adapters.kafka_partition_answers import raise_error
 from seawall.adapters.kafka_raw import RawKafka, Silence, answered
 from seawall.adapters.kafka_topic_answers import failure_of, unanswered
+from seawall.domain.kafka import MIN_ISR
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import NO_RATES, Rates, Replica, ThrottledReplicas
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
-MIN_ISR = "min.insync.replicas"
 TOPIC, BROKER = 2, 4
 EVERY_BROKER = ""
 SET, DELETE = 0, 1

@@ -8,7 +8,7 @@ from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.controllers.opened_cluster import Blocked, OpenedCluster
 from seawall.controllers.topic_configs import RecentConfigs
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka import Configs, KafkaView
+from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
 from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import Obstacle
@@ -52,7 +52,7 @@ def _log(spec: TopicsSpec, described: object, configs: Configs | None, sizes: ob
     """One topic's log. A topic without configs has no leader, and one without an id is taken for no topic."""
     if not isinstance(described, DescribedTopic) or not isinstance(offsets, LogOffsets) or configs is None:
         return TopicLog(described.topic_id if isinstance(described, DescribedTopic) else None, None, None, None)
-    least = int(configs.get("min.insync.replicas", spec.effective_min_in_sync_replicas()))
+    least = int(configs.get(MIN_ISR, spec.effective_min_in_sync_replicas()))
     return TopicLog(
         described.topic_id,
         offsets.leader_epoch,

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+MIN_ISR = "min.insync.replicas"
+"""The config of a topic: with fewer replicas in sync, Kafka refuses writes of producers that wait for all of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

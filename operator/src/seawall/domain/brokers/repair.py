@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
+from seawall.domain.kafka import MIN_ISR
 from seawall.domain.step import Event, EventType
 from seawall.domain.topics.actions import ConfigChange
-
-MIN_ISR = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True)

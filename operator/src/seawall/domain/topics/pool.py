@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
-from seawall.domain.kafka import Configs, KafkaView, Topic
+from seawall.domain.kafka import MIN_ISR, Configs, KafkaView, Topic
 from seawall.domain.topics.actions import ConfigChange
 from seawall.domain.topics.config_value import is_same_value
 
 RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")
 """The guarded configs whose absence lets Kafka itself remove records."""
-
-MIN_ISR = "min.insync.replicas"
 
 
 class TopicState(StrEnum):
