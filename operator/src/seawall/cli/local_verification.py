@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
@@ -20,7 +20,7 @@ from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.wal_verification import Outcome
-from seawall.controllers.connection import resolve_kafka
+from seawall.controllers.connection import kafka_of
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
@@ -119,7 +119,7 @@ class LocalVerification:
         cluster_id = "" if cluster.status.kafka is None else cluster.status.kafka.cluster_id
         with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
             request, summary = Path(folder, FILE), Path(folder, "summary.json")
-            files = self._files(cluster, spec, Path(folder))
+            files = self._files(cluster, Path(folder))
             kafka = spec.kafka.external
             request.write_bytes(write_request(subject, template, kafka, cluster_id, topics, files=files))
             arguments = ("--request", str(request), "--report", report, "--summary", str(summary))
@@ -128,13 +128,9 @@ class LocalVerification:
             found = read_summary(text, sha256(gzip.decompress(request.read_bytes())).hexdigest(), code)
         yield from _told(found)
 
-    def _files(self, cluster: WALCluster, spec: WALClusterSpec, folder: Path) -> dict[str, str]:
+    def _files(self, cluster: WALCluster, folder: Path) -> dict[str, str]:
         """The connection's certificates and password, as the driver's pod has them."""
-
-        def read_secret(secret: str) -> Mapping[str, bytes] | None:
-            return self.kube.get_secret(Key(cluster.metadata.namespace, secret))
-
-        found = resolve_kafka(spec.kafka.external, read_secret)
+        found = kafka_of(self.kube, cluster)
         if isinstance(found, NoKafka):
             raise Refused(found.message)
         texts = _texts(found)

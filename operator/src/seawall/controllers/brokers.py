@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 
-from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.controllers.connection import resolve_kafka
+from seawall.controllers.connection import kafka_of, required_kafka
 from seawall.domain.brokers.next_step import PERIOD_SECONDS, BrokersStep, NothingSeen, Observed, next_step
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR
@@ -15,7 +15,7 @@ from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
-from seawall.domain.kafka import KafkaConnection, NoKafka
+from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Quorum, Sizes, known_brokers
 from seawall.domain.step import Event
@@ -96,9 +96,7 @@ class BrokersController:
 
     def perform(self, obj: WALCluster, action: RepairMinISR) -> Event:
         """Corrects one of Kafka's own topics; then it is looked at anew."""
-        key, connection = obj.metadata.key, self._connection(obj)
-        if isinstance(connection, NoKafka):
-            raise OutsideUnavailable(connection.message)
+        key, connection = obj.metadata.key, required_kafka(self.kube, obj)
         try:
             self.kafka_clusters.connect(key, connection).alter_configs([action.change])
         except SeawallError as error:
@@ -123,17 +121,11 @@ class BrokersController:
             return NothingSeen(Reason.NOT_ALLOWED, str(refused))
 
     def _ask(self, obj: WALCluster) -> BrokersFound | NothingSeen:
-        connection = self._connection(obj)
+        connection = kafka_of(self.kube, obj)
         if isinstance(connection, NoKafka):
             return NothingSeen(Reason.NOT_ASKED, connection.message)
         reassigner = self.kafka_clusters.reassigner(obj.metadata.key, connection)
         return BrokersFound(view_of(_read(reassigner)), _quorum(reassigner))
-
-    def _connection(self, obj: WALCluster) -> KafkaConnection | NoKafka:
-        key, spec = obj.metadata.key, obj.spec
-        if isinstance(spec, InvalidSpec):
-            raise Refused(spec.message)
-        return resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
 
 
 def _seen_from(obj: WALCluster) -> object:

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.data_plane import Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers.secrets import ReadSecret, SecretProblem, SecretTexts
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
+from seawall.ports import Kube
+
+
+def kafka_of(kube: Kube, cluster: WALCluster) -> KafkaConnection | NoKafka:
+    """The connection to a WALCluster's Kafka, or what is wrong with a Secret.
+
+    Raises:
+        Refused: the spec does not fit the models.
+    """
+    if isinstance(cluster.spec, InvalidSpec):
+        raise Refused(cluster.spec.message)
+    namespace = cluster.metadata.namespace
+    return resolve_kafka(cluster.spec.kafka.external, lambda name: kube.get_secret(Key(namespace, name)))
+
+
+def required_kafka(kube: Kube, cluster: WALCluster) -> KafkaConnection:
+    """The same, for those who cannot go on without it.
+
+    Raises:
+        Refused: the spec does not fit the models.
+        OutsideUnavailable: something is wrong with a Secret.
+    """
+    found = kafka_of(kube, cluster)
+    if isinstance(found, NoKafka):
+        raise OutsideUnavailable(found.message)
+    return found
 
 
 def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnection | NoKafka:

@@ -13,7 +13,7 @@ from seawall.controllers.connection import resolve_data_plane, resolve_kafka
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.looked import CannotLook, Obstacle
-from seawall.domain.wal_cluster.rival import find_rival
+from seawall.domain.wal_cluster.rival import why_not_ours
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 
@@ -86,9 +86,7 @@ class ClusterOpener:
             message = f"Kafka's cluster id is {view.cluster_id} and {pinned.cluster_id} is pinned"
             raise Blocked(Obstacle.OTHER_KAFKA, message)
         claims = self.kube.list_claims(opened.topics.prefix)
-        if not claims.complete:
-            raise Blocked(Obstacle.POOL_OWNED, "not all WALClusters can be read: an older one may own these topics")
-        rival = find_rival(cluster, view, claims.items)
-        if rival is not None:
-            raise Blocked(Obstacle.POOL_OWNED, f"the older WALCluster {rival} owns topics of this prefix")
+        why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
+        if why_not is not None:
+            raise Blocked(Obstacle.POOL_OWNED, why_not)
         return view

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.controllers.connection import resolve_kafka
+from seawall.controllers.connection import required_kafka
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
+from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import Partition, PartitionId, known_brokers
 from seawall.domain.reassignment.batch import topics_that_lose_replicas
@@ -19,7 +18,7 @@ from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Direction, Sight
 from seawall.domain.replication.demand import internal_topics_to_move
 from seawall.domain.wal_cluster.identity import why_wrong
-from seawall.domain.wal_cluster.rival import find_rival
+from seawall.domain.wal_cluster.rival import why_not_ours
 from seawall.ports import KafkaAdmin, KafkaClusters, Kube, PartitionReassigner
 
 
@@ -37,7 +36,7 @@ class PartitionLooks:
             Refused: the spec does not lead to a connection.
             OutsideUnavailable: a Secret does not.
         """
-        return self.kafka_clusters.reassigner(cluster.metadata.key, self._connection(cluster))
+        return self.kafka_clusters.reassigner(cluster.metadata.key, required_kafka(self.kube, cluster))
 
     def look(
         self, cluster: WALCluster, spec: WALClusterSpec, journal: Journal | None, *, asks_throttled: bool
@@ -47,7 +46,7 @@ class PartitionLooks:
         What is under way is read before the replicas: a move that ends in between is done for the next look only.
         """
         try:
-            admin = self.kafka_clusters.connect(cluster.metadata.key, self._connection(cluster))
+            admin = self.kafka_clusters.connect(cluster.metadata.key, required_kafka(self.kube, cluster))
             view = self._why_not(cluster, spec, admin)
             return (
                 view
@@ -66,10 +65,7 @@ class PartitionLooks:
         if (wrong := why_wrong(cluster, view)) is not None:
             return wrong
         claims = self.kube.list_claims(spec.topics.prefix)
-        if not claims.complete:
-            return "not all WALClusters can be read: an older one may own these topics"
-        rival = find_rival(cluster, view, claims.items)
-        return f"the older WALCluster {rival} owns topics of this prefix" if rival is not None else view
+        return why_not_ours(cluster, view, claims.items, complete=claims.complete) or view
 
     def _read(
         self,
@@ -99,15 +95,6 @@ class PartitionLooks:
             ),
         )
         return look if journal is None else replace(look, min_isr=_min_isr(reassigner, look, journal))
-
-    def _connection(self, cluster: WALCluster) -> KafkaConnection:
-        key, spec = cluster.metadata.key, cluster.spec
-        if isinstance(spec, InvalidSpec):
-            raise Refused(spec.message)
-        found = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
-        if isinstance(found, NoKafka):
-            raise OutsideUnavailable(found.message)
-        return found
 
 
 def _min_isr(reassigner: PartitionReassigner, look: Look, journal: Journal) -> dict[str, int]:

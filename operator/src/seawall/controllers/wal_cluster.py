@@ -9,7 +9,7 @@ from typing import assert_never
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.controllers.connection import resolve_data_plane, resolve_kafka
+from seawall.controllers.connection import required_kafka, resolve_data_plane, resolve_kafka
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
@@ -118,11 +118,8 @@ class WALClusterController:
                 assert_never(action)
         return action.event()
 
-    def _connection(self, key: Key, spec: WALClusterSpec) -> KafkaConnection | NoKafka:
-        return resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
-
     def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
-        connection = self._connection(key, spec)
+        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
 
     def _observe_kafka(
@@ -167,15 +164,7 @@ class WALClusterController:
         return self.kube.get_config_map(Key(key.namespace, spec.wal_config.config_map_name))
 
     def _admin(self, obj: WALCluster) -> KafkaAdmin:
-        return self.kafka_clusters.connect(obj.metadata.key, self._resolved(obj))
+        return self.kafka_clusters.connect(obj.metadata.key, required_kafka(self.kube, obj))
 
     def _logs(self, obj: WALCluster) -> KafkaLogs:
-        return self.kafka_clusters.logs(obj.metadata.key, self._resolved(obj))
-
-    def _resolved(self, obj: WALCluster) -> KafkaConnection:
-        if isinstance(obj.spec, InvalidSpec):
-            raise Refused(obj.spec.message)
-        connection = self._connection(obj.metadata.key, obj.spec)
-        if isinstance(connection, NoKafka):
-            raise OutsideUnavailable(connection.message)
-        return connection
+        return self.kafka_clusters.logs(obj.metadata.key, required_kafka(self.kube, obj))

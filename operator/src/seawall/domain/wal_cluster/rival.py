@@ -16,6 +16,21 @@ def find_rival(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluste
     return min(older, key=_age).metadata.key if older else None
 
 
+def why_not_ours(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster], *, complete: bool) -> str | None:
+    """Why the topics of this prefix may be another's, in one sentence; None: they are this WALCluster's.
+
+    Args:
+        cluster: the WALCluster.
+        kafka: its Kafka.
+        others: the WALClusters with this prefix.
+        complete: whether these are all that there are.
+    """
+    if not complete:
+        return "not all WALClusters can be read: an older one may own these topics"
+    rival = find_rival(cluster, kafka, others)
+    return None if rival is None else f"the older WALCluster {rival} owns topics of this prefix"
+
+
 def _age(cluster: WALCluster) -> tuple[datetime, str]:
     return cluster.metadata.creation_timestamp, cluster.metadata.uid
 
