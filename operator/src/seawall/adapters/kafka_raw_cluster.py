@@ -64,19 +64,26 @@ def sizes(kafka: RawKafka, topics: Collection[str] | None) -> Sizes:
         OutsideUnavailable: none of them answered.
     """
     indexes = None if topics is None else _indexes(kafka, topics)
-    told = kafka.ask({broker: _sizes_request(indexes) for broker in kafka.brokers()})
+    told = kafka.ask({broker: sizes_request(indexes) for broker in kafka.brokers()})
     answers = {broker: answer for broker, answer in told.items() if not isinstance(answer, Silence)}
     if not answers:
         raise OutsideUnavailable("No broker of Kafka told how large its logs are")
     by_partition: dict[PartitionId, dict[int, int]] = defaultdict(dict)
     for broker, answer in answers.items():
         raise_error("to describe log directories", answer.error_code, None)
-        for folder in answer.results:
-            for topic in folder.topics:
-                for partition in topic.partitions:  # a replica that is moved between two directories is in both
-                    of_partition = by_partition[PartitionId(topic.name, partition.partition_index)]
-                    of_partition[broker] = of_partition.get(broker, 0) + partition.partition_size
+        for partition, size in replica_sizes(answer).items():
+            by_partition[partition][broker] = size
     return Sizes(dict(by_partition), frozenset(answers))
+
+
+def replica_sizes(answer: Any) -> dict[PartitionId, int]:
+    """Bytes of the replicas of one broker, in all its log directories; one that is moved between two is in both."""
+    found: dict[PartitionId, int] = defaultdict(int)
+    for folder in answer.results:
+        for topic in folder.topics:
+            for partition in topic.partitions:
+                found[PartitionId(topic.name, partition.partition_index)] += partition.partition_size
+    return dict(found)
 
 
 def _indexes(kafka: RawKafka, topics: Collection[str]) -> dict[str, list[int]]:
@@ -89,7 +96,8 @@ def _indexes(kafka: RawKafka, topics: Collection[str]) -> dict[str, list[int]]:
     }
 
 
-def _sizes_request(indexes: dict[str, list[int]] | None) -> DescribeLogDirsRequest:
+def sizes_request(indexes: dict[str, list[int]] | None) -> DescribeLogDirsRequest:
+    """What brokers are asked: the partitions by topic; None: all that they have."""
     of_topic = DescribeLogDirsRequest.DescribableLogDirTopic
     asked = None if indexes is None else [of_topic(topic=topic, partitions=some) for topic, some in indexes.items()]
     return DescribeLogDirsRequest(topics=asked)

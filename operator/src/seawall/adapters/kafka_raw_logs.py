@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError
-from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import OffsetForLeaderEpochRequest
 
 from seawall.adapters.kafka_raw import Silence, connect
+from seawall.adapters.kafka_raw_cluster import replica_sizes, sizes_request
 from seawall.adapters.kafka_topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import EpochEnd, EpochUnknown, LogSizes, TopicFailure
 
 CONSUMER = -1
 """The replica id of those that are none: Kafka then asks for the right to describe the topic, not the cluster."""
+WAL_PARTITION = 0
+"""A WAL topic has no other."""
 ANY_EPOCH = -1
 """The leader is not asked whether it is of the epoch that we know."""
 
@@ -61,11 +63,13 @@ def describe_sizes(
     if isinstance(kafka, Silence):
         return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
     with kafka:
-        told = kafka.ask({broker: _sizes_request(asked) for broker in kafka.brokers()})
+        of_asked = {topic: [WAL_PARTITION] for topic in asked}
+        told = kafka.ask({broker: sizes_request(of_asked) for broker in kafka.brokers()})
         by_topic: dict[str, dict[int, int]] = defaultdict(dict)
         for broker, answer in told.items():
-            for topic, size in _sizes(answer):
-                by_topic[topic][broker] = by_topic[topic].get(broker, 0) + size
+            found = {} if isinstance(answer, Silence) else replica_sizes(answer)
+            for partition, size in found.items():
+                by_topic[partition.topic][broker] = size
         missing = [topic for topic in asked if topic not in by_topic]
         metadata = kafka.describe_topics(missing) if missing else None
     answers |= {topic: LogSizes(sizes) for topic, sizes in by_topic.items()}
@@ -91,7 +95,9 @@ def _epochs_request(epochs: Mapping[str, int], topics: Collection[str]) -> Offse
         topics=[
             of_topic(
                 topic=topic,
-                partitions=[of_partition(partition=0, current_leader_epoch=ANY_EPOCH, leader_epoch=epochs[topic])],
+                partitions=[
+                    of_partition(partition=WAL_PARTITION, current_leader_epoch=ANY_EPOCH, leader_epoch=epochs[topic])
+                ],
             )
             for topic in topics
         ],
@@ -111,21 +117,6 @@ def _epoch_end(topic: str, end: Any) -> EpochEnd | EpochUnknown | TopicFailure:
     if end.leader_epoch < 0 or end.end_offset < 0:
         return EpochUnknown()
     return EpochEnd(end.leader_epoch, end.end_offset)
-
-
-def _sizes_request(topics: Collection[str]) -> DescribeLogDirsRequest:
-    of_topic = DescribeLogDirsRequest.DescribableLogDirTopic
-    return DescribeLogDirsRequest(topics=[of_topic(topic=topic, partitions=[0]) for topic in topics])
-
-
-def _sizes(told: Any) -> Iterator[tuple[str, int]]:
-    """Topics and bytes of one broker, in all its log directories; a replica that is moved between two is in both."""
-    if isinstance(told, Silence):
-        return
-    for folder in told.results:
-        for topic in folder.topics:
-            for partition in topic.partitions:
-                yield topic.name, partition.partition_size
 
 
 def _why_no_size(told: Mapping[int, Any], topic: str) -> TopicFailure | None:
