@@ -62,15 +62,8 @@ class FakeDatanodeBed:
         self.datanodes = FakeDatanodes()
         self.key = Key("default", NAME)
 
-    def apply(
-        self,
-        *,
-        strategy: UpdateStrategy = UpdateStrategy.ON_DELETE,
-        partition: int = 0,
-        template: Template = Template(),  # noqa: B008 - it is frozen
-        controller: str | None = None,
-    ) -> None:
-        self.datanodes.apply(self.key, strategy=strategy, partition=partition, template=template, controller=controller)
+    def apply(self, **declared: Any) -> None:
+        self.datanodes.apply(self.key, **declared)
 
     def look(self, revision: str) -> None:
         self.datanodes.look(self.key, revision)
@@ -86,10 +79,8 @@ class FakeDatanodeBed:
     def remove_pod(self, ordinal: int) -> None:
         self.datanodes.remove_pod(self.key, ordinal)
 
-    def report(
-        self, ordinal: int, *, ready: bool, restarts: int = 0, waiting: str = "", last: Termination | None = None
-    ) -> None:
-        self.datanodes.report(self.key, ordinal, ready=ready, restarts=restarts, waiting=waiting, last=last)
+    def report(self, ordinal: int, **found: Any) -> None:
+        self.datanodes.report(self.key, ordinal, **found)
 
     def budget(self, *, allows: bool) -> None:
         self.datanodes.forbids = None if allows else FORBIDDEN
