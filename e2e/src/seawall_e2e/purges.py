@@ -105,14 +105,6 @@ class Purges:
         """What the runs say that they deleted, in sum."""
         return sum(one.entries_deleted for one in self.runs())
 
-    def wait_for_stage(self, stage: str) -> Run:
-        """Waits until a run is in a stage."""
-
-        def found() -> Run | None:
-            return next((one for one in self.runs() if one.stage == stage), None)
-
-        return wait_until(found, f"a run is in {stage}", explain=self.explain)
-
     def wait_for_a_whole_run(self) -> Run:
         """Waits until a run that had not begun by now has completed."""
         begun = {one.name for one in self.runs() if one.began is not None}

@@ -136,12 +136,6 @@ def announcements(ledger: Ledger) -> tuple[Announcement, ...]:
     )
 
 
-def seen_values(ledger: Ledger) -> dict[str, int]:
-    """By topic the value that a run records in its status: of topics that it would purge (in B: once announced)."""
-    rows = np.flatnonzero(~ledger.finding.known)
-    return {ledger.topics.names[row]: int(ledger.floor.numbers[row]) for row in rows}
-
-
 def seen_column(names: tuple[str, ...], seen: dict[str, int]) -> Ids:
     """The recorded values as a column; unknown for the others."""
     return Ids.of(seen.get(name) for name in names)

@@ -49,11 +49,6 @@ class Move:
         """Brokers that make a copy."""
         return frozenset(self.wanted) - frozenset(self.original)
 
-    @property
-    def removed(self) -> frozenset[int]:
-        """Brokers that delete theirs."""
-        return frozenset(self.original) - frozenset(self.wanted)
-
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -71,10 +66,6 @@ class Placement:
     def copies(self) -> int:
         """How many replicas are copied."""
         return sum(len(move.added) for move in self.moves)
-
-    def bytes_to_copy(self, sizes: Mapping[PartitionId, int]) -> int:
-        """What the copies come to, with the bytes of one replica by partition; one that is not in it counts nothing."""
-        return sum(len(move.added) * sizes.get(move.id, 0) for move in self.moves)
 
 
 class InfeasibleReason(StrEnum):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.dead import DeadRegions
@@ -17,7 +19,7 @@ from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.held import HeldTopic, Hold, HoldView
 from seawall.domain.ledger.holds import lowest_claims, next_change
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
-from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, seen_column, seen_values
+from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, seen_column
 from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.policy import Policy
@@ -259,3 +261,9 @@ def _view(planned: Ledger, logs: Mapping[str, TopicLog], records: Mapping[str, F
             for name, log in logs.items()
         }
     )
+
+
+def seen_values(ledger: Ledger) -> dict[str, int]:
+    """By topic the value that a run records in its status: of topics that it would purge (in B: once announced)."""
+    rows = np.flatnonzero(~ledger.finding.known)
+    return {ledger.topics.names[row]: int(ledger.floor.numbers[row]) for row in rows}
