@@ -11,6 +11,7 @@ import pytest
 
 from seawall_e2e.cluster import BROKERS
 from seawall_e2e.commands import kubectl
+from seawall_e2e.extra_broker import extra_broker, registered_brokers
 from seawall_e2e.faults import BrokerKilled, FaultLog
 from seawall_e2e.operator_faults import LeadingPodCrashed
 from seawall_e2e.reassignments import Reassignments
@@ -36,13 +37,15 @@ def test_replicas_move_all_the_time_and_no_acknowledged_record_is_lost(site: Sit
             ended += one_of_each(number, site, moves, faults)
             if time.monotonic() - began >= SECONDS:
                 break
+        fourth = a_fourth_broker_joins_and_goes(moves)
+        ended += Counter(Raised=1, Expanded=1, Drained=1)
         seconds = time.monotonic() - began
     told = {**load, "failed": len(load["failed"])}
     counts = {"seconds": round(seconds), "faults": faults.counts, "runs": ended, "verifiedByKafka": moves.verified}
-    write_counts("reassignments", {**counts, **told})
+    write_counts("reassignments", {**counts, "fourthBroker": fourth, **told})
     assert (told["failed"], told["lost"]) == (0, 0)
     assert told["acknowledged"] > 0
-    assert ended["Aborted"] == ended["Drained"] == number + 1
+    assert ended["Aborted"] == ended["Drained"] - 1 == number + 1
 
 
 def one_of_each(number: int, site: Site, moves: Reassignments, faults: FaultLog) -> Counter[str]:
@@ -99,6 +102,46 @@ def abort(moves: Reassignments) -> None:
     moves.declare(COUNT, 2, **FASTER)
     kubectl(*annotate, f"{annotation}-")
     settle(moves)
+
+
+def a_fourth_broker_joins_and_goes(moves: Reassignments) -> dict[str, Any]:
+    """It gets its share of all topics with three replicas, is drained, and is removed; what it had at its height."""
+    on_expansion = {"rebalance": "OnExpansion"}
+    moves.declare(COUNT, 3, **FASTER)
+    moves.wait(lambda: moves.factors() == {3}, "all have three replicas")
+    settle(moves)
+    assert moves.brokers() == set(range(BROKERS))
+    moves.declare(COUNT, 3, **SLOWLY, **on_expansion)
+    with extra_broker() as broker:
+        moves.wait(moves.throttled, "a topic is moved, and nobody has edited anything")
+        moves.wait(lambda: has_share(moves, broker), f"broker {broker} has its share")
+        settle(moves)
+        had = {"replicas": moves.loads()[broker], "preferredLeaders": moves.preferred_leaders()[broker]}
+        moves.declare(COUNT, 3, **FASTER, **on_expansion, excludeBrokers=[broker])
+        moves.wait(lambda: moves.known_brokers().get(broker, {}).get("drained"), f"broker {broker} may be removed")
+        moves.wait(lambda: is_told_drained(moves, broker), f"an event says that broker {broker} is drained")
+        settle(moves)
+        assert moves.brokers() == set(range(BROKERS))
+    moves.declare(COUNT, 3, **FASTER)
+    moves.wait(lambda: set(moves.known_brokers()) == set(range(BROKERS)), f"broker {broker} is known no more")
+    settle(moves)
+    assert registered_brokers() == dict.fromkeys(range(BROKERS), "unfenced")
+    return had
+
+
+def has_share(moves: Reassignments, broker: int) -> bool:
+    """Whether replicas and preferred leaders are as even over four brokers as they can be, and the run has ended."""
+    loads, leaders = moves.loads(), moves.preferred_leaders()
+    is_even = all(
+        len(found) == BROKERS + 1 and broker in found and max(found.values()) - min(found.values()) <= 1
+        for found in (loads, leaders)
+    )
+    return is_even and loads.total() == 3 * COUNT and moves.run()["stage"] == "Completed"
+
+
+def is_told_drained(moves: Reassignments, broker: int) -> bool:
+    """Whether there is an event that this broker may be removed."""
+    return any(f"broker {broker} " in event["message"] for event in moves.wal.events("BrokerDrained"))
 
 
 def settle(moves: Reassignments) -> None:

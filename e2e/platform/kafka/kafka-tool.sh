@@ -10,6 +10,7 @@ kafka-consumer-groups) class=org.apache.kafka.tools.consumer.group.ConsumerGroup
 kafka-get-offsets) class=org.apache.kafka.tools.GetOffsetShell ;;
 kafka-log-dirs) class=org.apache.kafka.tools.LogDirsCommand ;;
 kafka-metadata-quorum) class=org.apache.kafka.tools.MetadataQuorumCommand ;;
+kafka-cluster) class=org.apache.kafka.tools.ClusterTool ;;
 kafka-reassign-partitions) class=org.apache.kafka.tools.reassign.ReassignPartitionsCommand ;;
 *) echo "no such tool: $0" >&2; exit 2 ;;
 esac

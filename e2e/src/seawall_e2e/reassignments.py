@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,14 @@ class Reassignments:
         """The brokers with any replica."""
         return {broker for found in self.replicas().values() for broker in found}
 
+    def loads(self) -> Counter[int]:
+        """How many replicas each broker has, of those that have any."""
+        return Counter(broker for found in self.replicas().values() for broker in found)
+
+    def preferred_leaders(self) -> Counter[int]:
+        """How many topics each broker should lead, of those that should lead any."""
+        return Counter(found[0] for found in self.replicas().values())
+
     def factors(self) -> set[int]:
         """The replication factors that there are."""
         return {len(found) for found in self.replicas().values()}
@@ -48,6 +57,11 @@ class Reassignments:
         """The run in the status; nothing while there is none."""
         found: dict[str, Any] = ((self.wal.find() or {}).get("status") or {}).get("reassignment") or {}
         return found
+
+    def known_brokers(self) -> dict[int, dict[str, Any]]:
+        """What the status says of each broker, by its id."""
+        items = self.wal.status().get("kafka", {}).get("brokers", {}).get("items", ())
+        return {item["id"]: item for item in items}
 
     def wait(self, holds: Callable[[], object], what: str) -> None:
         """Waits for something of the run."""
