@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.reassignment.journal import PlannedMove
 from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.order import in_turn
 from seawall.domain.reassignment.sight import Progress, Sight
 
 ASKED_AT_ONCE = 500
 """Topics whose min.insync.replicas one look reads: Kafka takes half a second for them."""
+
+REFILLED = 10
+"""What is on its way is filled up when this part of it is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +33,20 @@ class Batch:
 
 
 def next_batch(sight: Sight, max_concurrent: int) -> Batch:
-    """Fills up what is on its way once half of it has arrived: so requests and events stay few."""
-    in_flight = sight.count(Progress.IN_FLIGHT, Progress.TO_CANCEL)
-    slots = max_concurrent - in_flight if in_flight <= max_concurrent // 2 else 0
-    targets: dict[PartitionId, tuple[int, ...]] = {}
-    waiting, first = 0, ""
-    for move in sight.moves_in(Progress.OPEN):
-        goal = sight.goal(move)
-        why = why_not_now(sight.look.partitions[move.id], goal, sight.look)
-        if why is not None:
-            waiting, first = waiting + 1, first or why
-        elif len(targets) < slots:
-            targets[move.id] = goal
-    return Batch(targets, waiting, first)
+    """Fills up what is on its way once a tenth has arrived: so brokers stay busy, and requests and events few."""
+    free = max_concurrent - sight.count(Progress.IN_FLIGHT, Progress.TO_CANCEL)
+    slots = free if free * REFILLED >= max_concurrent else 0
+    may: list[PlannedMove] = []
+    first = ""
+    open_moves = sight.moves_in(Progress.OPEN)
+    for move in open_moves:
+        why = why_not_now(sight.look.partitions[move.id], sight.goal(move), sight.look)
+        if why is None:
+            may.append(move)
+        else:
+            first = first or why
+    chosen = islice(in_turn(sight, may), slots) if slots else ()
+    return Batch({move.id: sight.goal(move) for move in chosen}, len(open_moves) - len(may), first)
 
 
 def why_not_now(found: Partition, goal: tuple[int, ...], look: Look) -> str | None:
