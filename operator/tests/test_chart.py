@@ -288,6 +288,17 @@ def test_all_secrets_are_readable_only_when_asked_for(render: Render) -> None:
     assert secret_rights(all=True) == (["get"], None)
 
 
+def test_datanodes_are_restarted_only_where_their_stateful_sets_are_named(render: Render) -> None:
+    objects = render({"scope": {"namespaces": ["db-a", "db-b"]}, "datanodes": {"statefulSets": ["datanode"]}})
+    served = [role for role in of_kind(objects, "Role") if role["metadata"]["name"] == "seawall-ops"]
+    assert [where(role)[0] for role in served] == ["db-a", "db-b"]
+    for role in served:
+        found = rights(role)
+        assert found["statefulsets.apps"] == (["get", "patch"], ["datanode"])
+        assert found["pods/eviction"] == (["create"], None)
+        assert [rule["verbs"] for rule in role["rules"] if "pods" in rule["resources"]] == [["get"], ["list"]]
+
+
 def test_a_list_of_namespaces_is_what_is_served(render: Render) -> None:
     objects = render({"scope": {"namespaces": ["db-a", "db-b"]}})
     assert environment(objects)["SEAWALL_NAMESPACES"] == "db-a,db-b"

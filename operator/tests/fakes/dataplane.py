@@ -34,6 +34,7 @@ class FakeDataPlane:
         stopped: datanodes that report no more; their last reports stay.
         busy: regions that do not flush now.
         now: its clock.
+        epochs: by datanode the epoch of its process; 1 where a test says nothing.
     """
 
     datanodes: int = 3
@@ -43,6 +44,7 @@ class FakeDataPlane:
     stopped: set[int] = field(default_factory=set)
     busy: set[int] = field(default_factory=set)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    epochs: dict[int, int] = field(default_factory=dict)
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
 
     def reports(self) -> Sequence[DatanodeReport]:
@@ -51,7 +53,8 @@ class FakeDataPlane:
         now = self.now()
         for node in range(self.datanodes):
             if node not in self.stopped:
-                self._last[node] = DatanodeReport(node, f"datanode-{node}:4001", 1, now, self._reported(node, now))
+                epoch = self.epochs.get(node, 1)
+                self._last[node] = DatanodeReport(node, f"datanode-{node}:4001", epoch, now, self._reported(node, now))
         return tuple(self._last[node] for node in sorted(self._last))
 
     def check_frontend(self) -> None:
@@ -88,7 +91,7 @@ class FakeDataPlane:
             RegionReport(
                 region_id=region_id,
                 datanode_id=node,
-                node_epoch=1,
+                node_epoch=self.epochs.get(node, 1),
                 role=RegionRole.LEADER,
                 reported_at=now,
                 engine="mito",

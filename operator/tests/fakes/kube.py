@@ -32,6 +32,7 @@ class FakeKube:
         terminating: namespaces that are being deleted.
         events: what was posted.
         status_writes: how many status writes changed something.
+        deletes_at: when people delete what they delete.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:
@@ -45,6 +46,7 @@ class FakeKube:
         self.terminating: set[str] = set()
         self.events: list[Event] = []
         self.status_writes = 0
+        self.deletes_at = _START
 
     def apply(
         self,
@@ -75,7 +77,7 @@ class FakeKube:
     def remove(self, key: Key, kind: type[AnyResource] = WALCluster) -> None:
         """Deletes an object, as a person does: it stays while finalizers stand."""
         raw = self._objects[kind.KIND.kind, key]
-        raw["metadata"].setdefault("deletionTimestamp", _timestamp(_START))
+        raw["metadata"].setdefault("deletionTimestamp", _timestamp(self.deletes_at))
         self._touch(raw)
         self._collect(kind.KIND, key)
 

@@ -35,6 +35,9 @@ TOPICS_FINALIZER = f"{GROUP}/topics"
 REASSIGNMENT_FINALIZER = f"{GROUP}/reassignment"
 """Stands on a WALCluster only while replicas are moved: a throttle must not outlive it."""
 
+MAINTENANCE_FINALIZER = f"{GROUP}/maintenance"
+"""Stands on a WALCluster only while its database is in maintenance for a restart: that must not outlive it."""
+
 APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 """On a WALCluster, the digest of a planned reassignment: a person lets it begin (reassignment.approval: Manual)."""
 
@@ -220,6 +223,7 @@ class ConditionType(StrEnum):
     VERIFICATION_SCHEDULED = "VerificationScheduled"
     REPLICATION_HEALTHY = "ReplicationHealthy"
     QUORUM_HEALTHY = "QuorumHealthy"
+    DATANODES_HEALTHY = "DatanodesHealthy"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

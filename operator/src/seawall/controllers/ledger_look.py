@@ -30,6 +30,7 @@ from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
+from seawall.domain.rollout.claims import claims_of
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 RUNS_REMEMBERED = 8
@@ -205,6 +206,7 @@ class LedgerLooks:
             readoption=said.readoption if readopts else None,
             unused=said.unused,
             dead=said.dead,
+            restarts=claims_of(cluster.status.restart),
             processes={datanode.datanode_id: datanode.node_epoch for datanode in datanodes},
         )
         found = _decide(remembered, read, regime, policies, run)

@@ -17,6 +17,7 @@ from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube_datanodes import KubeDatanodes
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.adapters.kube_spark import KubeSparkApplications
 from seawall.adapters.lease import RETRY_SECONDS, Lease
@@ -32,6 +33,7 @@ from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.purge_preview import PurgePreview
 from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.controllers.replication import ReplicationController
+from seawall.controllers.restart import RestartController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification_schedule import VerificationScheduleController
 from seawall.controllers.wal_cluster import WALClusterController
@@ -54,8 +56,8 @@ _log = logging.getLogger(__name__)
 STUCK_SECONDS = 300
 """A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
 
-QUEUES = len(RESOURCES) + 4
-"""One of each kind, and those of the ledgers, the schedules, the replicas and the brokers."""
+QUEUES = len(RESOURCES) + 5
+"""One of each kind, and those of the ledgers, the schedules, the replicas, the brokers and the restarts."""
 
 DRAIN_SECONDS = 10
 """How long a stopping process waits for its running ticks."""
@@ -86,9 +88,9 @@ class Operator:
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
         self._schedule = VerificationScheduleController(self._kube, clock)
-        self._replication = ReplicationController(
-            self._kube, PartitionLooks(self._kube, kafka_clusters), clock, self._telemetry.reassignments
-        )
+        partitions = PartitionLooks(self._kube, kafka_clusters)
+        self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
+        self._restarts = RestartController(self._kube, KubeDatanodes(self._api), ledgers, partitions, clock, stopwatch)
         self._brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
@@ -97,6 +99,7 @@ class Operator:
             ),
             self._watch_of_ledgers,
             self._brokers,
+            self._restarts,
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
@@ -178,7 +181,7 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            for beside in (self._watch_of_ledgers, self._schedule, self._replication, self._brokers):
+            for beside in (self._watch_of_ledgers, self._schedule, self._replication, self._brokers, self._restarts):
                 self._loop.call_soon_threadsafe(self._queues.wake, Subject(beside.kind, subject.key))
 
     def _unhealthy(self) -> str | None:

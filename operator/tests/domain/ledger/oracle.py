@@ -45,6 +45,7 @@ class Topic:
     unmapped: bool
     vanished: bool
     under_min_isr: bool
+    restarting: bool
     compacted: bool
     intent: int | None
     intents_readable: bool
@@ -189,6 +190,8 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "NoRegions"
     if topic.under_min_isr:
         return "UnderMinISR"
+    if topic.restarting:
+        return "DatanodeRestarts"
     if topic.compacted:
         return "TopicCompacted"
     if not cluster.holds_readable:

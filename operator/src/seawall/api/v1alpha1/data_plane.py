@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
+from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.quantity import MI, Bytes, bytes_rule
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
@@ -130,6 +132,33 @@ class GreptimeDB(APIModel):
     it deletes by itself, and Seawall only reports, because two pruners are refused."""
 
 
+class StatefulSetRef(APIModel):
+    """A StatefulSet in the WALCluster's namespace."""
+
+    name: Name
+    """Name of the StatefulSet."""
+
+
+class Datanodes(APIModel):
+    """The pods of the database that write and replay the WAL."""
+
+    stateful_set_ref: StatefulSetRef
+    """The StatefulSet whose pods are the datanodes, one each. `updateStrategy: OnDelete` is recommended."""
+
+
+class RestartSpec(APIModel):
+    """How datanodes are restarted: one at a time, when the WAL is safe and can be replayed."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (duration_rule("replayBudget"),)
+
+    on_config_change: StrictBool = True
+    """Whether a changed `[wal]` configuration (datanode.toml) restarts the datanodes."""
+    replay_budget: Annotated[Duration, Field(json_schema_extra={"default": "10m"})] = timedelta(minutes=10)
+    """A datanode whose replay would take longer is not restarted. A restart that takes longer is Stalled."""
+    flush_first: StrictBool = True
+    """Whether regions are flushed before each restart. When false: only if the replay would exceed the budget."""
+
+
 class DataPlane(APIModel):
     """The database that writes the WAL."""
 
@@ -139,9 +168,23 @@ class DataPlane(APIModel):
             "dataPlane needs greptimedb or walConfig",
             lambda plane: plane.greptimedb is not None or plane.wal_config is not None,
         ),
+        Rule(
+            "!has(self.datanodes) || has(self.greptimedb)",
+            "datanodes needs greptimedb, which says what a restart would replay",
+            lambda plane: plane.datanodes is None or plane.greptimedb is not None,
+        ),
+        Rule(
+            "!has(self.restart) || has(self.datanodes)",
+            "restart needs datanodes: it is about their pods",
+            lambda plane: plane.restart is None or plane.datanodes is not None,
+        ),
     )
 
     greptimedb: GreptimeDB | None = None
     """The database to look at: its regions, and what of the WAL they need."""
     wal_config: WALConfig | None = None
     """Renders the database's WAL configuration."""
+    datanodes: Datanodes | None = None
+    """The pods to watch and to restart; absent: Seawall restarts nobody."""
+    restart: RestartSpec | None = None
+    """How they are restarted; absent: with the defaults."""

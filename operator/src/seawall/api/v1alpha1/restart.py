@@ -1,7 +1,4 @@
-"""The restart of datanodes as a WALCluster's status has it (`status.restart`): all that a successor needs to go on.
-
-It is not a part of WALClusterStatus before a controller writes it.
-"""
+"""The restart of datanodes as a WALCluster's status has it (`status.restart`): all that a successor needs to go on."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
+from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 
@@ -155,7 +156,7 @@ class WALClusterStatus(StatusModel):
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
     """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact,
-    VerificationScheduled, ReplicationHealthy and QuorumHealthy."""
+    VerificationScheduled, ReplicationHealthy, QuorumHealthy and DatanodesHealthy."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None
@@ -166,6 +167,9 @@ class WALClusterStatus(StatusModel):
     """What the database said when it last answered; absent until then, and without dataPlane.greptimedb."""
     wal: WALStatus | None = None
     """What the ledger says of the WAL; absent until it was looked at, and without dataPlane.greptimedb."""
+    restart: RestartStatus | None = None
+    """The restart of datanodes under way, or the last one, and what each would cost; absent without
+    dataPlane.datanodes."""
 
 
 WAL_CLUSTER = Kind(

@@ -96,6 +96,7 @@ def make_bounds(
         intents_readable=mask_of((name not in claims.unreadable_records for name in names), len(names)),
         fence_broken=mask_of((name in claims.fence_broken for name in names), len(names)),
         stopped=claims.stopped,
+        restarting=mask_of((False for _ in names), len(names)),
         watched_too_shortly=watched.too_shortly,
         unused=mask_of((claims.unused is not None and claims.unused.is_about(name) for name in names), len(names)),
         unused_sentence=None if claims.unused is None else claims.unused.sentence,

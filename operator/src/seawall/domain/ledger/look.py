@@ -31,6 +31,7 @@ from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, effective_policy
 from seawall.domain.ledger.regions import RegionsOfTopics, build_regions
+from seawall.domain.ledger.restarts import RestartClaims, kept_for_restarts
 from seawall.domain.ledger.sightings import (
     Evidence,
     Sightings,
@@ -76,6 +77,8 @@ class Read:
     """The regions that a person declared dead."""
     processes: Mapping[int, int] = field(default_factory=dict)
     """By datanode the epoch of its process, as the reports say; of those too that report no region."""
+    restarts: RestartClaims = field(default_factory=RestartClaims)
+    """The datanodes that restart, as the WALCluster's status says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,7 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     too_short = watched_too_shortly(sightings, read.began, open_grace)
     long_enough = seen_at.known & (read.began - seen_at.numbers >= open_grace)
     bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough), read.now)
+    bounds = replace(bounds, restarting=kept_for_restarts(read.restarts, regions, topics, bounds))
     adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)

@@ -72,6 +72,11 @@ class Reason(Explained):
         "The topic has fewer in-sync replicas than min.insync.replicas.",
         "Bring its brokers back.",
     )
+    DATANODE_RESTARTS = (
+        "DatanodeRestarts",
+        "A datanode that reads this topic when it comes back restarts, or cannot come up.",
+        "Wait for it; if it does not come up, DatanodesHealthy of the WALCluster says why.",
+    )
     COMPACTED = (
         "TopicCompacted",
         "The topic's cleanup.policy is not delete: Kafka refuses to delete records, and compaction destroys a WAL.",

@@ -201,6 +201,11 @@ def under_min_isr(case: Case) -> Mask:
     return case.topics.under_min_isr
 
 
+def datanode_restarts(case: Case) -> Mask:
+    """What a datanode has to read that restarts stays until it has."""
+    return case.bounds.restarting
+
+
 def compacted(case: Case) -> Mask:
     """Kafka would refuse, and the WAL may be gone already."""
     return case.topics.compacted
@@ -293,6 +298,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.DECLARATION_CONTRADICTED, declaration_contradicted),
     (Reason.NO_REGIONS, no_regions),
     (Reason.UNDER_MIN_ISR, under_min_isr),
+    (Reason.DATANODE_RESTARTS, datanode_restarts),
     (Reason.COMPACTED, compacted),
     (Reason.HOLDS_UNREADABLE, holds_unreadable),
     (Reason.INTENTS_UNREADABLE, intents_unreadable),

@@ -136,6 +136,8 @@ class Bounds:
     fence_broken: Mask
     stopped: bool
     """seawall.dev/stop-deletes."""
+    restarting: Mask
+    """A datanode that reads the topic when it comes back restarts, or cannot come up (`restarts.py`)."""
     watched_too_shortly: Mask
     unused: Mask
     """A person declared that nobody needs the topic. It means nothing of one that a region writes to."""
@@ -188,6 +190,7 @@ def no_bounds(count: int) -> Bounds:
         intents_readable=~none,
         fence_broken=none,
         stopped=False,
+        restarting=none,
         watched_too_shortly=none,
         unused=none,
         unused_sentence=None,

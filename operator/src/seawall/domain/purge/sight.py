@@ -28,6 +28,7 @@ PASSING = frozenset(
         Reason.REGION_OPENING,
         Reason.REGION_UNMAPPED,
         Reason.UNDER_MIN_ISR,
+        Reason.DATANODE_RESTARTS,
         Reason.OFFSETS_UNKNOWN,
         Reason.HOLDS_UNREADABLE,
         Reason.INTENTS_UNREADABLE,

@@ -20,6 +20,7 @@ from seawall.domain.reassignment.throttling import (
     remembered,
     throttle_for,
 )
+from seawall.domain.rollout.claims import pod_that_restarts
 
 LEADERS_WAIT = timedelta(minutes=5)
 """How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""
@@ -205,6 +206,8 @@ def _why_not_yet(case: Case, sight: Sight) -> str | None:
         return f"{PAUSED_ANNOTATION} is set"
     if case.observed.elder is not None:
         return f"WALCluster {case.observed.elder} moves replicas on the same Kafka"
+    if (pod := pod_that_restarts(case.cluster.status.restart)) is not None:
+        return f"{pod} restarts, and reads its part of the WAL"
     if sight.foreign:
         return f"somebody else moves {shown(sight.foreign)}"
     if case.look.under_min_isr:

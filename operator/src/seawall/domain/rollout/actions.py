@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.rollout.workload import Pod, StatefulSet
 from seawall.domain.step import Event, EventType
 
@@ -75,6 +76,10 @@ class SetConfigHash:
         """What the event says."""
         message = f"Wrote configuration {self.config_hash} into the pod template of {self.statefulset.key.name}"
         return Event(EventType.NORMAL, "ConfigHashWritten", message)
+
+
+class EvictionForbidden(OutsideUnavailable):
+    """A PodDisruptionBudget forbids an eviction now; the message is the API server's."""
 
 
 RolloutAction = FlushRegions | SetMaintenance | Evict | SetPartition | SetConfigHash

@@ -65,7 +65,7 @@ def _kafka_is_silent(asked: Candidate) -> str | None:
 def _datanode_is_unknown(asked: Candidate) -> str | None:
     datanode = asked.datanode
     if datanode is None:
-        return asked.name
+        return asked.name if asked.facts.look_problem is None else f"{asked.name}: {asked.facts.look_problem}"
     unmapped = [region.region for region in datanode.regions if region.reads_from is None]
     known = {topic.name for topic in datanode.topics}
     unmapped += [region.region for region in datanode.regions if region.topic not in known]

@@ -1,4 +1,4 @@
-"""What a roll asks of purges: of whose topics nothing may begin to be deleted now.
+"""What a roll asks of purges and reassignments: what may not begin on the topics of a datanode that restarts.
 
 The gate waits for deletes that are on their way (`DeleteOngoing`). So that it does not wait for ever, no other one
 begins meanwhile; and none does while a datanode restarts, or cannot come up: what it has to read must stay. A roll that
@@ -8,9 +8,12 @@ waits for anything else keeps no purge away: that may take days, and disks are f
 from __future__ import annotations
 
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.rollout.reasons import Ailment, Shut
 
 BEFORE_THE_RESTART = frozenset({RollStage.FLUSHING, RollStage.MAINTENANCE})
+
+WAITING_FOR_OTHERS = frozenset(Shut) - {Shut.REASSIGNMENT}
 
 CRASHES = frozenset(
     {
@@ -24,10 +27,43 @@ CRASHES = frozenset(
 """One that only does not serve yet is the ledger's business: its reports are missing."""
 
 
+def claims_of(status: RestartStatus | None) -> RestartClaims:
+    """What a roll asks of purges. A delete that has begun ends while the gate waits for it, or both would wait.
+
+    The reason of the status is recorded as another one before the pod goes (`restart/next_step.py`), and a purge reads
+    the status after it wrote its intent: so one of the two always sees the other.
+    """
+    if status is None:
+        return RestartClaims()
+    crashing = frozenset(row.datanode for row in status.datanodes if row.ailment in CRASHES)
+    rolling = _rolling(status)
+    if status.reason == Shut.DELETE_ONGOING:
+        return RestartClaims(crashing, rolling)
+    return RestartClaims(crashing | rolling)
+
+
 def datanodes_that_keep(status: RestartStatus) -> frozenset[int]:
     """The ids of the datanodes from whose topics no delete may begin."""
+    claims = claims_of(status)
+    return claims.datanodes | claims.lets_finish
+
+
+def pod_that_restarts(status: RestartStatus | None) -> str | None:
+    """The pod because of which no replicas begin to move: it restarts now, or as soon as those that move have arrived.
+
+    While the roll waits for anything else they may: it may wait for the very replicas that are to be moved.
+    """
+    if status is None or status.stage is RollStage.STALLED or status.reason in WAITING_FOR_OTHERS:
+        return None
+    if status.restarting is not None:
+        return status.restarting.name
+    return status.next.name if status.next is not None and status.stage in BEFORE_THE_RESTART else None
+
+
+def _rolling(status: RestartStatus) -> frozenset[int]:
+    """The datanode that restarts, or is about to."""
     ids = {row.pod: row.datanode for row in status.datanodes}
-    found = {row.datanode for row in status.datanodes if row.ailment in CRASHES}
+    found: set[int] = set()
     if status.restarting is not None:
         found.add(ids.get(status.restarting.name, -1))
         found.add(-1 if status.restarting.datanode is None else status.restarting.datanode)

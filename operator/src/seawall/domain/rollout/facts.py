@@ -113,7 +113,8 @@ class Facts:
         now: the operator's wall clock.
         kafka_problem: why Kafka could not be asked, in one sentence; None: it answered.
         wal_problem: what `WALIntact` says while it is not True, in one sentence; None: it is True.
-        statefulset: None: there is none.
+        look_problem: why nobody could look at the database's ledger, in one sentence; None: it was looked at.
+        statefulset: None: there is none, or `statefulset_problem` says why it could not be read.
         pods: of the StatefulSet.
         datanodes: by the name of the pod; a pod whose datanode is not known is left out.
         bad_records: by the name of the pod, what a scan found; without a scan there are none.
@@ -131,6 +132,8 @@ class Facts:
     datanodes: Mapping[str, Datanode] = field(default_factory=dict)
     kafka_problem: str | None = None
     wal_problem: str | None = None
+    look_problem: str | None = None
+    statefulset_problem: str | None = None
     bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
     in_maintenance: bool | None = None
     request: str | None = None

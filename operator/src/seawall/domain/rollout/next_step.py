@@ -67,7 +67,16 @@ RolloutStep = Step[RestartStatus, RolloutAction]
 
 def next_step(status: RestartStatus, observed: Observed) -> RolloutStep:
     """Decides what one tick does."""
-    decision = _decide(_taken_up(status, observed.facts), observed)
+    return _as_step(status, _decide(_taken_up(status, observed.facts), observed), observed)
+
+
+def let_go(status: RestartStatus, observed: Observed) -> RolloutStep:
+    """Restarts are nobody's business any more: the next step to give maintenance back."""
+    over = Decision(status, Reason.LEAVING_MAINTENANCE, "the database has left maintenance", after=None)
+    return _as_step(status, give_back(status, observed.facts) or over, observed)
+
+
+def _as_step(status: RestartStatus, decision: Decision, observed: Observed) -> RolloutStep:
     reason, message, after = _told(decision, observed.failure)
     update = {"reason": reason, "message": message[:MAX_MESSAGE]}
     found = decision.status.model_copy(update=update)
@@ -84,7 +93,8 @@ def next_step(status: RestartStatus, observed: Observed) -> RolloutStep:
 def _decide(status: RestartStatus, observed: Observed) -> Decision:
     facts, statefulset = observed.facts, observed.facts.statefulset
     if statefulset is None:
-        message = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
+        missing = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
+        message = facts.statefulset_problem or missing
         return meanwhile(give_back(status, facts), Decision(status, Reason.NO_STATEFUL_SET, message))
     requested = {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}
     due = due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)

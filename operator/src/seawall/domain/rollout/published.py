@@ -28,6 +28,8 @@ ETA_NEWS = timedelta(seconds=30)
 
 def with_costs(status: RestartStatus, facts: Facts) -> RestartStatus:
     """The status with what a restart of each datanode would cost, and what ails it, if that is news."""
+    if facts.look_problem is not None or facts.statefulset is None:
+        return status  # nobody could look: what was known stays, and so does which pod is which datanode
     ailing = {found.pod: found.ailment.value for found in diagnose(facts, status.last_replay)}
     found = tuple(_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))[:MAX_ROWS]
     if [_known(row) for row in status.datanodes] == [_known(row) for row in found]:

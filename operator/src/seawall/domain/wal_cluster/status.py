@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from seawall.api.meta import ConditionType
+from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
 from seawall.domain.brokers.status import own_conditions
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
 from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.restart.health import datanode_conditions
 from seawall.domain.step import Event, Record, Wait
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.verification_schedule.condition import schedule_conditions, schedule_event
@@ -40,7 +41,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             *data_plane_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
             *schedule_conditions(case.cluster, build),
-            *own_conditions(case.cluster.status),
+            *_conditions_of_others(case.cluster),
         ),
         kafka=_kafka(case.cluster, case.kafka),
         topics=TopicsStatus(
@@ -54,6 +55,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
         reassignment=case.cluster.status.reassignment,
         data_plane=data_plane_status(case.cluster, case.observed),
         wal=wal_status(case.cluster, case.observed),
+        restart=case.cluster.status.restart,
     )
 
 
@@ -78,13 +80,14 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             *data_plane_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
             *schedule_conditions(cluster, build),
-            *own_conditions(cluster.status),
+            *_conditions_of_others(cluster),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
         topics=cluster.status.topics,
         reassignment=cluster.status.reassignment,
         data_plane=data_plane_status(cluster, observed),
         wal=wal_status(cluster, observed),
+        restart=cluster.status.restart,
     )
 
 
@@ -101,6 +104,11 @@ def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) ->
     if status != cluster.status:
         return Record(status, events_of(cluster, status))
     return Wait(verdict.message, verdict.after)
+
+
+def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:
+    """What other controllers wrote stays as it is."""
+    return (*own_conditions(cluster.status), *datanode_conditions(cluster.status))
 
 
 def _conditions(cluster: WALCluster, now: datetime) -> ConditionBuilder:

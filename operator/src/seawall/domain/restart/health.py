@@ -1,0 +1,85 @@
+"""What is said of the datanodes: a condition of one reason and one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.wal_cluster import WALClusterStatus
+from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition
+from seawall.domain.restart.observed import Observed
+from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
+from seawall.domain.rollout.reasons import Ailment, Reason
+
+KIND = ConditionType.DATANODES_HEALTHY
+SERVING, RESTARTING, NOT_ASKED = "Serving", "Restarting", "NotAsked"
+
+AWAY = frozenset({Ailment.NOT_SERVING, Ailment.MISSING})
+"""What is expected of a datanode that Seawall restarts, until that takes too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the condition says."""
+
+    status: ConditionStatus
+    reason: str
+    message: str
+
+
+def datanode_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
+    """What is said of the datanodes, as it was written."""
+    found = find_condition(status.conditions, KIND)
+    return () if found is None else (found,)
+
+
+def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | None:
+    """The worst there is to say of the datanodes; None: what was said before stands."""
+    facts = observed.facts
+    if facts.statefulset is None:
+        return Finding("Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet")
+    found = diagnose(facts, restart.last_replay)
+    worst = [each for each in found if not _is_expected(each, restart)]
+    problem = facts.look_problem or facts.kafka_problem
+    if problem is not None and all(each.ailment in AWAY for each in worst):
+        return Finding("Unknown", NOT_ASKED, problem)
+    if worst and observed.is_settling and worst[0].ailment is Ailment.NOT_SERVING:
+        return None
+    if worst:
+        more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
+        return Finding("False", worst[0].ailment, f"{worst[0].message}{more}")
+    if found:
+        return Finding("True", RESTARTING, f"{found[0].pod} restarts, and all others serve")
+    return Finding("True", SERVING, f"{len(facts.pods)} datanodes serve all their regions")
+
+
+def with_health(
+    status: WALClusterStatus, restart: RestartStatus, observed: Observed, build: ConditionBuilder
+) -> WALClusterStatus:
+    """The status with this restart, and what is said of the datanodes."""
+    finding = datanodes_health(restart, observed)
+    own = datanode_conditions(status)
+    if finding is None:
+        own = own or (build(KIND, "Unknown", NOT_ASKED, "reports have to be seen to advance first"),)
+    else:
+        own = (build(KIND, finding.status, finding.reason, finding.message),)
+    others = tuple(condition for condition in status.conditions if condition.type != KIND)
+    return status.model_copy(update={"restart": restart, "conditions": (*others, *own)})
+
+
+def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:
+    """The status of a WALCluster that names no datanodes: only what was done is remembered."""
+    before = status.restart or RestartStatus()
+    kept = RestartStatus(
+        done_request=before.done_request, config_hash=before.config_hash, last_replay=before.last_replay
+    )
+    others = tuple(condition for condition in status.conditions if condition.type != KIND)
+    restart = None if kept == RestartStatus() else kept
+    return status.model_copy(update={"restart": restart, "conditions": others})
+
+
+def _is_expected(found: Diagnosis, restart: RestartStatus) -> bool:
+    entry = restart.restarting
+    is_its = entry is not None and entry.name == found.pod and restart.stage is not RollStage.STALLED
+    return is_its and found.ailment in AWAY

@@ -1,0 +1,162 @@
+"""The next step of a WALCluster's restarts: the roll's (`rollout/next_step.py`), and what is done around it.
+
+    when                                  what
+    ------------------------------------  --------------------------------------------------------------------------
+    the spec names no datanodes, or the   maintenance is given back, then the finalizer goes; a database that does not
+    WALCluster is being deleted           answer holds a deletion up for ten minutes, and not longer
+    the roll takes maintenance            the finalizer first: it stands as long as the status has the maintenance
+    the pod is to go                      the status says so first: it no longer says what the gate waited for, so
+                                          nothing that this had let through begins any more (`rollout/claims.py`)
+    a region was asked to flush           it is asked again only when its report had the time to tell of it
+    this process has just begun to look   nothing is begun before reports were seen to advance: none of them counts
+                                          before, and all datanodes would look as if they were down
+
+A tick records or acts, never both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from seawall.api.meta import MAINTENANCE_FINALIZER
+from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.conditions import ConditionBuilder, loss_event
+from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
+from seawall.domain.restart.health import KIND, with_health, without_datanodes
+from seawall.domain.restart.observed import Observed
+from seawall.domain.rollout.actions import Evict, FlushRegions, RolloutAction, SetPartition
+from seawall.domain.rollout.decision import POLL_SECONDS
+from seawall.domain.rollout.next_step import RolloutStep, let_go
+from seawall.domain.rollout.next_step import next_step as next_step_of_roll
+from seawall.domain.rollout.reasons import Reason, Shut
+from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+
+IDLE_SECONDS = 15.0
+"""How often datanodes are looked at while nothing is to be restarted: pods wake nobody."""
+
+GIVE_UP_AFTER = timedelta(minutes=10)
+"""How long a deletion waits for a database that does not answer."""
+
+RestartStep = Step[WALClusterStatus, RestartAction]
+
+
+def next_step(cluster: WALCluster, observed: Observed) -> RestartStep:
+    """Decides what one tick does."""
+    before = cluster.status.restart or RestartStatus()
+    if cluster.metadata.deletion_timestamp is not None or not observed.is_declared:
+        return _let_go(cluster, before, observed)
+    if observed.is_settling and _looks_down(observed):
+        step: RolloutStep = Wait("the reports of the datanodes have to be seen to advance first", POLL_SECONDS)
+    else:
+        step = next_step_of_roll(before, observed.roll)
+    match step:
+        case Record():
+            return _record(cluster, before, step, observed)
+        case Act():
+            return _act(cluster, before, step, observed)
+        case Wait():
+            return _wait(cluster, before, step, observed)
+
+
+def _looks_down(observed: Observed) -> bool:
+    """Whether a pod is Ready, and its datanode does not seem to serve."""
+    facts = observed.facts
+    return any(pod.ready and not facts.serves(pod) for pod in facts.pods)
+
+
+def _record(
+    cluster: WALCluster, before: RestartStatus, step: Record[RestartStatus], observed: Observed
+) -> Record[WALClusterStatus] | Act[RestartAction]:
+    status = step.status
+    if status.maintenance is not None and not _stands(cluster):
+        if not observed.has_failed:
+            return Act((AddFinalizer(),))
+        status = before.model_copy(update={"reason": status.reason, "message": status.message})
+    return _told(cluster, status, observed, step)
+
+
+def _act(cluster: WALCluster, before: RestartStatus, step: Act[RolloutAction], observed: Observed) -> RestartStep:
+    if before.maintenance is not None and not _stands(cluster):
+        return Act((AddFinalizer(),))
+    if any(isinstance(action, Evict | SetPartition) for action in step.actions) and before.reason in set(Shut):
+        status = before.model_copy(update={"reason": Reason.RESTARTING.value, "message": "the gate is open"})
+        return _told(cluster, status, observed, Record(status))
+    actions = tuple(found for action in step.actions if (found := _again(action, observed)) is not None)
+    if not actions:
+        return _wait(cluster, before, Wait("regions flush before a restart", POLL_SECONDS), observed)
+    return Act(actions)
+
+
+def _again(action: RolloutAction, observed: Observed) -> RolloutAction | None:
+    """A flush takes a moment to be reported: asking again and again would only make files."""
+    if not isinstance(action, FlushRegions):
+        return action
+    regions = tuple(region for region in action.regions if region not in observed.asked_lately)
+    return replace(action, regions=regions) if regions else None
+
+
+def _wait(cluster: WALCluster, before: RestartStatus, step: Wait, observed: Observed) -> RestartStep:
+    if before.maintenance is None and _stands(cluster) and not observed.has_failed:
+        return Act((RemoveFinalizer(),))
+    if before.maintenance is not None and not _stands(cluster) and not observed.has_failed:
+        return Act((AddFinalizer(),))
+    after = step.after if _is_busy(before, observed) else IDLE_SECONDS
+    told = _told(cluster, before, observed, Record(before, after=after))
+    return Wait(step.reason, after) if told.status == cluster.status else told
+
+
+def _is_busy(status: RestartStatus, observed: Observed) -> bool:
+    is_at_rest = status.stage in {None, RollStage.COMPLETED} and status.maintenance is None
+    return observed.is_settling or observed.has_failed or not is_at_rest
+
+
+def _told(
+    cluster: WALCluster, status: RestartStatus, observed: Observed, step: Record[RestartStatus]
+) -> Record[WALClusterStatus]:
+    """Only these parts of the status are this controller's; the rest stays as it was read."""
+    build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.facts.now)
+    found = with_health(cluster.status, status, observed, build)
+    lost = loss_event(cluster.status.conditions, found.conditions, KIND, "all datanodes serve again")
+    events: tuple[Event, ...] = (*step.events, *([] if lost is None else [lost]))
+    return Record(found, events, step.after)
+
+
+def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> RestartStep:
+    """Maintenance is given back, whatever became of the restart."""
+    is_deleted = cluster.metadata.deletion_timestamp is not None
+    if before.maintenance is None:
+        if _stands(cluster) and not observed.has_failed:
+            return Act((RemoveFinalizer(),))
+        return _forgotten(cluster, observed)
+    if is_deleted and _stands(cluster) and not observed.has_failed and (why := _given_up(cluster, observed)):
+        return Act((RemoveFinalizer(why, EventType.WARNING),))
+    step = let_go(before, observed.roll)
+    if isinstance(step, Record):
+        return Record(cluster.status.model_copy(update={"restart": step.status}), step.events, step.after)
+    return step if isinstance(step, Wait) else Act(step.actions)
+
+
+def _forgotten(cluster: WALCluster, observed: Observed) -> RestartStep:
+    if observed.is_declared is False and cluster.metadata.deletion_timestamp is None:
+        status = without_datanodes(cluster.status)
+        if status != cluster.status:
+            return Record(status, after=None)
+    return Wait("no datanodes are to be restarted")
+
+
+def _given_up(cluster: WALCluster, observed: Observed) -> str | None:
+    """Why a deletion goes on although the database may be left in maintenance."""
+    deleted = cluster.metadata.deletion_timestamp
+    if deleted is None or observed.facts.in_maintenance is not None:
+        return None
+    if observed.namespace_terminating:
+        return "the namespace is being deleted, and the database did not answer: it may be left in maintenance"
+    if observed.facts.now - deleted < GIVE_UP_AFTER:
+        return None
+    return "the database did not answer for 10 minutes: it may be left in maintenance"
+
+
+def _stands(cluster: WALCluster) -> bool:
+    return MAINTENANCE_FINALIZER in cluster.metadata.finalizers

@@ -1,0 +1,294 @@
+"""A world for restarts, on the in-memory ports: Kubernetes that makes pods anew, datanodes that replay, a database.
+
+After every call that changes something it is checked that never two datanodes are down, that nothing is evicted while
+a replica is missing, and that maintenance which is on is in the status, under a finalizer. Time passes only when the
+operator waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
+from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.partition_look import PartitionLooks
+from seawall.controllers.restart import RestartController
+from seawall.domain.conditions import find_condition
+from seawall.domain.rollout.workload import Termination, UpdateStrategy
+from seawall.ports import DataPlaneParts
+from seawall.reconciler import Outcome, Reconciler, Ticked
+from tests.fakes.datanodes import FakeDatanodes
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
+from tests.fakes.intents import FakeIntentStore
+from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.fakes.kube import FakeKube
+from tests.support.clock import Time
+
+NAMESPACE = "db"
+WAL, SET = Key(NAMESPACE, "wal"), Key(NAMESPACE, "datanode")
+START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+TOPICS = ("wal_0", "wal_1", "wal_2")
+DATANODES = 3
+ENDS, REPLAYS = timedelta(seconds=4), timedelta(seconds=6)
+MAX_ROUNDS = 400
+CHANGES = frozenset(
+    {
+        "evict",
+        "set_partition",
+        "set_config_hash",
+        "set_maintenance",
+        "flush_regions",
+        "replace_status",
+        "set_finalizers",
+    }
+)
+DATABASE: dict[str, Any] = {
+    "version": "1.1",
+    "autoPrune": "Disabled",
+    "metasrv": "http://metasrv:4000",
+    "frontend": "http://frontend:4000",
+    "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
+}
+DATA_PLANE: dict[str, Any] = {"greptimedb": DATABASE, "datanodes": {"statefulSetRef": {"name": "datanode"}}}
+
+
+class Unwatched:
+    """Makes each call."""
+
+    def guard(self, port: Any) -> Any:
+        """The same port."""
+        return port
+
+
+@dataclass
+class World:
+    """All that outlives a process.
+
+    Attributes:
+        crashing: datanodes that never come up again once they were restarted.
+        lines: the events, as people see them.
+    """
+
+    strategy: UpdateStrategy = UpdateStrategy.ON_DELETE
+    partition: int = 0
+    time: Time = field(default_factory=lambda: Time(START))
+    kafka: FakeKafka = field(default_factory=FakeKafka)
+    store: FakeMetadataStore = field(default_factory=FakeMetadataStore)
+    datanodes: FakeDatanodes = field(default_factory=FakeDatanodes)
+    intents: FakeIntentStore = field(default_factory=FakeIntentStore)
+    annotations: dict[str, str] = field(default_factory=dict)
+    data_plane_spec: dict[str, Any] = field(default_factory=lambda: dict(DATA_PLANE))
+    crashing: set[int] = field(default_factory=set)
+    lines: list[str] = field(default_factory=list)
+    went: list[str] = field(default_factory=list)
+    allows_two_down: bool = False
+    _phase: dict[int, tuple[str, datetime]] = field(default_factory=dict)
+    _is_reached: bool = False
+
+    def __post_init__(self) -> None:
+        self.kube = FakeKube(self.time.now)
+        self.data_plane = FakeDataPlane(now=self.time.now)
+        self.datanodes.apply(SET, strategy=self.strategy, partition=self.partition)
+        self.datanodes.look(SET, "rev-1")
+        for number in range(DATANODES):
+            self.datanodes.make_pod(SET, number, "rev-1")
+            self.datanodes.report(SET, number, ready=True)
+        for number, topic in enumerate(TOPICS):
+            made = self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+            made.log.now = self.time.now
+            made.log.append(100)
+            self.store.put_topic(topic, 0)
+            self._add_region(topic, (1024 + number) << 32, number)
+            self._add_region(topic, (1024 + number) << 32 | 1, (number + 1) % DATANODES)
+        self.apply()
+        pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
+        intact = Condition(
+            type=ConditionType.WAL_INTACT, status="True", reason="Intact", last_transition_time=self.time.now()
+        )
+        self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned, conditions=(intact,)))
+
+    def _add_region(self, topic: str, region_id: int, datanode: int) -> None:
+        self.data_plane.regions[region_id] = FakeRegion(datanode, flushed=0, last=99, memtable_bytes=1_000)
+        self.store.put_region(topic, region_id, leader=datanode, checkpoint=None)
+
+    # --- what people do
+
+    def apply(self, **data_plane: Any) -> None:
+        """Somebody edits the spec."""
+        self.data_plane_spec |= data_plane
+        spec = {
+            "kafka": {"external": {"bootstrapServers": ["kafka:9092"]}},
+            "topics": {"prefix": "wal", "count": len(TOPICS)},
+            "dataPlane": {name: value for name, value in self.data_plane_spec.items() if value is not None},
+        }
+        self.kube.apply(WAL, spec, annotations=self.annotations)
+
+    def annotate(self, **annotations: str | None) -> None:
+        """Somebody sets annotations, or takes them off."""
+        for name, value in annotations.items():
+            key = f"seawall.dev/{name.replace('_', '-')}"
+            self.annotations.pop(key, None)
+            if value is not None:
+                self.annotations[key] = value
+        self.apply()
+
+    def end_pod(self, number: int) -> None:
+        """A pod goes, by whomever."""
+        self.datanodes.evict(self.datanodes.running[Key(NAMESPACE, f"datanode-{number}")])
+
+    # --- the operator
+
+    def process(self, guard: Any = None) -> Reconciler[Any, Any, Any, Any]:
+        """A new operator process, which remembers nothing."""
+        guard = guard or Unwatched()
+        kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
+        parts = DataPlaneParts(guard.guard(self.data_plane), guard.guard(self.store))
+        looks = LedgerLooks(
+            ClusterOpener(kube, clusters, FakeDataPlanes(parts)), guard.guard(self.intents), self.time, self.time
+        )
+        controller = RestartController(
+            kube, guard.guard(self.datanodes), looks, PartitionLooks(kube, clusters), self.time, self.time
+        )
+        return Reconciler(controller, may_write=lambda: True)
+
+    def settle(
+        self, process: Reconciler[Any, Any, Any, Any] | None = None, until: Callable[[], bool] | None = None
+    ) -> None:
+        """Ticks, and lets time pass whenever the operator waits, until nothing is under way or as told."""
+        process, quiet = process or self.process(), 0
+        for _ in range(MAX_ROUNDS):
+            ticked = self._tick_until_it_waits(process, until)
+            if until is not None and (self._is_reached or until()):
+                self._is_reached = False
+                return
+            self.pass_time(timedelta(seconds=min(ticked.after or 15.0, 15.0)))
+            self.check()
+            quiet = 0 if self._is_busy() else quiet + 1
+            if until is None and (quiet > 2 or ticked.outcome is Outcome.GONE):
+                return
+        raise AssertionError(f"it does not settle: {self.restart()}")
+
+    def _is_busy(self) -> bool:
+        found = self.kube.get(WALCluster, WAL)
+        if found is None:
+            return False
+        status = found.status.restart or RestartStatus()
+        return (
+            status.stage not in {None, RollStage.COMPLETED, RollStage.STALLED}
+            or status.maintenance is not None
+            or MAINTENANCE_FINALIZER in found.metadata.finalizers
+            or bool(self._phase)
+        )
+
+    def _tick_until_it_waits(self, process: Reconciler[Any, Any, Any, Any], until: Callable[[], bool] | None) -> Ticked:
+        for _ in range(60):
+            if self._is_reached:
+                return Ticked(Outcome.WAITING, None)
+            ticked = process.tick(WAL)
+            self.note()
+            self.check()
+            self._is_reached = until is not None and until()
+            if ticked.after != 0.0:
+                return ticked
+        raise AssertionError(f"it never waits: {self.restart()}")
+
+    # --- what Kubernetes and the database do
+
+    def pass_time(self, time: timedelta) -> None:
+        """They go on, a second at a time."""
+        end = self.time.time + time
+        while self.time.time < end:
+            self.time.time += timedelta(seconds=1)
+            self.note()
+            for number in range(DATANODES):
+                self._go_on(number)
+            self._roll_by_kubernetes()
+
+    def note(self) -> None:
+        """Pods that were told to go, and events."""
+        for number in range(DATANODES):
+            pod = self.datanodes.running.get(Key(NAMESPACE, f"datanode-{number}"))
+            if pod is not None and pod.is_terminating and number not in self._phase:
+                self._phase[number] = "ends", self.time.time + ENDS
+                self.went.append(pod.name)
+                self.data_plane.stopped.add(number)
+        self.lines += [f"{event.reason}: {event.message}" for event in self.kube.events]
+        self.kube.events.clear()
+
+    def _go_on(self, number: int) -> None:
+        phase, at = self._phase.get(number, ("", self.time.time))
+        if not phase or self.time.time < at:
+            return
+        if phase == "ends":
+            self.datanodes.remove_pod(SET, number)
+            statefulset = self.datanodes.statefulsets[SET]
+            self.datanodes.make_pod(SET, number, statefulset.update_revision)
+            self._phase[number] = "replays", self.time.time + REPLAYS
+            if number in self.crashing:
+                last = Termination("Error", "OffsetOutOfRange: 0 of wal_0", 1)
+                self.datanodes.report(SET, number, ready=False, restarts=3, waiting="CrashLoopBackOff", last=last)
+                del self._phase[number]
+        else:
+            self.datanodes.report(SET, number, ready=True)
+            self.data_plane.epochs[number] = self.data_plane.epochs.get(number, 1) + 1
+            self.data_plane.stopped.discard(number)
+            del self._phase[number]
+
+    def _roll_by_kubernetes(self) -> None:
+        """The StatefulSet's controller: outdated pods from the highest ordinal down to the partition, one by one."""
+        statefulset = self.datanodes.statefulsets[SET]
+        if not statefulset.observed:
+            template = statefulset.template
+            self.datanodes.look(SET, f"rev-{template.config_hash}-{template.restarted_at}")
+            statefulset = self.datanodes.statefulsets[SET]
+        if statefulset.strategy is UpdateStrategy.ON_DELETE or self._phase:
+            return
+        for number in reversed(range(statefulset.partition, DATANODES)):
+            pod = self.datanodes.running[Key(NAMESPACE, f"datanode-{number}")]
+            if pod.revision != statefulset.update_revision:
+                self.datanodes.evict(pod)
+                return
+
+    # --- what is true
+
+    def cluster(self) -> WALCluster:
+        """The WALCluster."""
+        found = self.kube.get(WALCluster, WAL)
+        assert found is not None
+        return found
+
+    def restart(self) -> RestartStatus:
+        """What its status says of restarts."""
+        found = self.kube.get(WALCluster, WAL)
+        return RestartStatus() if found is None or found.status.restart is None else found.status.restart
+
+    def health(self) -> Condition:
+        """DatanodesHealthy."""
+        found = find_condition(self.cluster().status.conditions, ConditionType.DATANODES_HEALTHY)
+        assert found is not None
+        return found
+
+    def uids(self) -> dict[str, str]:
+        """Of the pods."""
+        return {pod.name: pod.uid for pod in self.datanodes.running.values()}
+
+    def down(self) -> list[str]:
+        """The pods that do not serve."""
+        return [pod.name for pod in self.datanodes.running.values() if not pod.ready or pod.is_terminating]
+
+    def check(self, after: str = "") -> None:
+        """What must hold at every moment."""
+        down = self.down()
+        assert len(down) <= 1 or self.allows_two_down, f"down at once, after {after}: {down}"
+        found = self.kube.get(WALCluster, WAL)
+        if self.data_plane.maintenance:
+            assert found is not None, "maintenance is left on"
+            assert found.status.restart is not None
+            assert found.status.restart.maintenance is not None, "maintenance is on, and nobody knows that"
+            assert MAINTENANCE_FINALIZER in found.metadata.finalizers, "maintenance may outlive the WALCluster"

@@ -1,0 +1,67 @@
+"""The operator dies at every call to the outside of a roll: the next one ends at the same place.
+
+Maintenance may not be left on, nor the finalizer; the world checks after every change and step that never two datanodes
+are down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.rollout.workload import UpdateStrategy
+from tests.restart_world import CHANGES, SET, WAL, World
+from tests.support.deaths import die_at_every_call
+from tests.test_restart import render
+
+
+def ask() -> World:
+    """Somebody asks for a restart of all datanodes, and their regions are flushed first."""
+    world = World()
+    world.settle()
+    world.annotate(restart="monday")
+    return world
+
+
+def configure() -> World:
+    """The configuration changes, and a partition is lowered for it."""
+    world = World(strategy=UpdateStrategy.ROLLING_UPDATE, partition=3)
+    world.apply(walConfig={"configMapName": "greptimedb-wal"})
+    render(world, 'max_batch_bytes = "1MB"')
+    world.settle()
+    render(world, 'max_batch_bytes = "512KB"')
+    return world
+
+
+def delete() -> World:
+    """The WALCluster is deleted while the database is in maintenance."""
+    world = ask()
+    world.settle(until=lambda: world.data_plane.maintenance)
+    world.kube.deletes_at = world.time.now()
+    world.kube.remove(WAL)
+    return world
+
+
+def end_state(world: World) -> Any:
+    """What must be the same, however often a process died on the way; who went in which order may differ."""
+    found, status = world.kube.get(WALCluster, WAL), world.restart()
+    return (
+        sorted(world.went),
+        world.data_plane.maintenance,
+        world.datanodes.statefulsets[SET].partition,
+        world.datanodes.statefulsets[SET].template,
+        sorted((pod.name, pod.revision, pod.ready) for pod in world.datanodes.running.values()),
+        (status.stage, status.restarted, status.done_request, status.config_hash, status.maintenance),
+        None if found is None else found.metadata.finalizers,
+    )
+
+
+@pytest.mark.parametrize("scenario", [ask, configure, delete], ids=lambda scenario: scenario.__name__)
+def test_a_death_at_any_call_of_a_roll_changes_nothing_about_the_end(scenario: Callable[[], World]) -> None:
+    world = scenario()
+    worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
+    assert not world.data_plane.maintenance
+    assert worlds > 8
