@@ -15,6 +15,7 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
+from seawall.domain.brokers.next_step import SOON_SECONDS
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
@@ -106,20 +107,24 @@ def test_brokers_controllers_and_replicas_are_told_once_kafka_was_met() -> None:
     assert world.metric("seawall_broker_state", broker="2", state="Online") == 1
 
 
-def test_nothing_is_written_while_nothing_is_news_and_kafka_is_looked_at_twice_a_minute_only() -> None:
+def test_nothing_is_written_while_nothing_is_news_and_kafka_is_looked_at_soon_after_a_change_then_twice_a_minute() -> (
+    None
+):
     world = World()
     world.settle()
     writes, looks = world.kube.status_writes, world.kafka.requests["sizes"]
-    for _ in range(5):
-        world.pass_time(10)
+    seen = []
+    for seconds in (1, 1, 3, 1, 8, 16, 29, 1, 29, 1):
+        world.pass_time(seconds)
+        seen.append(world.kafka.requests["sizes"] - looks)
+    assert seen == [0, 1, 1, 2, 3, 4, 4, 5, 5, 6]
     assert world.kube.status_writes == writes
-    assert world.kafka.requests["sizes"] == looks + 1
     world.kube.apply(KEY, {**SPEC, "internalTopics": {"replicationFactor": 2}})
     world.settle()
-    assert world.kafka.requests["sizes"] == looks + 2
+    assert world.kafka.requests["sizes"] == looks + 7
     after = world.settle()
     assert after is not None
-    assert 0 < after <= 30
+    assert 0 < after <= 2
 
 
 def test_a_broker_that_dies_is_told_with_what_it_leaves_behind_and_so_is_its_return() -> None:
@@ -228,9 +233,9 @@ def test_a_correction_that_kafka_refuses_is_told_and_tried_again_after_the_next_
     asked = world.kafka.requests["alter_configs"]
     said = "one broker that is down stops its writes; Kafka refused topic __transaction_state: not yours"
     assert world.condition().message.endswith(said)
-    world.pass_time(20)
+    world.pass_time(SOON_SECONDS - 1)
     assert world.kafka.requests["alter_configs"] == asked
-    world.pass_time(20)
+    world.pass_time(1)
     assert world.kafka.requests["alter_configs"] == asked + 1
     world.kafka.refuse = lambda _topic, _config, _value: None
     world.pass_time()

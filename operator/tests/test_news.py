@@ -6,6 +6,7 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.kinds import KINDS
+from seawall.controllers.brokers import BROKERS
 from seawall.handlers.news import DEPENDENTS, News, Subject
 
 Body = dict[str, Any]
@@ -107,6 +108,18 @@ def test_what_a_tick_reads_of_the_metadata_is_news(changed: Body, metadata: Body
 def test_a_status_write_and_foreign_annotations_wake_nobody(changed: Body, news: News) -> None:
     noise = with_metadata(changed, resourceVersion="7", annotations={"kubectl.kubernetes.io/x": "y"}, labels={"a": "b"})
     assert wakes(news, {**noise, "status": {"conditions": [{"type": "Ready"}]}}) == set()
+
+
+def test_what_is_found_out_about_kafka_wakes_who_looks_at_its_brokers(news: News) -> None:
+    brokers = subject(BROKERS, "wal")
+    status: Body = {"conditions": [{"type": "KafkaReachable", "status": "True"}]}
+    assert wakes(news, {**WAL, "status": status}) == {brokers}
+    status["topics"] = {"total": 2, "ready": 1}
+    assert wakes(news, {**WAL, "status": dict(status)}) == {brokers}
+    status["kafka"] = {"brokers": {"total": 3, "online": 2}}
+    assert wakes(news, {**WAL, "status": dict(status)}) == {brokers}
+    status["kafka"] = {"brokers": {"total": 3, "online": 2, "items": [{"id": 1, "leaders": 2}]}}
+    assert wakes(news, {**WAL, "status": dict(status)}) == set()
 
 
 def test_a_run_that_reaches_a_stage_wakes_those_that_wait_for_it_and_not_itself(news: News) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.connection import kafka_of, required_kafka
-from seawall.domain.brokers.next_step import PERIOD_SECONDS, BrokersStep, NothingSeen, Observed, next_step
+from seawall.domain.brokers.next_step import BrokersStep, NothingSeen, Observed, next_step, pause_after
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR
 from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth_asking
@@ -21,17 +21,19 @@ from seawall.domain.partitions import Quorum, Sizes, known_brokers
 from seawall.domain.step import Event
 from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch
 
-PERIOD_MS = int(PERIOD_SECONDS * 1000)
+BROKERS = "Brokers"
+"""The kind of its queue, whose keys are those of WALClusters."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The newest look: what the object said then, and until when it is new, in the stopwatch's milliseconds.
+    """The newest look: what the object said then, the seconds that it is new for, and the stopwatch's time of its end.
 
     A correction that failed is tried again after the next one.
     """
 
     seen_from: object
+    pause: float
     until: int
     found: BrokersFound | NothingSeen
     failure: Failure | None = None
@@ -39,7 +41,7 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class BrokersController:
-    """Looks at the brokers of each WALCluster's Kafka twice a minute, and when topics or live brokers are others.
+    """Looks at the brokers of each WALCluster's Kafka when topics or live brokers are others, soon again, then seldom.
 
     It has a queue of its own, because a look at all partitions and log directories takes seconds when a broker is
     down. Of the status it writes its own parts (`domain/brokers/status.py`), and only when there is news.
@@ -50,7 +52,7 @@ class BrokersController:
     clock: Clock
     stopwatch: Stopwatch
     meter: BrokerMeter
-    kind: str = "Brokers"
+    kind: str = BROKERS
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _looks: dict[Key, _Kept] = field(default_factory=dict)
 
@@ -76,11 +78,13 @@ class BrokersController:
         at = self.stopwatch.milliseconds()
         if kept is not None and kept.seen_from == _seen_from(obj) and at < kept.until:
             return Observed(now, kept.found, (kept.until - at) / 1000, kept.failure)
+        pause = pause_after(kept.pause if kept is not None and kept.seen_from == _seen_from(obj) else None)
         found = self._look(obj)
+        until = self.stopwatch.milliseconds() + int(pause * 1000)
         with self._lock:
-            self._looks[key] = _Kept(_seen_from(obj), self.stopwatch.milliseconds() + PERIOD_MS, found)
+            self._looks[key] = _Kept(_seen_from(obj), pause, until, found)
         self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
-        return Observed(now, found)
+        return Observed(now, found, pause)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> BrokersStep:
         """Decides (pure)."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seawall.api.meta import GROUP, Key
+from seawall.api.meta import GROUP, ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.wal_hold import WAL_HOLD
 from seawall.api.v1alpha1.wal_purge import WAL_PURGE
 from seawall.api.v1alpha1.wal_purge_policy import WAL_PURGE_POLICY
 from seawall.api.v1alpha1.wal_verification import WAL_VERIFICATION
+from seawall.controllers.brokers import BROKERS
 
 Body = Mapping[str, Any]
 Fingerprint = tuple[Any, ...]
@@ -41,10 +42,18 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was last seen of an object: what it must know itself, what others must know, and its WALCluster."""
+    """What was last seen of an object.
+
+    Attributes:
+        own: what it must know itself.
+        told: what others must know.
+        kafka: what was found out about the Kafka of a WALCluster; who looks at brokers must know.
+        family: its WALCluster.
+    """
 
     own: Fingerprint
     told: Fingerprint
+    kafka: Fingerprint
     family: Key | None
 
 
@@ -67,6 +76,8 @@ class News:
             woken.add(subject)
         if (deleted or before is None or before.told != now.told) and now.family is not None:
             woken.update(self._dependents(subject, now.family))
+        if before is not None and before.kafka != now.kafka:
+            woken.add(Subject(BROKERS, subject.key))
         return woken
 
     def _dependents(self, subject: Subject, family: Key) -> set[Subject]:
@@ -86,7 +97,8 @@ class News:
 
 def _look(kind: str, key: Key, body: Body) -> _Seen:
     own = _own(body["metadata"])
-    return _Seen(own, _TOLD.get(kind, _metadata_only)(body), _family(kind, key, body))
+    kafka = _of_kafka(body.get("status") or {}) if kind == WAL_CLUSTER.kind else ()
+    return _Seen(own, _TOLD.get(kind, _metadata_only)(body), kafka, _family(kind, key, body))
 
 
 def _own(metadata: Body) -> Fingerprint:
@@ -103,6 +115,14 @@ def _own(metadata: Body) -> Fingerprint:
 
 def _metadata_only(body: Body) -> Fingerprint:
     return _own(body["metadata"])
+
+
+def _of_kafka(status: Body) -> Fingerprint:
+    """Whether it answers, its topics, and how many brokers live."""
+    brokers = (status.get("kafka") or {}).get("brokers") or {}
+    reachable = [at["status"] for at in status.get("conditions") or () if at["type"] == ConditionType.KAFKA_REACHABLE]
+    topics = sorted((status.get("topics") or {}).items())
+    return (*reachable, *topics, brokers.get("total"), brokers.get("online"))
 
 
 def _of_run(body: Body) -> Fingerprint:

@@ -16,6 +16,13 @@ from seawall.domain.failure import Failure
 from seawall.domain.step import Act, Record, Step, Wait
 
 PERIOD_SECONDS = 30.0
+SOON_SECONDS = 2.0
+"""After a change: brokers tell of it one after another, and replicas of new topics take seconds to be in sync."""
+
+
+def pause_after(previous: float | None) -> float:
+    """Seconds until the next look, by those before this one; None: this one follows a change."""
+    return SOON_SECONDS if previous is None else min(2 * previous, PERIOD_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
