@@ -49,7 +49,7 @@ def main() -> None:
     ):
         kafka = RawKafka(",".join(brokers.bootstrap_servers))
         clusters = WALClusters(server, brokers.bootstrap_servers)
-        with OperatorProcess(server.kubeconfig) as operator:
+        with OperatorProcess(server.kubeconfig, is_forked=False) as operator:
             wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
             report.results += creation(kafka, clusters, topics)
             with RawPasses(",".join(brokers.bootstrap_servers), LAST) as peer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,9 +62,9 @@ def operators_of(site: Site) -> Iterator[NewOperator]:
     """Makes operators of such a corner, not started yet; they end with the context."""
     with ExitStack() as made:
 
-        def new(name: str = "operator", kubeconfig: Path | None = None, **settings: object) -> OperatorProcess:
+        def new(name: str = "operator", kubeconfig: Path | None = None, **settings: Any) -> OperatorProcess:
             scope = site.namespace
-            defaults = {"namespaces": scope, "pod_namespace": scope, "resync_seconds": RESYNC_SECONDS}
+            defaults: dict[str, Any] = {"namespaces": scope, "pod_namespace": scope, "resync_seconds": RESYNC_SECONDS}
             who = kubeconfig or site.kube.server.kubeconfig
             process = OperatorProcess(who, name, **{**defaults, **settings})
             made.callback(process.close)

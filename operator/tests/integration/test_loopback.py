@@ -10,7 +10,7 @@ import pytest
 
 from seawall_e2e.commands import CommandFailed
 from seawall_e2e.loopback import ApiServer
-from seawall_e2e.loopback.forked import ForkedProcess
+from seawall_e2e.loopback.forked import ForkedProcess, Program
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
 from seawall_e2e.waiting import wait_until
 
@@ -75,12 +75,12 @@ def test_a_process_that_does_not_get_ready_ends_in_its_log(tmp_path_factory: pyt
 
 def test_a_fork_is_a_process_with_a_log_signals_and_an_exit_code(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("forks")
-    missing = ForkedProcess("missing", "no_such_module", [], folder)
+    missing = ForkedProcess("missing", Program("no_such_module", []), folder)
     missing.start()
     with pytest.raises(BedError, match=r"ended while it was starting:\n[^$]*No module named no_such_module"):
         missing.wait_ready(lambda: False, 30)
     assert missing.exit_code == 1
-    serves = ForkedProcess("serves", *HTTP_SERVER, folder)
+    serves = ForkedProcess("serves", Program(*HTTP_SERVER), folder)
     serves.start()
     serves.wait_ready(lambda: "Serving HTTP" in serves.log_since_start(), 30)
     with pytest.raises(BedError, match="runs already"):
@@ -95,14 +95,18 @@ def test_a_fork_is_a_process_with_a_log_signals_and_an_exit_code(tmp_path_factor
 
 @pytest.mark.parametrize(
     "child",
-    ["Process('child', ['python3', '-u', '-m', {0!r}, *{1!r}], {2!r})", "ForkedProcess('child', {0!r}, {1!r}, {2!r})"],
+    [
+        "Process('child', ['python3', '-u', '-m', {0!r}, *{1!r}], {2!r})",
+        "ForkedProcess('child', Program({0!r}, {1!r}), {2!r})",
+    ],
     ids=["executed", "forked"],
 )
 def test_a_killed_test_run_leaves_no_process(child: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("orphans")
     script = (
         "import os, signal; from pathlib import PosixPath; from seawall_e2e.loopback.processes import Process;"
-        f"from seawall_e2e.loopback.forked import ForkedProcess; p = {child.format(*HTTP_SERVER, folder)}; p.start();"
+        "from seawall_e2e.loopback.forked import ForkedProcess, Program;"
+        f"p = {child.format(*HTTP_SERVER, folder)}; p.start();"
         "p.wait_ready(lambda: 'Serving HTTP' in p.log_since_start(), 30);"
         "print(p.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -1,7 +1,7 @@
 """Python programs of ours as forks of one process that has imported the libraries already: most of a start is that.
 
 A fork is a process as any other: it has its own memory, log and session, and SIGKILL, SIGSTOP and its exit code are
-the kernel's. What is ours is imported by the fork itself, with warnings as errors.
+the kernel's. What is ours is imported by the fork itself.
 """
 
 from __future__ import annotations
@@ -13,34 +13,47 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from typing import Literal
 
 from seawall_e2e.loopback.dies_with_parent import die_with_parent
 from seawall_e2e.loopback.processes import STARTER, Process
 
 OF_REFDB = ("aiohttp.web", "confluent_kafka.admin", "google.protobuf.internal.builder", "pyarrow.parquet", "sqlglot")
-OF_TESTS = ("hypothesis.stateful", "numpy", "pydantic", "pytest", "tomlkit", "urllib3")
+OF_OPERATOR = ("kopf", "kubernetes.config", "numpy", "pydantic_settings", "tomlkit")
+OF_TESTS = ("hypothesis.stateful", "pytest", "urllib3")
 """What is loaded once. It starts no thread of its own that a fork would miss."""
 
 
 def fork_server() -> ForkServerContext:
     """Python's own fork server: one for this process, started by the first who needs it, and ended with us."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["seawall_e2e.loopback.dies_with_parent", *OF_REFDB, *OF_TESTS])
+    context.set_forkserver_preload(["seawall_e2e.loopback.dies_with_parent", *OF_REFDB, *OF_OPERATOR, *OF_TESTS])
     STARTER.submit(forkserver.ensure_running).result()
     return context
 
 
-class ForkedProcess(Process):
-    """`python -W error -m <module> <arguments>`, forked. It dies with the fork server, which dies with us."""
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`python -W <warnings> -m <module> <arguments>`, with these variables beside the ones that there are."""
 
-    def __init__(self, name: str, module: str, arguments: Sequence[str], folder: Path) -> None:
-        super().__init__(name, [module, *arguments], folder)
-        self._target = module, list(arguments), str(folder), str(self.log)
+    module: str
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    warnings: Literal["default", "error"] = "error"
+
+
+class ForkedProcess(Process):
+    """A program, forked. It dies with the fork server, which dies with us."""
+
+    def __init__(self, name: str, program: Program, folder: Path) -> None:
+        super().__init__(name, [program.module, *program.arguments], folder)
+        self._target = program, folder, self.log
         self._server = fork_server()
 
     def _spawn(self) -> Forked:
@@ -85,15 +98,16 @@ class Forked:
         return code
 
 
-def _run(module: str, arguments: list[str], folder: str, log: str) -> None:
+def _run(program: Program, folder: Path, log: Path) -> None:
     """The fork."""
     die_with_parent()
     os.setsid()  # Ctrl-C goes to pytest, which closes its beds in order
     os.chdir(folder)
+    os.environ.update(program.environment)
     output = os.open(log, os.O_WRONLY | os.O_APPEND)
     for number in (1, 2):
         os.dup2(output, number)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)  # line by line
-    sys.argv[1:] = arguments
-    warnings.simplefilter("error")
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    sys.argv[1:] = program.arguments
+    warnings.simplefilter(program.warnings)
+    runpy.run_module(program.module, run_name="__main__", alter_sys=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seawall_e2e.loopback.etcd import EtcdProcess
-from seawall_e2e.loopback.forked import ForkedProcess
+from seawall_e2e.loopback.forked import ForkedProcess, Program
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
 
 START_TIMEOUT = 60
@@ -111,7 +111,7 @@ class RefDbProcesses:
             f"--storage={self.folder / 'storage'}",
             f"--store-key-prefix={self.prefix}/",
         ]
-        return ForkedProcess(name, "refdb", [*arguments, *self._flags, *own], self.folder)
+        return ForkedProcess(name, Program("refdb", [*arguments, *self._flags, *own]), self.folder)
 
     def _write_config(self, servers: Sequence[str], wal: Mapping[str, object]) -> None:
         options = {
