@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
-from seawall_e2e.commands import get, kubectl, run
+from seawall_e2e.commands import Object, get, kubectl, run
 from seawall_e2e.waiting import wait_until
 
 REFDB = REPOSITORY / "e2e/refdb"
@@ -21,9 +21,11 @@ WAL_CONFIG_MAP = "greptimedb-wal"
 INTERNAL_ERROR = 1003
 """The code with which a query fails that needs a dead datanode."""
 
+DATANODE_SET = "statefulset/datanode"
+
 _PARTS = {
     "etcd": ("statefulset/etcd",),
-    "refdb": ("deployment/metasrv", "deployment/frontend", "statefulset/datanode"),
+    "refdb": ("deployment/metasrv", "deployment/frontend", DATANODE_SET),
 }
 """A file of manifests each, with what to wait for."""
 _SIGKILLED = 137
@@ -103,6 +105,16 @@ class RefDb:
         for part in reversed(_PARTS):
             self._kubectl("delete", "--ignore-not-found", "-f", "-", stdin=self._manifests(part))
         self._kubectl("delete", "pvc", "-l", "app.kubernetes.io/name in (refdb, etcd)")
+
+    def in_maintenance(self) -> bool:
+        """Whether its metasrv is in maintenance: it moves no region of a datanode that is away."""
+        (answer,) = self._ask(("http://metasrv:4000/admin/maintenance/status", {}))
+        return bool(answer["enabled"])
+
+    def datanode_pods(self) -> list[Object]:
+        """The pods of its datanodes."""
+        selector = "app.kubernetes.io/name=refdb,app.kubernetes.io/component=datanode"
+        return list(get("-n", self.namespace, "pods", "-l", selector)["items"])
 
     def execute(self, *statements: str) -> list[dict[str, Any]]:
         """Runs statements; the frontend's answers as they came, refusals too."""
@@ -196,8 +208,11 @@ class RefDb:
         return get("-n", self.namespace, f"pod/{pod}")
 
     def _rolled_out(self, workload: str) -> None:
+        command: tuple[str, ...] = ("rollout", "status", workload)
+        if workload == DATANODE_SET:  # nobody rolls it out: its strategy is OnDelete
+            command = ("wait", workload, f"--for=jsonpath={{.status.readyReplicas}}={DATANODES}")
         try:
-            self._kubectl("rollout", "status", workload, f"--timeout={START_SECONDS}s", timeout=START_SECONDS + 10)
+            self._kubectl(*command, f"--timeout={START_SECONDS}s", timeout=START_SECONDS + 10)
         except AssertionError as failed:
             raise AssertionError(f"{failed}\n{self.explain()}") from None
 

@@ -1,0 +1,111 @@
+"""Restarts of a database's datanodes by Seawall: what is asked for, what the status says, and who is down meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from seawall_e2e.cluster import WALCluster
+from seawall_e2e.commands import CommandFailed, Object, kubectl
+from seawall_e2e.refdb import RefDb, in_sight
+from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
+
+STATEFUL_SET = "datanode"
+RIGHTS = "datanodes.statefulSets={" + STATEFUL_SET + "}"
+"""The chart's value that lets the operator restart them."""
+
+PAUSE = 0.3
+"""Seconds between two samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """What restarts the datanodes of a site's database."""
+
+    site: Site
+    database: RefDb
+
+    @property
+    def wal(self) -> WALCluster:
+        """The WALCluster."""
+        return self.site.wal_cluster()
+
+    def declare(self, **restart: Any) -> None:
+        """Names the datanodes, and gives the operator the rights."""
+        self.site.install(RIGHTS)
+        named = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}, "restart": restart}
+        data_plane = {**in_sight(self.site.namespace), **named}
+        self.wal.apply(self.site.pool(4, maxMessageBytes="16Ki"), dataPlane=data_plane)
+
+    def ask(self, value: str) -> None:
+        """A person asks for a restart of all datanodes."""
+        kubectl(
+            "-n", self.site.namespace, "annotate", "walc", self.wal.name, "--overwrite", f"seawall.dev/restart={value}"
+        )
+
+    def status(self) -> Object:
+        """`status.restart`; empty: there is none."""
+        found: Object = self.wal.status().get("restart") or {}
+        return found
+
+    def wait_for_stage(self, *stages: str, within: float = 60) -> Object:
+        """Waits until the roll is in one of these stages."""
+
+        def found() -> Object | None:
+            status = self.status()
+            return status if status.get("stage") in stages else None
+
+        return wait_until(found, f"the roll is {' or '.join(stages)}", within=within, every=0.3, explain=self.explain)
+
+    def uids(self) -> dict[str, str]:
+        """By name the UIDs of the datanodes' pods."""
+        return {each["metadata"]["name"]: each["metadata"]["uid"] for each in self.database.datanode_pods()}
+
+    def explain(self) -> str:
+        """The WALCluster, the database's pods and the operator's log, for people."""
+        return f"{self.wal.explain()}\n{self.database.explain()}\n{self.site.operator.log()}"
+
+
+@dataclass(slots=True)
+class DownSampler:
+    """Looks all the time how many datanodes are down, in a thread, as long as the `with` lasts.
+
+    Attributes:
+        samples: how often it looked.
+        most: the greatest number of pods that were not Ready, or ended, at once; by name at that time.
+    """
+
+    database: RefDb
+    samples: int = 0
+    most: frozenset[str] = frozenset()
+    seen: set[str] = field(default_factory=set)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(PAUSE):
+            try:
+                pods = self.database.datanode_pods()
+            except CommandFailed:
+                continue
+            down = frozenset(each["metadata"]["name"] for each in pods if not _serves(each))
+            self.samples += 1
+            self.seen |= down
+            self.most = max(self.most, down, key=len)
+
+
+def _serves(pod: Object) -> bool:
+    conditions = {each["type"]: each["status"] for each in pod.get("status", {}).get("conditions", ())}
+    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
