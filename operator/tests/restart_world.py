@@ -20,6 +20,8 @@ from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
+from seawall.domain.ledger.intents import raise_intent
+from seawall.domain.ledger.looked import Looked
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
@@ -141,6 +143,25 @@ class World:
     def end_pod(self, number: int) -> None:
         """A pod goes, by whomever."""
         self.datanodes.evict(self.datanodes.running[Key(NAMESPACE, f"datanode-{number}")])
+
+    def intend(self, offset: int) -> None:
+        """A run writes intents for all topics; records are first written by whoever looked first."""
+        looks = LedgerLooks(
+            ClusterOpener(
+                self.kube,
+                FakeKafkaClusters({"kafka:9092": self.kafka}),
+                FakeDataPlanes(DataPlaneParts(self.data_plane, self.store)),
+            ),
+            self.intents,
+            self.time,
+            self.time,
+        )
+        for _ in range(2):
+            looked = looks.look(self.cluster())
+            assert isinstance(looked, Looked)
+            records = {**looked.urgent_records(), **looked.read.records}
+            raised = {name: raise_intent(record, offset) for name, record in records.items()}
+            looks.write_shards(looked.pool, looked.shards.changed(raised))
 
     # --- the operator
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
@@ -492,3 +493,29 @@ def test_a_topic_that_is_deleted_in_mid_run_is_left_alone() -> None:
     assert world.factors() == {3}
     assert world.run().message.startswith(("5 of 6", "6 of 6", "1 of 1"))
     assert world.is_unthrottled()
+
+
+def restarting(world: World, **status: object) -> None:
+    """The controller of restarts writes its part of the status: a datanode restarts."""
+    entry = Restarting(name="datanode-1", uid="uid-1", start_time=world.time.now(), budget_seconds=600)
+    found = RestartStatus(restarting=entry, **{"stage": RollStage.REPLAYING, **status})
+    cluster = world.cluster()
+    world.kube.replace_status(cluster, cluster.status.model_copy(update={"restart": found}))
+
+
+def test_no_replicas_begin_to_move_while_a_datanode_restarts() -> None:
+    world = raising()
+    restarting(world)
+    world.rounds(6)
+    assert world.factors() == {1}
+    assert "datanode-1 restarts" in world.run().message
+    restarting(world, stage=RollStage.STALLED)
+    world.settle()
+    assert world.factors() == {3}
+
+
+def test_replicas_move_while_a_roll_waits_for_them() -> None:
+    world = raising()
+    restarting(world, stage=RollStage.RESTARTING, reason="NotFullyInSync")
+    world.settle()
+    assert world.factors() == {3}

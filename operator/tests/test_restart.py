@@ -6,15 +6,24 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from seawall.api.meta import MAINTENANCE_FINALIZER, ConditionType, Key
 from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_purge import Stage, Target, WALPurge, WALPurgeStatus
+from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
+from seawall.domain.errors import Conflict
 from seawall.domain.partitions import PartitionId
+from seawall.domain.rollout.actions import Evict
+from seawall.domain.rollout.reasons import Shut
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
+from seawall.domain.step import Act
 from seawall.domain.walconfig.config_map import ConfigMap
 from tests.fakes.kafka_moves import advance
 from tests.fakes.kafka_reassigner import FakeReassigner
+from tests.purge_world import Calls
 from tests.restart_world import DATANODES, NAMESPACE, SET, TOPICS, WAL, World
 from tests.support.watched import watched
 
@@ -133,6 +142,32 @@ def test_another_datanode_that_is_down_keeps_the_others_up() -> None:
     health = world.health()
     assert (health.status, health.reason) == ("False", "OffsetOutOfRange")
     assert "datanode-1" in health.message
+
+
+def test_a_pod_that_was_asked_for_waits_while_another_datanode_is_down() -> None:
+    world = World()
+    world.settle()
+    world.datanodes.report(SET, 1, ready=False)
+    world.data_plane.stopped.add(1)
+    pod = Key(NAMESPACE, "datanode-2")
+    world.datanodes.running[pod] = replace(world.datanodes.running[pod], restart="please")
+    waits(world)
+    assert world.went == []
+    assert world.restart().reason == "AnotherDatanodeDown"
+    world.datanodes.report(SET, 1, ready=True)
+    world.data_plane.stopped.discard(1)
+    world.settle()
+    assert world.went == ["datanode-2"]
+
+
+def test_regions_that_cannot_flush_are_asked_now_and_then_and_replayed_in_the_end() -> None:
+    world = asked()
+    world.data_plane.busy |= set(world.data_plane.regions)
+    waits(world, seconds=60)
+    assert world.went == []
+    assert 3 <= len([line for line in world.lines if line.startswith("FlushFailed")]) <= 7
+    waits(world, seconds=120)
+    assert len(world.went) >= 1
 
 
 def test_a_pod_disruption_budget_is_obeyed_and_its_sentence_is_told() -> None:
@@ -283,6 +318,58 @@ def test_an_operator_that_slept_before_its_eviction_evicts_nobody_when_somebody_
     assert sorted(world.went) == ALL
 
 
+def test_a_pod_that_goes_between_the_look_and_the_eviction_is_noticed() -> None:
+    world = asked()
+    controller, action = about_to_evict(world)
+    world.end_pod(next(number for number in range(DATANODES) if number != action.pod.ordinal))
+    with pytest.raises(Conflict):
+        controller.perform(world.cluster(), action)
+    world.check()
+
+
+def test_a_pause_between_the_look_and_the_eviction_is_obeyed() -> None:
+    world = asked()
+    controller, action = about_to_evict(world)
+    seen = world.cluster()
+    world.annotate(paused="true")
+    with pytest.raises(Conflict):
+        controller.perform(seen, action)
+    assert world.down() == []
+
+
+def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts_there() -> None:
+    world = asked()
+    purge = Key(NAMESPACE, "run")
+    world.kube.apply(purge, {"clusterRef": {"name": "wal"}}, kind=WALPurge)
+    run = world.kube.get(WALPurge, purge)
+    assert run is not None
+    world.data_plane.flush_regions(list(world.data_plane.regions))
+    target = Target(seen=50, log_start=0, purge_to=50)
+    world.kube.replace_status(run, WALPurgeStatus(stage=Stage.PURGE, targets=dict.fromkeys(TOPICS, target)))
+    world.intend(50)
+    waits(world)
+    assert world.went == []
+    assert world.restart().reason == "DeleteOngoing"
+    for topic in TOPICS:
+        world.kafka.topics[topic].log.log_start = 50
+    world.settle()
+    assert sorted(world.went) == ALL
+
+
+def test_the_status_no_longer_says_what_the_gate_waited_for_when_a_pod_goes() -> None:
+    world = asked()
+    world.settle(until=lambda: world.restart().stage is RollStage.RESTARTING)
+    lag(world)
+    world.settle(until=lambda: world.restart().reason == "NotFullyInSync")
+    lag(world, lags=False)
+    seen = Calls(world.check)
+    reasons: list[str] = []
+    seen.before = lambda name: reasons.append(world.restart().reason) if name == "evict" else None
+    world.settle(world.process(seen))
+    assert len(reasons) == DATANODES
+    assert set(reasons).isdisjoint(Shut)
+
+
 class _Sleeper:
     """Holds back the first eviction until another process has finished the whole roll."""
 
@@ -304,6 +391,20 @@ class _Sleeper:
             self._slept[:] = ["woken"]
             return answer
         return function(*args, **kwargs)
+
+
+def about_to_evict(world: World) -> tuple[RestartController, Evict]:
+    """A process at the moment in which it decided to evict a pod."""
+    process = world.process()
+    controller: RestartController = process.controller  # type: ignore[assignment]
+    for _ in range(200):
+        cluster = world.cluster()
+        step = controller.next_step(cluster, controller.observe(cluster))
+        if isinstance(step, Act) and isinstance(action := step.actions[0], Evict):
+            return controller, action
+        if process.tick(WAL).after != 0.0:
+            world.pass_time(timedelta(seconds=2))
+    raise AssertionError("it never evicts")
 
 
 def render(world: World, text: str) -> None:

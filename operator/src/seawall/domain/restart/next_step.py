@@ -5,8 +5,6 @@
     the spec names no datanodes, or the   maintenance is given back, then the finalizer goes; a database that does not
     WALCluster is being deleted           answer holds a deletion up for ten minutes, and not longer
     the roll takes maintenance            the finalizer first: it stands as long as the status has the maintenance
-    the pod is to go                      the status says so first: it no longer says what the gate waited for, so
-                                          nothing that this had let through begins any more (`rollout/claims.py`)
     a region was asked to flush           it is asked again only when its report had the time to tell of it
     this process has just begun to look   nothing is begun before reports were seen to advance: none of them counts
                                           before, and all datanodes would look as if they were down
@@ -26,11 +24,10 @@ from seawall.domain.conditions import ConditionBuilder, loss_event
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.restart.health import KIND, with_health, without_datanodes
 from seawall.domain.restart.observed import Observed
-from seawall.domain.rollout.actions import Evict, FlushRegions, RolloutAction, SetPartition
+from seawall.domain.rollout.actions import FlushRegions, RolloutAction
 from seawall.domain.rollout.decision import POLL_SECONDS
 from seawall.domain.rollout.next_step import RolloutStep, let_go
 from seawall.domain.rollout.next_step import next_step as next_step_of_roll
-from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 
 IDLE_SECONDS = 15.0
@@ -80,9 +77,6 @@ def _record(
 def _act(cluster: WALCluster, before: RestartStatus, step: Act[RolloutAction], observed: Observed) -> RestartStep:
     if before.maintenance is not None and not _stands(cluster):
         return Act((AddFinalizer(),))
-    if any(isinstance(action, Evict | SetPartition) for action in step.actions) and before.reason in set(Shut):
-        status = before.model_copy(update={"reason": Reason.RESTARTING.value, "message": "the gate is open"})
-        return _told(cluster, status, observed, Record(status))
     actions = tuple(found for action in step.actions if (found := _again(action, observed)) is not None)
     if not actions:
         return _wait(cluster, before, Wait("regions flush before a restart", POLL_SECONDS), observed)

@@ -30,8 +30,8 @@ CRASHES = frozenset(
 def claims_of(status: RestartStatus | None) -> RestartClaims:
     """What a roll asks of purges. A delete that has begun ends while the gate waits for it, or both would wait.
 
-    The reason of the status is recorded as another one before the pod goes (`restart/next_step.py`), and a purge reads
-    the status after it wrote its intent: so one of the two always sees the other.
+    Before a pod goes the status has another reason: a gate that was shut gives maintenance back, and who enters it anew
+    records that first. A purge reads the status after it wrote its intent: so one of the two always sees the other.
     """
     if status is None:
         return RestartClaims()
