@@ -15,6 +15,7 @@ from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers import claims, ledger_look, topic_deletion, wal_hold, wal_purge
+from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
 from seawall.controllers.topic_configs import RecentConfigs
 from seawall.controllers.topic_logs import read_logs
@@ -40,7 +41,7 @@ Patch = pytest.MonkeyPatch
 
 def no_reread(patch: Patch) -> None:
     """Neither run nor WALCluster are read again before a change."""
-    patch.setattr(wal_purge.WALPurgeController, "_still_may", lambda self, obj, *_, **__: self._cluster(obj))
+    patch.setattr(wal_purge.WALPurgeController, "_still_may", lambda self, obj, *_, **__: named_cluster(self.kube, obj))
 
 
 def no_topic_id(patch: Patch) -> None:

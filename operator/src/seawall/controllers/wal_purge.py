@@ -10,6 +10,7 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeStatus
 from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
@@ -66,7 +67,7 @@ class WALPurgeController:
         if isinstance(obj.spec, InvalidSpec) or obj.status.is_finished or obj.metadata.deletion_timestamp is not None:
             self.forget(obj.metadata.key)
             return Observed(now)
-        cluster = self._cluster(obj)
+        cluster = named_cluster(self.kube, obj)
         if cluster is None:
             return Observed(now)
         front = run_in_front(obj, self.kube.list(WALPurge, obj.metadata.namespace).items)
@@ -151,19 +152,12 @@ class WALPurgeController:
         run = self.kube.get(WALPurge, obj.metadata.key)
         if run is None or run.metadata.resource_version != obj.metadata.resource_version:
             raise Conflict(f"WALPurge {obj.metadata.key} is no longer the one that was decided about")
-        cluster = self._cluster(obj)
+        cluster = named_cluster(self.kube, obj)
         if cluster is None or ClusterSeen(cluster.metadata.uid, cluster.metadata.generation) != seen:
             raise Conflict(f"the WALCluster of WALPurge {obj.metadata.key} is no longer the one that was looked at")
         if _paused(run, cluster) is not None or (cluster.metadata.stops_deletes and not flushes):
             raise Conflict(f"deletes on WALCluster {cluster.metadata.key} were stopped")
         return cluster
-
-    def _cluster(self, obj: WALPurge) -> WALCluster | None:
-        if isinstance(obj.spec, InvalidSpec):
-            return None
-        cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
-        is_there = cluster is not None and cluster.metadata.deletion_timestamp is None
-        return cluster if is_there else None
 
     def _open(self, cluster: WALCluster) -> OpenedCluster:
         opened = self.looks.open(cluster)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.controllers.named_cluster import named_cluster
 from seawall.domain.errors import SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.looked import CannotLook
@@ -87,9 +87,7 @@ class WALPurgePolicyController:
 
     def _topics(self, obj: WALPurgePolicy) -> Sequence[str] | None:
         """The names of the WALCluster's topics, as far as it says; None: there is none, or it goes."""
-        if isinstance(obj.spec, InvalidSpec):
-            return None
-        cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
-        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+        cluster = named_cluster(self.kube, obj)
+        if cluster is None:
             return None
         return () if isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.topic_names()

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
 from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.named_cluster import named_cluster
 from seawall.domain.errors import Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.step import Event
@@ -61,7 +61,7 @@ class WALVerificationController:
         hold, application = self.kube.get(WALHold, key), self.applications.get(key)
         if obj.status.is_over:
             return Observed(self.clock.now(), hold=hold, application=application)
-        cluster = self._cluster(obj)
+        cluster = named_cluster(self.kube, obj)
         is_holding = obj.status.stage is VerificationStage.HOLDING
         request = self.kube.get_config_map(key) if is_holding else None
         looks = cluster is not None and is_holding and needs_look(obj, hold, request)
@@ -112,13 +112,6 @@ class WALVerificationController:
     def post(self, obj: WALVerification, event: Event) -> None:
         """Posts an event about the WALVerification."""
         self.kube.post_event(obj, event)
-
-    def _cluster(self, obj: WALVerification) -> WALCluster | None:
-        if isinstance(obj.spec, InvalidSpec):
-            return None
-        cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
-        is_there = cluster is not None and cluster.metadata.deletion_timestamp is None
-        return cluster if is_there else None
 
     def _measure(self, obj: WALVerification) -> None:
         """An operator that starts anew learns from those that are over when the log was last verified."""
