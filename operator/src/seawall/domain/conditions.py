@@ -94,6 +94,15 @@ class ConditionBuilder:
         }
         return tuple(self(kind, as_status(value), verdict.reason, verdict.message) for kind, value in holds.items())
 
+    def of_run(self, verdict: Verdict, *, complete: bool, failed: bool, waiting: bool) -> tuple[Condition, ...]:
+        """The three, and those of something that ends: the sentence is with what holds."""
+        holds = {ConditionType.COMPLETE: complete, ConditionType.FAILED: failed, ConditionType.WAITING: waiting}
+        more = (
+            self(kind, as_status(value), verdict.reason, verdict.message if value else "")
+            for kind, value in holds.items()
+        )
+        return (*self.kstatus(verdict), *more)
+
 
 def transition_events(before: Iterable[Condition], after: Sequence[Condition]) -> tuple[Event, ...]:
     """One event when the reason of Ready changed, or its sentence did while a person is needed.

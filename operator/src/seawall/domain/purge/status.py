@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.wal_purge import RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
-from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
+from seawall.domain.conditions import ConditionBuilder, Verdict
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
@@ -23,15 +22,12 @@ _WORST_FIRST: tuple[str, ...] = (*(str(reason) for reason, _ in rules.LEFT_ALONE
 def with_conditions(run: WALPurge, status: WALPurgeStatus, verdict: Verdict, now: datetime) -> WALPurgeStatus:
     """The status with the conditions of a verdict."""
     build = ConditionBuilder(run.status.conditions, run.metadata.generation, now)
-    holds = {
-        ConditionType.COMPLETE: status.stage is Stage.COMPLETED,
-        ConditionType.FAILED: status.stage is Stage.FAILED,
-        ConditionType.WAITING: verdict.reason in WAITING,
-    }
-    more = (
-        build(kind, as_status(value), verdict.reason, verdict.message if value else "") for kind, value in holds.items()
+    conditions = build.of_run(
+        verdict,
+        complete=status.stage is Stage.COMPLETED,
+        failed=status.stage is Stage.FAILED,
+        waiting=verdict.reason in WAITING,
     )
-    conditions = (*build.kstatus(verdict), *more)
     return status.model_copy(update={"conditions": conditions, "observed_generation": run.metadata.generation})
 
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
-from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
-from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, as_status, transition_events
+from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, transition_events
 from seawall.domain.failure import Failure
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.verification.actions import RemoveItself, VerificationAction
@@ -146,15 +146,12 @@ def _with_conditions(
     obj: WALVerification, status: WALVerificationStatus, verdict: Verdict, observed: Observed
 ) -> WALVerificationStatus:
     build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, observed.now)
-    holds = {
-        ConditionType.COMPLETE: status.stage is VerificationStage.COMPLETED,
-        ConditionType.FAILED: status.stage is VerificationStage.FAILED,
-        ConditionType.WAITING: verdict.reason in WAITING,
-    }
-    more = (
-        build(kind, as_status(value), verdict.reason, verdict.message if value else "") for kind, value in holds.items()
+    conditions = build.of_run(
+        verdict,
+        complete=status.stage is VerificationStage.COMPLETED,
+        failed=status.stage is VerificationStage.FAILED,
+        waiting=verdict.reason in WAITING,
     )
-    conditions = (*build.kstatus(verdict), *more)
     return status.model_copy(update={"conditions": conditions, "observed_generation": obj.metadata.generation})
 
 
