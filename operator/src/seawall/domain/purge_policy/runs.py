@@ -8,32 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Self
 
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicySpec
+from seawall.domain.time_in_name import TimeInName
 
-_TIME = "%Y%m%d%H%M%S"
-_TIME_LENGTH = 14
+_TIME = TimeInName("%Y%m%d%H%M%S", 14)
 MAX_NAME = 253
-MAX_POLICY_NAME = MAX_NAME - _TIME_LENGTH - 1
+MAX_POLICY_NAME = MAX_NAME - _TIME.length - 1
 
 
 def run_name(policy: str, due: datetime) -> str:
     """The name of the run that was due at a time."""
-    return f"{policy}-{due.astimezone(UTC).strftime(_TIME)}"
+    return f"{policy}-{_TIME.write(due)}"
 
 
 def due_time(policy: str, run: str) -> datetime | None:
     """The time for which a run was due, by its name; None when it is no name of a run of this policy."""
     text = run.removeprefix(f"{policy}-")
-    if text == run or len(text) != _TIME_LENGTH or not (text.isascii() and text.isdigit()):
-        return None
-    try:
-        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-    except ValueError:
-        return None
+    return None if text == run else _TIME.read(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Self
 
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationSchedule
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.domain.purge_policy.schedule import BadSchedule, Cron, read_cron
+from seawall.domain.time_in_name import TimeInName
 from seawall.domain.verification.names import MAX_NAME
 
-_TIME = "%y%m%d%H%M"
-_TIME_LENGTH = 10
+_TIME = TimeInName("%y%m%d%H%M", 10)
 _SLICE_LENGTH = 3
-MAX_CLUSTER_NAME = MAX_NAME - _TIME_LENGTH - _SLICE_LENGTH - 2
+MAX_CLUSTER_NAME = MAX_NAME - _TIME.length - _SLICE_LENGTH - 2
 
 
 def read_times(spec: VerificationSchedule, now: datetime) -> Cron | BadSchedule:
@@ -46,20 +46,14 @@ def slices(topics: tuple[str, ...], spec: VerificationSchedule) -> tuple[tuple[s
 
 def run_names(cluster: str, due: datetime, count: int) -> tuple[str, ...]:
     """The names of the verifications for one time."""
-    base = f"{cluster}-{due.astimezone(UTC).strftime(_TIME)}"
+    base = f"{cluster}-{_TIME.write(due)}"
     return (base,) if count == 1 else tuple(f"{base}-{number}" for number in range(count))
 
 
 def due_time(cluster: str, name: str) -> datetime | None:
     """The time for which a verification was due, by its name; None when it is no such name."""
     rest = name.removeprefix(f"{cluster}-")
-    text = rest[:_TIME_LENGTH]
-    if rest == name or len(text) != _TIME_LENGTH or not (text.isascii() and text.isdigit()):
-        return None
-    try:
-        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-    except ValueError:
-        return None
+    return None if rest == name else _TIME.read(rest[: _TIME.length])
 
 
 @dataclass(frozen=True, slots=True)
