@@ -27,6 +27,7 @@ from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.records import produce
+from tests.support.secure_kafka import by_password
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
@@ -79,14 +80,7 @@ class User:
         self._acls = AdminClient({"bootstrap.servers": ",".join(kafka.bootstrap_servers), "log_level": 0})
         self._given: Rights = frozenset()
         self._name = secure.username
-        connection = KafkaConnection(
-            secure.sasl_ssl_servers,
-            tls=True,
-            ca_pem=secure.ca_pem,
-            sasl_mechanism="SCRAM-SHA-512",
-            username=secure.username,
-            password=secure.password,
-        )
+        connection = by_password(secure)
         self.admin = ConfluentKafkaAdmin(connection)
         self.logs = self.admin.logs
         self.reassigner = self.admin.reassigner

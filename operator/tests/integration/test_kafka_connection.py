@@ -21,6 +21,7 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import free_ports
 from seawall_e2e.waiting import wait_until
+from tests.support.secure_kafka import by_certificate, by_password
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
@@ -50,28 +51,13 @@ def refused(connection: KafkaConnection) -> NoKafka:
 @pytest.fixture(scope="module")
 def sasl(sasl_kafka: KafkaProcesses) -> KafkaConnection:
     """A connection that works."""
-    secure = sasl_kafka.secure
-    return KafkaConnection(
-        secure.sasl_ssl_servers,
-        tls=True,
-        ca_pem=secure.ca_pem,
-        sasl_mechanism="SCRAM-SHA-512",
-        username=secure.username,
-        password=secure.password,
-    )
+    return by_password(sasl_kafka.secure)
 
 
 @pytest.fixture(scope="module")
 def mutual_tls(sasl_kafka: KafkaProcesses) -> KafkaConnection:
     """A connection that works."""
-    secure = sasl_kafka.secure
-    return KafkaConnection(
-        secure.mutual_tls_servers,
-        tls=True,
-        ca_pem=secure.ca_pem,
-        client_cert_pem=secure.client_cert_pem,
-        client_key_pem=secure.client_key_pem,
-    )
+    return by_certificate(sasl_kafka.secure)
 
 
 @pytest.fixture(scope="module")

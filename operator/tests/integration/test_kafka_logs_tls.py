@@ -22,6 +22,7 @@ from seawall.domain.topics.actions import NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.records import produce
+from tests.support.secure_kafka import by_certificate, by_password
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
@@ -42,20 +43,7 @@ def nothing_left() -> Iterator[None]:
 def ways(sasl_kafka: KafkaProcesses) -> dict[str, KafkaConnection]:
     """Both ways to the secured broker, and a topic on it."""
     secure = sasl_kafka.secure
-    tls = KafkaConnection((), tls=True, ca_pem=secure.ca_pem)
-    password = replace(
-        tls,
-        bootstrap_servers=secure.sasl_ssl_servers,
-        sasl_mechanism="SCRAM-SHA-512",
-        username=secure.username,
-        password=secure.password,
-    )
-    mutual = replace(
-        tls,
-        bootstrap_servers=secure.mutual_tls_servers,
-        client_cert_pem=secure.client_cert_pem,
-        client_key_pem=secure.client_key_pem,
-    )
+    password, mutual = by_password(secure), by_certificate(secure)
     ConfluentKafkaAdmin(password).create_topics([NewTopic(TOPIC, 1, {})])
     logs = ConfluentKafkaAdmin(password).logs
     wait_until(lambda: isinstance(logs.describe_offsets([TOPIC])[TOPIC], LogOffsets), "the topic is led")

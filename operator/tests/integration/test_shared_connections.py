@@ -18,6 +18,7 @@ from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachabl
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
+from tests.support.secure_kafka import by_password
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
 
@@ -55,14 +56,7 @@ def test_a_changed_password_moves_only_the_objects_that_have_it(
     sasl_kafka: KafkaProcesses, clients_before: int
 ) -> None:
     secure = sasl_kafka.secure
-    right = KafkaConnection(
-        secure.sasl_ssl_servers,
-        tls=True,
-        ca_pem=secure.ca_pem,
-        sasl_mechanism="SCRAM-SHA-512",
-        username=secure.username,
-        password=secure.password,
-    )
+    right = by_password(secure)
     wrong = replace(right, password="not-it")
     clusters, (one, other, *_) = ConfluentKafkaClusters(view_timeout=DEADLINE), KEYS
     for key in (one, other):
