@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,17 +13,8 @@ from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declared import policy_of, verified_by
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety, strictest
+from tests.domain.verifications import ENDED, METADATA, make_verification
 
-ENDED = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
-METADATA = {
-    "namespace": "db",
-    "name": "nightly",
-    "uid": "uid-1",
-    "generation": 1,
-    "resourceVersion": "1",
-    "creationTimestamp": ENDED,
-}
-SPEC = {"clusterRef": {"name": "wal"}, "level": "Integrity", "spark": {"image": "replay-verification:1"}}
 ROWS = [
     {"name": "wal_0", "topicId": "id-0", "verifiedFrom": 20, "end": 4711, "verified": True},
     {"name": "wal_1", "topicId": "id-1", "verifiedFrom": 30, "end": 900, "verified": False},
@@ -31,8 +22,7 @@ ROWS = [
 
 
 def verification(spec: dict[str, Any] | None = None, **status: Any) -> WALVerification:
-    over = {"stage": "Completed", "completionTime": ENDED.isoformat(), "topics": ROWS, **status}
-    return WALVerification.parse({"metadata": METADATA, "spec": {**SPEC, **(spec or {})}, "status": over})
+    return make_verification({"stage": "Completed", "topics": ROWS, **status}, **(spec or {}))
 
 
 def test_the_start_of_a_topic_that_was_verified_counts_and_nothing_else() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,17 +12,8 @@ from seawall.domain.rollout.facts import BadRecord
 from seawall.domain.rollout.reasons import Shut
 from seawall.domain.rollout.scans import bad_records
 from tests.domain.rollout.builders import ask, make_facts, with_region
+from tests.domain.verifications import make_verification
 
-ENDED = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
-METADATA = {
-    "namespace": "db",
-    "name": "nightly",
-    "uid": "uid-1",
-    "generation": 1,
-    "resourceVersion": "1",
-    "creationTimestamp": ENDED,
-}
-SPEC = {"clusterRef": {"name": "wal"}, "level": "Integrity", "spark": {"image": "replay-verification:1"}}
 IDS = {"wal_0": "id-0", "wal_9": "id-9"}
 ROWS = [{"name": name, "topicId": number, "verifiedFrom": 20, "end": 4711} for name, number in IDS.items()]
 FACTS = make_facts()
@@ -32,8 +22,7 @@ BAD = BadRecord("wal_0", 300, "a value without a key")
 
 def verified(kind: str = "MissingKey", *, stage: str = "Failed", rows: Any = ROWS, **finding: Any) -> WALVerification:
     found = {"kind": kind, "severity": "Error", "topic": "wal_0", "offset": 300, "message": BAD.what, **finding}
-    status = {"stage": stage, "completionTime": ENDED.isoformat(), "topics": rows, "findings": [found]}
-    return WALVerification.parse({"metadata": METADATA, "spec": SPEC, "status": status})
+    return make_verification({"stage": stage, "topics": rows, "findings": [found]})
 
 
 def test_a_bad_record_that_a_restart_would_read_shuts_the_gate() -> None:
