@@ -1,8 +1,12 @@
-"""Datanodes restart one by one while rows are written, topics are purged and the operator is killed: no row is lost."""
+"""Datanodes restart one by one while rows are written, topics are purged and the operator is killed: no row is lost.
+
+Before that a broker is killed: no datanode is restarted while a replica is not in sync, and the status says so.
+"""
 
 from __future__ import annotations
 
 from seawall_e2e.acked_rows import AckedRows
+from seawall_e2e.faults import BrokerKilled, FaultLog
 from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
@@ -15,7 +19,7 @@ SAFETY = {"staleAfter": "10s", "openGrace": "20s"}
 def test_each_datanode_restarts_once_never_two_at_once_and_no_acknowledged_row_is_lost(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str
 ) -> None:
-    database, restarts = database_in_sight, Restarts(site, database_in_sight)
+    database, restarts, faults = database_in_sight, Restarts(site, database_in_sight), FaultLog()
     restarts.declare(replayBudget="5m")
     before = restarts.uids()
     with (
@@ -26,7 +30,9 @@ def test_each_datanode_restarts_once_never_two_at_once_and_no_acknowledged_row_i
         purges.apply_policy(safety=SAFETY)
         rows.wait_until_written_everywhere()
         site.wal_cluster().wait("Serving", kind="DatanodesHealthy")
-        restarts.ask("monday")
+        with faults.apply(BrokerKilled(site, 0)):
+            restarts.ask("monday")
+            refused = restarts.wait_for_reason("NotFullyInSync")
         restarts.wait_for_stage("Restarting", "Replaying")
         (pod,) = site.operator.pods()
         site.operator.crash(pod)
@@ -38,6 +44,8 @@ def test_each_datanode_restarts_once_never_two_at_once_and_no_acknowledged_row_i
     verdict = rows.judge()
     print(done, f"{down.samples} samples of pods, {sampler.samples} of invariants", sep="\n")
 
+    assert "lacks an in-sync replica" in refused["message"]
+    assert refused["restarted"] == 0
     assert verdict["holds"]
     assert verdict["lost"] == 0
     assert done["restarted"] == DATANODES

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import Stage
 from seawall.api.v1alpha1.wal_verification import Outcome as Verdict
+from seawall.domain.restart.health import RESTARTING, SERVING
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.telemetry import Telemetry
 from seawall.reconciler import Outcome
@@ -473,6 +475,8 @@ def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
     states = {state for found in re.findall(r'state[!=~]+"(.+?)"', text) for state in found.split("|")}
     assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign", HoldState.AT_RISK}
     assert set(re.findall(r'result="(.+?)"', text)) == {Stage.FAILED}
+    assert set(re.findall(r'stage="(.+?)"', text)) == {RollStage.STALLED}
+    assert re.findall(r'health!~"(.+?)"', text) == [f"{SERVING}|{RESTARTING}"]
     assert set(re.findall(r'outcome="(.+?)"', text)) == {Outcome.ERROR, Verdict.FAILED}
 
 

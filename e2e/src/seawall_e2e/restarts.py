@@ -59,6 +59,15 @@ class Restarts:
 
         return wait_until(found, f"the roll is {' or '.join(stages)}", within=within, every=0.3, explain=self.explain)
 
+    def wait_for_reason(self, reason: str, within: float = 60) -> Object:
+        """Waits until the roll says that this is why it waits."""
+
+        def found() -> Object | None:
+            status = self.status()
+            return status if status.get("reason") == reason else None
+
+        return wait_until(found, f"the roll waits: {reason}", within=within, every=0.3, explain=self.explain)
+
     def uids(self) -> dict[str, str]:
         """By name the UIDs of the datanodes' pods."""
         return {each["metadata"]["name"]: each["metadata"]["uid"] for each in self.database.datanode_pods()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
@@ -22,6 +24,7 @@ class FakeMeters:
     ledgers: dict[Key, LedgerNumbers | None] = field(default_factory=dict)
     brokers: dict[Key, BrokersFound | None] = field(default_factory=dict)
     reassignments: dict[Key, tuple[ReassignmentStatus | None, int | None]] = field(default_factory=dict)
+    restarts: dict[Key, tuple[Mapping[str, int], RollStage | None]] = field(default_factory=dict)
     lost_holds: list[Key] = field(default_factory=list)
     runs: list[WALPurgeStatus] = field(default_factory=list)
     verifications: list[WALVerificationStatus] = field(default_factory=list)
@@ -63,6 +66,14 @@ class FakeMeters:
     def count_lost_hold(self, cluster: Key) -> None:
         """Keeps all."""
         self.lost_holds.append(cluster)
+
+    def measure_restart(self, key: Key, datanodes: Mapping[str, int], stage: RollStage | None) -> None:
+        """Keeps the newest."""
+        self.restarts[key] = datanodes, stage
+
+    def forget_restart(self, key: Key) -> None:
+        """Forgets."""
+        self.restarts.pop(key, None)
 
     def count_run(self, cluster: Key, status: WALPurgeStatus) -> None:  # noqa: ARG002 - the port's signature
         """Keeps all."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from seawall.api.meta import MAINTENANCE_FINALIZER, InvalidSpec, Key
-from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_verification import WALVerification
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import OpenedCluster
-from seawall.controllers.partition_look import PartitionLooks
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.api.meta import MAINTENANCE_FINALIZER, Key
+from seawall.api.v1alpha1.restart import RestartStatus
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.controllers.datanode_look import DatanodeLooks, declared_datanodes
+from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.failure import Failure
-from seawall.domain.kafka import NoKafka
-from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
-from seawall.domain.restart.gather import Beside, KafkaSeen, with_ledger, with_people
+from seawall.domain.restart.health import count_datanodes
 from seawall.domain.restart.next_step import RestartStep, next_step
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.actions import (
@@ -31,11 +24,9 @@ from seawall.domain.rollout.actions import (
     SetMaintenance,
     SetPartition,
 )
-from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere, StatefulSet
+from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere
 from seawall.domain.step import Event, EventType
-from seawall.domain.walconfig.config_map import ConfigMap
-from seawall.ports import Clock, Datanodes, Kube, Stopwatch
+from seawall.ports import Datanodes, Kube, RestartMeter, Stopwatch
 
 SETTLES_MS = 20_000
 """How long a new process waits for reports to advance before it takes a datanode for down."""
@@ -60,10 +51,9 @@ class RestartController:
 
     kube: Kube
     datanodes: Datanodes
-    looks: LedgerLooks
-    partitions: PartitionLooks
-    clock: Clock
+    looks: DatanodeLooks
     stopwatch: Stopwatch
+    meter: RestartMeter
     kind: str = "Restart"
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[Key, _Known] = field(default_factory=dict)
@@ -76,28 +66,22 @@ class RestartController:
         """Forgets a WALCluster that is gone."""
         with self._lock:
             self._known.pop(key, None)
+        self.meter.forget_restart(key)
 
     def observe(self, obj: WALCluster) -> Observed:
-        """Looks at the ledger, Kafka and the database, and at the pods last: they change fastest."""
-        spec, facts = obj.spec, Facts(self.clock.now(), None)
-        declared = _declared(spec)
-        if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
-            has_lease = obj.status.restart is not None and obj.status.restart.maintenance is not None
-            is_terminating = has_lease and self.kube.is_terminating(obj.metadata.namespace)
-            return Observed(
-                replace(facts, in_maintenance=self._in_maintenance(obj) if has_lease else None),
-                is_declared=None if isinstance(spec, InvalidSpec) else declared is not None,
-                namespace_terminating=is_terminating,
-            )
-        looked = self.looks.look(obj)
-        kafka, beside = self._kafka(obj), self._beside(obj)
-        facts = replace(facts, in_maintenance=self._in_maintenance(obj))
-        facts = with_people(facts, obj, spec, self._config_map(obj, spec))
-        facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
-        found = with_ledger(facts, obj, looked, kafka, beside)
+        """Looks, and measures how the datanodes are."""
+        found, restart = self._with_memory(obj, self.looks.look(obj)), obj.status.restart or RestartStatus()
+        if found.facts.statefulset is None:
+            self.meter.forget_restart(obj.metadata.key)
+        else:
+            self.meter.measure_restart(obj.metadata.key, count_datanodes(restart, found), restart.stage)
+        return found
+
+    def _with_memory(self, obj: WALCluster, found: Observed) -> Observed:
+        """With what this process knows of its own looks and flushes."""
         known, now = self._remember(obj), self.stopwatch.milliseconds()
         lately = frozenset(region for region, at in known.asked.items() if now < at + ASKED_MS)
-        return Observed(found, is_settling=now < known.since + SETTLES_MS, asked_lately=lately)
+        return replace(found, is_settling=now < known.since + SETTLES_MS, asked_lately=lately)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> RestartStep:
         """Decides (pure)."""
@@ -129,7 +113,7 @@ class RestartController:
                 return self._flush(obj, action)
             case SetMaintenance():
                 self._require_unchanged(obj)
-                self._open(obj).parts.data_plane.set_maintenance(enabled=action.enabled)
+                self.looks.open(obj).parts.data_plane.set_maintenance(enabled=action.enabled)
             case Evict():
                 self._evict(obj, action)
             case SetPartition():
@@ -142,7 +126,7 @@ class RestartController:
         return action.event()
 
     def _flush(self, obj: WALCluster, action: FlushRegions) -> Event:
-        opened, known = self._open(obj), self._remember(obj)
+        opened, known = self.looks.open(obj), self._remember(obj)
         known.asked.update(dict.fromkeys(action.regions, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.regions)
         if not failures:
@@ -177,7 +161,7 @@ class RestartController:
 
     def _require_alone(self, obj: WALCluster, name: str) -> None:
         """Between the look and the eviction another pod may have gone: two must never be down."""
-        declared = _declared(obj.spec)
+        declared = declared_datanodes(obj.spec)
         key = Key(obj.metadata.namespace, "" if declared is None else declared.stateful_set_ref.name)
         statefulset = None if declared is None else self.datanodes.get(key)
         if statefulset is None:
@@ -186,55 +170,6 @@ class RestartController:
         down = {pod.name for pod in pods if not pod.ready or pod.is_terminating} | {*statefulset.missing(pods)}
         if down - {name}:
             raise Conflict(f"pod {min(down - {name})} is down now, too")
-
-    def _with_pods(self, facts: Facts, key: Key) -> Facts:
-        """That the API server refuses is for people to mend; that it does not answer ends the tick."""
-        try:
-            found: StatefulSet | None = self.datanodes.get(key)
-            pods = () if found is None else self.datanodes.pods(found)
-        except Refused as refused:
-            return replace(facts, statefulset_problem=f"StatefulSet {key.name} and its pods cannot be read: {refused}")
-        return replace(facts, statefulset=found, pods=pods)
-
-    def _kafka(self, obj: WALCluster) -> KafkaSeen | str:
-        """What moves is read first: a move that ends in between still counts."""
-        opened = self.looks.open(obj)
-        if isinstance(opened, CannotLook):
-            return opened.message
-        try:
-            ongoing = self.partitions.reassigner(obj).ongoing()
-            view = opened.admin.view()
-        except (OutsideUnavailable, Refused) as error:
-            return str(error)
-        if isinstance(view, NoKafka):
-            return view.message
-        return KafkaSeen(view.topics, frozenset(found.topic for found in ongoing))
-
-    def _beside(self, obj: WALCluster) -> Beside:
-        namespace, name = obj.metadata.namespace, obj.metadata.name
-        purges: Iterable[WALPurge] = self.kube.list(WALPurge, namespace).items
-        verifications: Iterable[WALVerification] = self.kube.list(WALVerification, namespace).items
-        return Beside(
-            tuple(each for each in purges if _named_by(each) == name),
-            tuple(each for each in verifications if _named_by(each) == name),
-        )
-
-    def _in_maintenance(self, obj: WALCluster) -> bool | None:
-        try:
-            return self._open(obj).parts.data_plane.in_maintenance()
-        except (OutsideUnavailable, Refused):
-            return None
-
-    def _config_map(self, obj: WALCluster, spec: WALClusterSpec) -> ConfigMap | None:
-        if spec.wal_config is None:
-            return None
-        return self.kube.get_config_map(Key(obj.metadata.namespace, spec.wal_config.config_map_name))
-
-    def _open(self, obj: WALCluster) -> OpenedCluster:
-        opened = self.looks.open(obj)
-        if isinstance(opened, CannotLook):
-            raise OutsideUnavailable(opened.message)
-        return opened
 
     def _remember(self, obj: WALCluster) -> _Known:
         with self._lock:
@@ -245,16 +180,6 @@ class RestartController:
             return found
 
 
-def _declared(spec: WALClusterSpec | InvalidSpec) -> DeclaredDatanodes | None:
-    if isinstance(spec, InvalidSpec) or spec.data_plane is None:
-        return None
-    return spec.data_plane.datanodes
-
-
 def _number(action: SetPartition) -> int:
     """The number in the name of the pod to which the partition is lowered."""
     return action.statefulset.first_ordinal + action.partition
-
-
-def _named_by(obj: WALPurge | WALVerification) -> str | None:
-    return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name

@@ -26,6 +26,7 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.controllers.brokers import BrokersController
+from seawall.controllers.datanode_look import DatanodeLooks
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.opened_cluster import ClusterOpener
@@ -90,7 +91,14 @@ class Operator:
         self._schedule = VerificationScheduleController(self._kube, clock)
         partitions = PartitionLooks(self._kube, kafka_clusters)
         self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
-        self._restarts = RestartController(self._kube, KubeDatanodes(self._api), ledgers, partitions, clock, stopwatch)
+        datanodes = KubeDatanodes(self._api)
+        self._restarts = RestartController(
+            self._kube,
+            datanodes,
+            DatanodeLooks(self._kube, datanodes, ledgers, partitions, clock),
+            stopwatch,
+            self._telemetry.restarts,
+        )
         self._brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
         deletion = TopicDeletion(self._kube, ledgers)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (

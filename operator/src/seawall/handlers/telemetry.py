@@ -13,6 +13,7 @@ from seawall.api.meta import Key
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.handlers.broker_telemetry import BrokerTelemetry
 from seawall.handlers.reassignment_telemetry import ReassignmentTelemetry
+from seawall.handlers.restart_telemetry import RestartTelemetry
 from seawall.handlers.wal_telemetry import WALTelemetry
 from seawall.reconciler import Outcome, Ticked
 
@@ -59,6 +60,7 @@ class Telemetry:
         self.wal = WALTelemetry(self.registry, per_topic=per_topic)
         self.brokers = BrokerTelemetry(self.registry)
         self.reassignments = ReassignmentTelemetry(self.registry)
+        self.restarts = RestartTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
@@ -116,6 +118,7 @@ class Telemetry:
             self.wal.clear()
             self.brokers.clear()
             self.reassignments.clear()
+            self.restarts.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""

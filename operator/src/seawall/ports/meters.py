@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
@@ -47,6 +49,24 @@ class ReassignmentMeter(Protocol):
 
     def forget_reassignment(self, key: Key) -> None:
         """Removes the metrics of a WALCluster that is gone."""
+        ...
+
+
+class RestartMeter(Protocol):
+    """Where the metrics of datanodes and their restarts go."""
+
+    def measure_restart(self, key: Key, datanodes: Mapping[str, int], stage: RollStage | None) -> None:
+        """Replaces the metrics of one WALCluster's datanodes.
+
+        Args:
+            key: the WALCluster.
+            datanodes: how many there are, by how they are: Serving, Restarting, or what ails them.
+            stage: of the roll; None: there was none.
+        """
+        ...
+
+    def forget_restart(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone, names no datanodes, or whose StatefulSet is not there."""
         ...
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType
@@ -52,6 +54,20 @@ def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | No
     if found:
         return Finding("True", RESTARTING, f"{found[0].pod} restarts, and all others serve")
     return Finding("True", SERVING, f"{len(facts.pods)} datanodes serve all their regions")
+
+
+def count_datanodes(restart: RestartStatus, observed: Observed) -> Mapping[str, int]:
+    """How many there are, by how they are. While nobody can look, only what their pods tell."""
+    facts = observed.facts
+    if facts.statefulset is None:
+        return {}
+    is_unsure = facts.look_problem is not None or observed.is_settling
+    found = [
+        RESTARTING if _is_expected(each, restart) else each.ailment.value
+        for each in diagnose(facts, restart.last_replay)
+        if not (is_unsure and each.ailment is Ailment.NOT_SERVING)
+    ]
+    return Counter(found) + Counter({SERVING: sum(map(facts.serves, facts.pods))})
 
 
 def with_health(

@@ -1,0 +1,121 @@
+"""One look at the datanodes of a WALCluster: what their restarts are decided from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import OpenedCluster
+from seawall.controllers.partition_look import PartitionLooks
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import NoKafka
+from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.restart.gather import Beside, KafkaSeen, with_ledger, with_people
+from seawall.domain.restart.observed import Observed
+from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.workload import StatefulSet
+from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.ports import Clock, Datanodes, Kube
+
+
+@dataclass(frozen=True, slots=True)
+class DatanodeLooks:
+    """Looks at the ledger, Kafka and the database, and at the pods last: they change fastest."""
+
+    kube: Kube
+    datanodes: Datanodes
+    ledgers: LedgerLooks
+    partitions: PartitionLooks
+    clock: Clock
+
+    def look(self, obj: WALCluster) -> Observed:
+        """Everything anew. Where nothing is to be restarted any more, only whether the database is in maintenance."""
+        spec, declared, now = obj.spec, declared_datanodes(obj.spec), self.clock.now()
+        if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
+            return self._look_at_maintenance(obj, Facts(now, None))
+        looked = self.ledgers.look(obj)
+        kafka, beside = self._kafka(obj), self._beside(obj)
+        facts = Facts(now, None, in_maintenance=self._in_maintenance(obj))
+        facts = with_people(facts, obj, spec, self._config_map(obj, spec))
+        facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
+        return Observed(with_ledger(facts, obj, looked, kafka, beside))
+
+    def _look_at_maintenance(self, obj: WALCluster, facts: Facts) -> Observed:
+        has_lease = obj.status.restart is not None and obj.status.restart.maintenance is not None
+        is_declared = None if isinstance(obj.spec, InvalidSpec) else declared_datanodes(obj.spec) is not None
+        if not has_lease:
+            return Observed(facts, is_declared=is_declared)
+        is_terminating = self.kube.is_terminating(obj.metadata.namespace)
+        found = replace(facts, in_maintenance=self._in_maintenance(obj))
+        return Observed(found, is_declared=is_declared, namespace_terminating=is_terminating)
+
+    def open(self, obj: WALCluster) -> OpenedCluster:
+        """The ports of a WALCluster, for who acts on what a look showed.
+
+        Raises:
+            OutsideUnavailable: they cannot be opened.
+        """
+        opened = self.ledgers.open(obj)
+        if isinstance(opened, CannotLook):
+            raise OutsideUnavailable(opened.message)
+        return opened
+
+    def _with_pods(self, facts: Facts, key: Key) -> Facts:
+        """That the API server refuses is for people to mend; that it does not answer ends the tick."""
+        try:
+            found: StatefulSet | None = self.datanodes.get(key)
+            pods = () if found is None else self.datanodes.pods(found)
+        except Refused as refused:
+            return replace(facts, statefulset_problem=f"StatefulSet {key.name} and its pods cannot be read: {refused}")
+        return replace(facts, statefulset=found, pods=pods)
+
+    def _kafka(self, obj: WALCluster) -> KafkaSeen | str:
+        """What moves is read first: a move that ends in between still counts."""
+        opened = self.ledgers.open(obj)
+        if isinstance(opened, CannotLook):
+            return opened.message
+        try:
+            ongoing = self.partitions.reassigner(obj).ongoing()
+            view = opened.admin.view()
+        except (OutsideUnavailable, Refused) as error:
+            return str(error)
+        if isinstance(view, NoKafka):
+            return view.message
+        return KafkaSeen(view.topics, frozenset(found.topic for found in ongoing))
+
+    def _beside(self, obj: WALCluster) -> Beside:
+        namespace, name = obj.metadata.namespace, obj.metadata.name
+        purges: Iterable[WALPurge] = self.kube.list(WALPurge, namespace).items
+        verifications: Iterable[WALVerification] = self.kube.list(WALVerification, namespace).items
+        return Beside(
+            tuple(each for each in purges if _named_by(each) == name),
+            tuple(each for each in verifications if _named_by(each) == name),
+        )
+
+    def _in_maintenance(self, obj: WALCluster) -> bool | None:
+        try:
+            return self.open(obj).parts.data_plane.in_maintenance()
+        except (OutsideUnavailable, Refused):
+            return None
+
+    def _config_map(self, obj: WALCluster, spec: WALClusterSpec) -> ConfigMap | None:
+        if spec.wal_config is None:
+            return None
+        return self.kube.get_config_map(Key(obj.metadata.namespace, spec.wal_config.config_map_name))
+
+
+def declared_datanodes(spec: WALClusterSpec | InvalidSpec) -> DeclaredDatanodes | None:
+    """What the spec says of them; None: nothing, or it is invalid."""
+    if isinstance(spec, InvalidSpec) or spec.data_plane is None:
+        return None
+    return spec.data_plane.datanodes
+
+
+def _named_by(obj: WALPurge | WALVerification) -> str | None:
+    return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
