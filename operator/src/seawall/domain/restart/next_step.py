@@ -33,6 +33,9 @@ from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 IDLE_SECONDS = 15.0
 """How often datanodes are looked at while nothing is to be restarted: pods wake nobody."""
 
+WAITING_SECONDS = 5.0
+"""How often it is looked at whether a shut gate is open."""
+
 GIVE_UP_AFTER = timedelta(minutes=10)
 """How long a deletion waits for a database that does not answer."""
 
@@ -96,14 +99,18 @@ def _wait(cluster: WALCluster, before: RestartStatus, step: Wait, observed: Obse
         return Act((RemoveFinalizer(),))
     if before.maintenance is not None and not _stands(cluster) and not observed.has_failed:
         return Act((AddFinalizer(),))
-    after = step.after if _is_busy(before, observed) else IDLE_SECONDS
+    after = _after(before, step, observed)
     told = _told(cluster, before, observed, Record(before, after=after))
     return Wait(step.reason, after) if told.status == cluster.status else told
 
 
-def _is_busy(status: RestartStatus, observed: Observed) -> bool:
-    is_at_rest = status.stage in {None, RollStage.COMPLETED} and status.maintenance is None
-    return observed.is_settling or observed.has_failed or not is_at_rest
+def _after(status: RestartStatus, step: Wait, observed: Observed) -> float | None:
+    """A look at a large pool takes seconds: while nothing is under way there are few."""
+    if observed.is_settling or observed.has_failed or status.maintenance is not None:
+        return step.after
+    if status.stage in {None, RollStage.COMPLETED}:
+        return IDLE_SECONDS
+    return WAITING_SECONDS if status.stage is RollStage.WAITING else step.after
 
 
 def _told(
