@@ -14,9 +14,11 @@ from seawall.domain.partitions import NO_RATES, PartitionId
 from seawall.domain.reassignment import batch, case, next_step, sight, stages, throttling
 from seawall.domain.reassignment.actions import SetThrottle
 from seawall.domain.reassignment.batch import Batch
+from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Progress, Sight
 from seawall.domain.topics import pool
+from tests import test_reassignment_of_two as two_runs
 from tests import test_reassignment_run as stories
 from tests.support.mutants import Mutant, find_survivors
 
@@ -147,6 +149,21 @@ def refusal_is_planned_again(patch: Patch) -> None:
     patch.setattr(next_step, "_was_refused", lambda *_: False)
 
 
+def nobody_else_is_seen(patch: Patch) -> None:
+    """Other WALClusters on the same Kafka are not looked at."""
+    patch.setattr(replication, "find_line", lambda *_: Line())
+
+
+def who_goes_after_is_not_waited_for(patch: Patch) -> None:
+    """Of two that begin at once, the older does not wait until the other has gone back."""
+    patch.setattr(replication, "find_line", lambda *both: replace(find_line(*both), contender=None))
+
+
+def both_begin() -> None:
+    """The story of two WALClusters."""
+    two_runs.test_two_runs_on_one_kafka_never_move_at_once_whoever_sleeps(two_runs.Story.BOTH_BEGIN, two_runs.OTHER)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
@@ -169,6 +186,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (abort_forgets_what_arrived, stories.test_an_abort_gives_all_partitions_their_replicas_back),
     (refusals_forgotten, stories.test_what_kafka_refuses_is_told_counted_and_not_asked_again),
     (refusal_is_planned_again, stories.test_what_kafka_refuses_is_told_counted_and_not_asked_again),
+    (nobody_else_is_seen, both_begin),
+    (who_goes_after_is_not_waited_for, both_begin),
 )
 
 

@@ -27,7 +27,7 @@ from seawall.domain.reassignment.actions import (
     Submit,
     WriteJournal,
 )
-from seawall.domain.reassignment.elder import find_elder
+from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.journal import (
     DATA_KEY,
     Journal,
@@ -86,6 +86,8 @@ class ReplicationController:
             return Observed(now, spec.message, journal)
         run = obj.status.reassignment
         is_active = run is not None and run.is_active
+        # Before the look: rates that are read after nobody else had begun are not those of another run.
+        line = find_line(obj, self.kube.list(WALCluster).items) if is_active else Line()
         look = self.looks.look(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
         if isinstance(look, str):
             return Observed(now, look, journal)
@@ -93,8 +95,7 @@ class ReplicationController:
             return Observed(now, look, journal, self._plan(obj, spec, look))
         demand = demand_of(spec, look.settled())
         wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
-        elder = find_elder(obj, self.kube.list(WALCluster).items)
-        return Observed(now, look, journal, is_still_wanted=wanted, elder=elder)
+        return Observed(now, look, journal, is_still_wanted=wanted, line=line)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> ReplicationStep:
         """Decides (pure)."""

@@ -8,17 +8,20 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
+from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStage, ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.domain.reassignment.elder import find_elder
+from seawall.domain.reassignment.elder import Line, find_line
 from tests.domain.builders import make_cluster
 
 PENDING, ONGOING = ReassignmentStage.PENDING, ReassignmentStage.ONGOING
 
 
-def one(name: str, stage: ReassignmentStage | None, *, age: int = 0, kafka: str = "same") -> WALCluster:
+def one(
+    name: str, stage: ReassignmentStage | None, *, age: int = 0, kafka: str = "same", has_turn: bool = False
+) -> WALCluster:
     """A WALCluster that was made so many seconds after the first one."""
-    run = None if stage is None else ReassignmentStatus(stage=stage)
+    before = RatesBefore() if has_turn else None
+    run = None if stage is None else ReassignmentStatus(stage=stage, rates_before=before)
     pinned = KafkaStatus(cluster_id=kafka, brokers=BrokersStatus(total=3, online=3))
     made = make_cluster(status=WALClusterStatus(kafka=pinned, reassignment=run))
     at = made.metadata.creation_timestamp + timedelta(seconds=age)
@@ -45,11 +48,23 @@ def test_a_run_that_waits_to_begin_lets_those_go_first_that_have_begun_or_are_ol
 ) -> None:
     mine = one("mine", PENDING)
     expected = Key(mine.metadata.namespace, "other") if waits else None
-    assert find_elder(mine, [mine, other]) == expected
+    assert find_line(mine, [mine, other]).elder == expected
 
 
-def test_of_two_that_began_at_once_the_older_goes_on_and_the_other_waits() -> None:
+def test_of_two_that_began_at_once_the_older_waits_until_the_other_has_gone_back() -> None:
     older, younger = one("older", ONGOING), one("younger", ONGOING, age=5)
     both = [older, younger]
-    assert find_elder(older, both) is None
-    assert find_elder(younger, both) == older.metadata.key
+    assert find_line(older, both) == Line(contender=younger.metadata.key)
+    assert find_line(younger, both) == Line(elder=older.metadata.key)
+
+
+def test_of_two_that_have_begun_the_one_goes_first_that_has_the_turn() -> None:
+    older, younger = one("older", ONGOING), one("younger", ONGOING, age=5, has_turn=True)
+    both = [older, younger]
+    assert find_line(older, both) == Line(elder=younger.metadata.key)
+    assert find_line(younger, both) == Line(contender=older.metadata.key)
+
+
+def test_what_waits_to_begin_contends_with_nobody() -> None:
+    mine = one("mine", ONGOING)
+    assert find_line(mine, [mine, one("other", PENDING, age=-5)]) == Line()

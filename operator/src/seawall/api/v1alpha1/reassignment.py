@@ -84,7 +84,8 @@ class ReassignmentStage(StrEnum):
     AWAITING_APPROVAL = "AwaitingApproval"
     """Waits for the annotation with its digest. Then Pending, or Aborted if it is no more wanted."""
     ONGOING = "Ongoing"
-    """Replicas are on their way, a few partitions at a time. Then Verifying or Aborting."""
+    """Replicas are on their way, a few partitions at a time. Then Verifying or Aborting; Pending again if another
+    WALCluster on the same Kafka began at the same moment, and goes first."""
     VERIFYING = "Verifying"
     """Throttles are removed, in-sync replicas and leaders waited for. Then Completed, Ongoing or Aborting."""
     COMPLETED = "Completed"
@@ -170,7 +171,8 @@ class ReassignmentStatus(StatusModel):
     throttle_bytes_per_second: Annotated[int, Field(ge=0)] | None = None
     """The throttle in force; absent: none."""
     rates_before: RatesBefore | None = None
-    """The rates that somebody had set before replicas began to move: they are put back at the end."""
+    """The rates that somebody had set before replicas began to move: they are put back at the end. Absent: it is not
+    the turn of this run yet, because only one moves replicas on a Kafka."""
     rates_set: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=16)] = ()
     """The throttles that the run has set, the newest last. Another rate is somebody else's, and stays."""
     most_min_in_sync_replicas: Annotated[int, Field(ge=1)] | None = None

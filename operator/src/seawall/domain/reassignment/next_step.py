@@ -7,7 +7,8 @@
     (none, or over)   infeasible           the journal, if something is to move   the journal stands and plans the same
     Pending           digest, numbers      finalizer                              nothing hinders: Ongoing
     AwaitingApproval  digest               —                                      the annotation names it: Pending
-    Ongoing           numbers, refused     throttle, then a batch, again          all are moved or refused: Verifying
+    Ongoing           ratesBefore: it has  throttle, then a batch, again          all are moved or refused: Verifying;
+                      the turn; numbers                                           not its turn: Pending (`elder`)
     Verifying         —                    throttle removed, leaders elected      all are in sync: Completed
     Aborting          abortCause           moves cancelled (by a person: moved    nothing is on its way, no throttle:
                                            back, in batches), throttle removed    Aborted

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from seawall.api.meta import Key
 from seawall.domain.failure import Failure
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning, Throttles
+from seawall.domain.reassignment.elder import Line
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.planning import CannotPlan
 
@@ -77,7 +77,7 @@ class Observed:
         look: what Kafka says; a sentence: why nobody can look, or may act on it.
         plan: what a run that begins now would do; None: nothing, or it was not asked because a run is under way.
         is_still_wanted: whether what is declared now is what the journal's plan was made for.
-        elder: another WALCluster whose run on the same Kafka has to end first.
+        line: the other WALClusters whose runs on the same Kafka are not over, read before the look.
         failure: what the outside answered to the actions of this tick.
         refused: what of it Kafka refused for single partitions, in its words.
     """
@@ -87,6 +87,6 @@ class Observed:
     journal: FoundJournal = field(default_factory=FoundJournal)
     plan: Journal | CannotPlan | None = None
     is_still_wanted: bool = True
-    elder: Key | None = None
+    line: Line = field(default_factory=Line)
     failure: Failure | None = None
     refused: Mapping[PartitionId, str] = field(default_factory=dict)

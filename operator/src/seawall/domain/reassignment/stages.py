@@ -11,6 +11,7 @@ from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import AddFinalizer, Cancel, ElectLeaders, Submit, shown
 from seawall.domain.reassignment.batch import next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
+from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
@@ -38,9 +39,7 @@ def pending(case: Case) -> Decision:
     hindrance = _why_not_yet(case, case.sight(Direction.FORWARD))
     if hindrance is not None:
         return case.stays(hindrance)
-    return case.enters(
-        ReassignmentStage.ONGOING, "replicas begin to move", start_time=case.now, rates_before=remembered(case.look)
-    )
+    return case.enters(ReassignmentStage.ONGOING, "replicas begin to move", start_time=case.now)
 
 
 def await_approval(case: Case) -> Decision:
@@ -58,6 +57,8 @@ def go_on(case: Case) -> Decision:
     cause = _why_aborted(case)
     if cause is not None:
         return abort(case, cause)
+    if not has_turn(case.status):
+        return _take_turn(case)
     sight = case.sight(Direction.FORWARD)
     if sight.count(*UNFINISHED) == 0 or (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
         return case.with_numbers(
@@ -111,6 +112,16 @@ WHY_ABORTED = {
     AbortCause.DELETED: "the WALCluster is being deleted: what was moved stays",
     AbortCause.JOURNAL_LOST: "the ConfigMap with its targets is gone or damaged: what was moved stays",
 }
+
+
+def _take_turn(case: Case) -> Decision:
+    """Another run may have begun at the same moment: `elder` has the rules."""
+    line = case.observed.line
+    if line.elder is not None:
+        return case.enters(ReassignmentStage.PENDING, f"WALCluster {line.elder} goes first", start_time=None)
+    if line.contender is not None:
+        return case.stays(f"WALCluster {line.contender} begins at the same moment", POLL_SECONDS)
+    return Decision(case.status.model_copy(update={"rates_before": remembered(case.look)}), (), 0.0)
 
 
 def _move(case: Case, sight: Sight) -> Decision:
@@ -204,8 +215,8 @@ def _why_not_yet(case: Case, sight: Sight) -> str | None:
     """What keeps anything from being submitted now; what is on its way goes on."""
     if case.cluster.metadata.is_paused:
         return f"{PAUSED_ANNOTATION} is set"
-    if case.observed.elder is not None:
-        return f"WALCluster {case.observed.elder} moves replicas on the same Kafka"
+    if case.observed.line.elder is not None:
+        return f"WALCluster {case.observed.line.elder} moves replicas on the same Kafka"
     if (pod := pod_that_restarts(case.cluster.status.restart)) is not None:
         return f"{pod} restarts, and reads its part of the WAL"
     if sight.foreign:

@@ -64,10 +64,10 @@ def before_run(status: ReassignmentStatus) -> Rates:
     return NO_RATES if before is None else Rates(before.leader, before.follower)
 
 
-def remembered(look: Look) -> RatesBefore | None:
+def remembered(look: Look) -> RatesBefore:
     """The rates that stand now, for the status."""
     rates = look.throttles.rates
-    return None if rates == NO_RATES else RatesBefore(leader=rates.leader, follower=rates.follower)
+    return RatesBefore(leader=rates.leader, follower=rates.follower)
 
 
 def rates_with(status: ReassignmentStatus, rate: int) -> tuple[int, ...]:
