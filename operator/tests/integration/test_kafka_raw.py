@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from threading import Thread
 
 import pytest
 
@@ -44,9 +45,26 @@ def silent() -> Iterator[str]:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
 
 
+@pytest.fixture
+def nonsense() -> Iterator[str]:
+    """An address that says at once what is neither Kafka's protocol nor TLS: a handshake fails before it waits."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as held:
+
+        def talk() -> None:
+            with suppress(OSError):
+                while True:
+                    held.enter_context(listener.accept()[0]).sendall(b"nonsense\r\n")
+
+        talker = Thread(target=talk)
+        talker.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+        talker.join()
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("tls", [False, True], ids=["plaintext", "tls"])
-@pytest.mark.parametrize("address", ["full", "refused", "silent"])
+@pytest.mark.parametrize("address", ["full", "refused", "silent", "nonsense"])
 def test_a_question_that_nobody_answers_leaves_no_socket_open(
     address: str,
     tls: bool,  # noqa: FBT001

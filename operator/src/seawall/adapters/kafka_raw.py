@@ -19,7 +19,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.metadata import MetadataRequest
 
 from seawall.adapters.kafka_connection import client_config
-from seawall.adapters.kafka_raw_sockets import KEEPING, KeepingSelector
+from seawall.adapters.kafka_raw_sockets import KEEPING, KeepingSelector, KeepingTls
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -85,7 +85,9 @@ class RawKafka:
         self.server = server
         self._deadline = deadline
         self._net = KeepingSelector(client_id=config["client_id"])
-        self._manager = KafkaConnectionManager(self._net, bootstrap_servers=[server], **config)
+        context = config["ssl_context"]
+        tls = KeepingTls(context, self._net) if context is not None else None
+        self._manager = KafkaConnectionManager(self._net, bootstrap_servers=[server], **{**config, "ssl_context": tls})
 
     def __enter__(self) -> Self:
         return self

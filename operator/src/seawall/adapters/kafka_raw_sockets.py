@@ -7,6 +7,8 @@ garbage collector comes by.
 from __future__ import annotations
 
 import socket
+import ssl
+from dataclasses import dataclass
 from typing import Any
 
 from kafka.net.inet import KafkaNetSocket
@@ -27,16 +29,25 @@ class KeepingSelector(NetworkSelector):  # type: ignore[misc]  # kafka-python is
         """Closes it with the loop; closing twice does no harm."""
         self._sockets.add(one)
 
-    def register_event(self, fileobj: socket.socket, event: int, task: Any) -> None:
-        """TLS wraps a socket in another one, which is first seen when it waits."""
-        self.keep(fileobj)
-        super().register_event(fileobj, event, task)
-
     def close(self) -> None:
         """Ends all tasks and closes all sockets."""
         super().close()
         for each in self._sockets:
             each.close()
+
+
+@dataclass(frozen=True, slots=True)
+class KeepingTls:
+    """What the library asks a TLS context for; the loop keeps the sockets, since a handshake may fail at once."""
+
+    context: ssl.SSLContext
+    loop: KeepingSelector
+
+    def wrap_socket(self, sock: socket.socket, **options: Any) -> ssl.SSLSocket:
+        """TLS over a connection: a socket in the place of the given one."""
+        wrapped = self.context.wrap_socket(sock, **options)
+        self.loop.keep(wrapped)
+        return wrapped
 
 
 class _KeptSockets(KafkaNetSocket):  # type: ignore[misc]  # kafka-python is not typed; it registers the class by its scheme
