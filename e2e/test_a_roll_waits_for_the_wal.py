@@ -33,6 +33,7 @@ def test_each_datanode_restarts_once_never_two_at_once_and_no_acknowledged_row_i
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str
 ) -> None:
     database, restarts = database_in_sight, Restarts(site, database_in_sight)
+    restarts.allow()
     restarts.declare(replayBudget="5m")
     before = restarts.uids()
     with (

@@ -134,7 +134,7 @@ class RefDb:
         """Kills datanodes' processes with SIGKILL and holds them down; at the end they start, and replay."""
         restarts = {f"datanode-{each}": self.restarts(f"datanode-{each}") for each in datanodes}
         for pod in restarts:
-            self._kubectl("exec", pod, "--", "touch", _HOLD)
+            self.hold_back(pod)
         try:
             for datanode in datanodes:
                 self._signal(datanode, "KILL")
@@ -143,9 +143,17 @@ class RefDb:
             yield
         finally:
             for pod in restarts:
-                wait_until(partial(self._is_released, pod), f"{pod} is let go", explain=self.explain)
+                self.let_go(pod)
         for pod in restarts:  # ready: it listens, which it does only after its replay
             wait_until(partial(self._is_ready, pod), f"{pod} is ready again", explain=self.explain)
+
+    def hold_back(self, pod: str) -> None:
+        """From its next start on the datanode stays down, as if its replay were long, until it is let go."""
+        self._kubectl("exec", pod, "--", "touch", _HOLD)
+
+    def let_go(self, pod: str) -> None:
+        """The datanode starts, if it was held back."""
+        wait_until(partial(self._is_released, pod), f"{pod} is let go", explain=self.explain)
 
     @contextmanager
     def stopped(self, datanode: int) -> Iterator[None]:

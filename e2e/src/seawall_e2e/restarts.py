@@ -32,12 +32,16 @@ class Restarts:
         """The WALCluster."""
         return self.site.wal_cluster()
 
-    def declare(self, **restart: Any) -> None:
-        """Names the datanodes, and gives the operator the rights."""
+    def allow(self) -> None:
+        """Gives the operator the rights."""
         self.site.install(RIGHTS)
+
+    def declare(self, replication_factor: int = 3, **restart: Any) -> None:
+        """Names the datanodes, and what is asked of replicas and restarts."""
         named = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}, "restart": restart}
         data_plane = {**in_sight(self.site.namespace), **named}
-        self.wal.apply(self.site.pool(4, maxMessageBytes="16Ki"), dataPlane=data_plane)
+        pool = self.site.pool(4, maxMessageBytes="16Ki", replicationFactor=replication_factor)
+        self.wal.apply(pool, dataPlane=data_plane)
 
     def ask(self, value: str) -> None:
         """A person asks for a restart of all datanodes."""
