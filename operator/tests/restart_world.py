@@ -128,12 +128,15 @@ class World:
     def apply(self, **data_plane: Any) -> None:
         """Somebody edits the spec."""
         self.data_plane_spec |= data_plane
-        spec = {
+        self.kube.apply(WAL, self.spec(), annotations=self.annotations)
+
+    def spec(self) -> dict[str, Any]:
+        """The spec of the WALCluster."""
+        return {
             "kafka": {"external": {"bootstrapServers": ["kafka:9092"]}},
             "topics": {"prefix": "wal", "count": len(TOPICS)},
             "dataPlane": {name: value for name, value in self.data_plane_spec.items() if value is not None},
         }
-        self.kube.apply(WAL, spec, annotations=self.annotations)
 
     def annotate(self, **annotations: str | None) -> None:
         """Somebody sets annotations, or takes them off."""

@@ -244,6 +244,25 @@ def test_a_stateful_set_that_is_not_there_is_told() -> None:
     assert (world.health().status, world.health().reason) == ("Unknown", "StatefulSetMissing")
 
 
+def test_of_two_wal_clusters_that_name_one_stateful_set_only_the_older_restarts_its_pods() -> None:
+    world = asked()
+    younger = Key(NAMESPACE, "younger")
+    world.time.time += timedelta(seconds=5)
+    spec = {**world.spec(), "topics": {"prefix": "other", "count": 3}}
+    world.kube.apply(younger, spec, annotations={"seawall.dev/restart": "now"})
+    process = world.process()
+    for _ in range(5):
+        process.tick(younger)
+        world.pass_time(timedelta(seconds=10))
+    found = world.kube.get(WALCluster, younger)
+    assert found is not None
+    assert found.status.restart is not None
+    assert "the older WALCluster wal names StatefulSet datanode" in found.status.restart.message
+    assert world.went == []
+    world.settle()
+    assert sorted(world.went) == ALL
+
+
 def test_a_crash_loop_is_diagnosed_and_its_end_is_told() -> None:
     world = World()
     world.settle()

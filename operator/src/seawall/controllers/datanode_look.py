@@ -16,7 +16,7 @@ from seawall.controllers.partition_look import PartitionLooks
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.ledger.looked import CannotLook
-from seawall.domain.restart.gather import Beside, KafkaSeen, with_ledger, with_people
+from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.workload import StatefulSet
@@ -43,6 +43,12 @@ class DatanodeLooks:
         kafka, beside = self._kafka(obj), self._beside(obj)
         facts = Facts(now, None, in_maintenance=self._in_maintenance(obj))
         facts = with_people(facts, obj, spec, self._config_map(obj, spec))
+        elder = find_elder(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
+        if elder is not None:
+            name = declared.stateful_set_ref.name
+            return Observed(
+                replace(facts, statefulset_problem=f"the older WALCluster {elder} names StatefulSet {name}")
+            )
         facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
         return Observed(with_ledger(facts, obj, looked, kafka, beside))
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from seawall.api.meta import ConditionType
+from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
@@ -43,6 +43,25 @@ class Beside:
 
     purges: Iterable[WALPurge]
     verifications: Iterable[WALVerification]
+
+
+def find_elder(cluster: WALCluster, others: Iterable[WALCluster]) -> str | None:
+    """The older WALCluster of the namespace that names the same StatefulSet: neither knows whom the other restarts."""
+    mine, me = _named_set(cluster), cluster.metadata
+    elders = [
+        (other.metadata.creation_timestamp, other.metadata.name)
+        for other in others
+        if other.metadata.namespace == me.namespace and other.metadata.uid != me.uid and _named_set(other) == mine
+    ]
+    older = [name for when, name in elders if (when, name) < (me.creation_timestamp, me.name)]
+    return min(older, default=None)
+
+
+def _named_set(cluster: WALCluster) -> str | None:
+    spec = cluster.spec
+    if isinstance(spec, InvalidSpec) or spec.data_plane is None or spec.data_plane.datanodes is None:
+        return None
+    return spec.data_plane.datanodes.stateful_set_ref.name
 
 
 def with_people(facts: Facts, cluster: WALCluster, spec: WALClusterSpec, config_map: ConfigMap | None) -> Facts:
