@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -62,6 +65,24 @@ class Restarts:
             return status if status.get("stage") in stages else None
 
         return wait_until(found, f"the roll is {' or '.join(stages)}", within=within, every=0.3, explain=self.explain)
+
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[str], None]]:
+        """Waits for a stage by a watch, and so hears of it within milliseconds."""
+        stages = ("-o", 'jsonpath={.status.restart.stage}{"\\n"}')
+        command = ["kubectl", "-n", self.site.namespace, "get", "walc", self.wal.name, "--watch", *stages]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+
+            def wait_for(stage: str) -> None:
+                for line in watch.stdout or ():
+                    if line.strip() == stage:
+                        return
+                raise AssertionError(f"the watch ended before the roll was {stage}")
+
+            try:
+                yield wait_for
+            finally:
+                watch.terminate()
 
     def wait_for_reason(self, reason: str, within: float = 60) -> Object:
         """Waits until the roll says that this is why it waits."""
