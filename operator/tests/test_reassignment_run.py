@@ -461,6 +461,42 @@ def test_what_cannot_be_is_said_and_ends_with_an_edit() -> None:
     assert world.status() is None
 
 
+def test_replicas_get_racks_of_their_own_where_that_is_required() -> None:
+    world = World(lambda _: (1, 2))
+    world.kafka.moves.racks = racks = {1: "a", 2: "a", 3: "b", 4: "b"}
+    world.rounds(4)
+    assert set(world.placed().values()) == {(1, 2)}, "as many replicas as declared: nothing moves"
+    world.declare({"racks": "Required"})
+    world.settle()
+    assert {frozenset(racks[broker] for broker in replicas) for replicas in world.placed().values()} == {
+        frozenset("ab")
+    }
+    world.declare(replicationFactor=3)
+    world.rounds(4)
+    assert reason_of(world) == (
+        "ReassignmentInfeasible",
+        "3 replicas in racks of their own need as many racks, and the brokers have 2",
+    )
+    world.declare({"racks": "Preferred"})
+    world.settle()
+    assert world.factors() == {3}
+
+
+def test_a_rack_that_is_not_known_is_no_rack_of_its_own() -> None:
+    world = World(lambda _: (1,))
+    world.kafka.moves.racks = {1: "a", 2: "b", 3: "c"}
+    world.declare({"racks": "Required"}, replicationFactor=2)
+    world.rounds(4)
+    assert reason_of(world) == (
+        "ReassignmentInfeasible",
+        "each replica should be in a rack of its own, and broker.rack is not set on broker 4",
+    )
+    world.kafka.moves.racks[4] = "d"
+    world.rounds(20)
+    world.settle()
+    assert world.factors() == {2}
+
+
 def test_kafka_that_is_away_in_mid_run_is_waited_for() -> None:
     world = raising()
     world.settle(until=lambda: world.stage() == "Ongoing")

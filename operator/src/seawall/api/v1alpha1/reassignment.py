@@ -36,6 +36,15 @@ class Rebalance(StrEnum):
     """Also when a broker that is online has no replica of these topics, and an equal share would be one or more."""
 
 
+class Racks(StrEnum):
+    """How replicas of a partition are spread over the brokers' racks (`broker.rack`)."""
+
+    PREFERRED = "Preferred"
+    """As far as possible."""
+    REQUIRED = "Required"
+    """Each in a rack of its own: those that are not are moved, and more replicas than racks are refused."""
+
+
 class ReassignmentSpec(APIModel):
     """How replicas are moved when what is declared needs it."""
 
@@ -69,6 +78,8 @@ class ReassignmentSpec(APIModel):
     """Whether a plan begins by itself, or waits for a person."""
     rebalance: Rebalance = Rebalance.NEVER
     """When replicas move that could stay, to make the brokers' loads even, with the fewest copies."""
+    racks: Racks = Racks.PREFERRED
+    """Whether each replica of a partition must be in a rack of its own, or only should."""
     exclude_brokers: Annotated[
         tuple[Annotated[int, Field(strict=True, ge=0, le=MAX_INT32)], ...],
         Field(max_length=64, json_schema_extra={"set": True}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from seawall.api.v1alpha1.reassignment import Racks
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.view import INTERNAL_TOPICS
 from seawall.domain.partitions import Partition
@@ -22,6 +23,7 @@ def demand_of(spec: WALClusterSpec, partitions: Collection[Partition]) -> Demand
             **_internal_factors(spec, partitions),
         },
         exclude=frozenset(spec.reassignment.exclude_brokers),
+        racks=spec.reassignment.racks is Racks.REQUIRED,
     )
 
 
