@@ -37,6 +37,10 @@ class SecureListeners:
     client_key_pem: str
 
 
+CHECKPOINT = "bootstrap.checkpoint"
+"""What formatting writes beside the ids: the metadata's version and features."""
+
+
 class KafkaProcesses:
     """Kafka brokers, each also a controller. Their ids are 1, 2, …; methods count from 0, as tuples do.
 
@@ -55,7 +59,7 @@ class KafkaProcesses:
         properties: Mapping[str, str] | None = None,
         instead_of: KafkaProcesses | None = None,
     ) -> None:
-        self.cluster_id = _new_cluster_id()
+        self.cluster_id = _new_id()
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-kafka-"))
         self._java = Java(self._folder)
         self.ports: list[NodePorts] = instead_of.ports if instead_of is not None else _new_ports(brokers)
@@ -150,12 +154,12 @@ class KafkaProcesses:
             return
         folder = self._folder / "appcds"
         path = self._write_properties(folder, 0, _new_ports(1), {})
-        self._format(path)
+        self._format(path, 0)
         build_archive(self._java, "kafka.Kafka", path, folder=folder, ready=STARTED, timeout=START_TIMEOUT)
 
     def _new_node(self, index: int) -> Process:
         path = self._write_properties(self._folder / f"broker-{self.broker_id(index)}", index, self.ports, self._extra)
-        self._format(path)
+        self._format(path, index)
         command = self._java.command("kafka.Kafka", path, options=["-Xms128m", "-Xmx512m"])
         return Process(f"kafka-{self.broker_id(index)}", command, path.parent)
 
@@ -167,20 +171,32 @@ class KafkaProcesses:
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         return path
 
-    def _format(self, path: Path) -> None:
+    def _format(self, path: Path, index: int) -> None:
+        """By Kafka's tool, or as it once did: without users there is nothing in it of this bed, but two ids."""
+        kept = self._java.archive_path().with_suffix(".checkpoint")
+        data = path.parent / "data"
+        if self._secure is None and kept.exists():
+            ids = {"cluster.id": self.cluster_id, "node.id": self.broker_id(index), "directory.id": _new_id()}
+            data.mkdir()
+            shutil.copy(kept, data / CHECKPOINT)
+            (data / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in {"version": 1, **ids}.items()))
+            return
         user = []
         if self._secure is not None:
             secret = f"name={self._secure.username},password={self._secure.password}"
             user = ["--add-scram", f"{SCRAM_MECHANISM}=[{secret}]"]
-        tool = self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path, *user)
-        run(*tool)
+        run(*self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path, *user))
+        if self._secure is None:
+            unfinished = kept.with_name(f"{kept.name}.{self.cluster_id}")
+            shutil.copy(data / CHECKPOINT, unfinished)
+            unfinished.replace(kept)
 
     def _wait_started(self, index: int) -> None:
         node = self._nodes[index]
         node.wait_ready(lambda: STARTED in node.log_since_start(), START_TIMEOUT)
 
 
-def _new_cluster_id() -> str:
+def _new_id() -> str:
     # As Kafka's own: one that begins with a dash would be an option to its tools.
     while (new := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass
