@@ -66,8 +66,7 @@ def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses, etcd: E
     served.wait_ready()
     served.wait_for("WALIntact", "True")
     served.wait_object(lambda found: "wal" in found["status"], "the ledger's numbers are there")
-    served.wait_for("ReplicationHealthy", "True")
-    served.wait_for("QuorumHealthy", "True")
+    served.wait_brokers_told()
     served.operator.wait_for_idle_ticks()
     before = served.read()
     for _ in range(3):

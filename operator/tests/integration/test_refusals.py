@@ -79,6 +79,7 @@ def test_a_config_value_that_kafka_refuses_on_a_ready_pool_is_reported_and_recov
 def test_a_refusal_is_told_once_and_not_at_every_retry(site: Site) -> None:
     site.declare(topics={"config": {"no.such.config": "1"}})
     site.wait_stalled("ChangeRefused")
+    site.wait_brokers_told()
     version = site.read()["metadata"]["resourceVersion"]
     before = site.operator.metric(FAILED) or 0
     site.wait(lambda: (site.operator.metric(FAILED) or 0) >= before + 3, "it was refused three more times")

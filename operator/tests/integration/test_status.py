@@ -6,20 +6,17 @@ import pytest
 
 from tests.integration.conftest import NewOperator
 from tests.support.kube import Object
-from tests.support.site import Site, condition
+from tests.support.site import OF_BROKERS, Site, condition
 
 pytestmark = pytest.mark.integration
 
-OF_BROKERS = {"ReplicationHealthy", "QuorumHealthy"}
-"""They come from a look of their own, before or after Ready."""
 KINDS = {"Ready", "Reconciling", "Stalled", "KafkaReachable", "TopicsReady", *OF_BROKERS}
 
 
 def settled(site: Site) -> Object:
     """The object once there is nothing more to tell."""
     site.wait_ready()
-    for kind in OF_BROKERS:
-        site.wait_for(kind, "True")
+    site.wait_brokers_told()
     site.operator.wait_for_idle_ticks()
     return site.read()
 
@@ -48,9 +45,9 @@ def test_the_observed_generation_follows_every_edit(site: Site) -> None:
     site.wait_ready()
     for count in (3, 4):
         generation = site.edit(count=count)["metadata"]["generation"]
-        found = site.wait_ready()
-        assert found["status"]["observedGeneration"] == generation
-        assert {at["observedGeneration"] for at in found["status"]["conditions"]} == {generation}
+        assert site.wait_ready()["status"]["observedGeneration"] == generation
+        settled(site)
+        assert {at["observedGeneration"] for at in site.read()["status"]["conditions"]} == {generation}
 
 
 def test_a_transition_time_moves_only_with_the_status(site: Site) -> None:

@@ -17,6 +17,10 @@ from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 FINALIZER = "seawall.dev/topics"
 
 
+OF_BROKERS = ("ReplicationHealthy", "QuorumHealthy")
+"""Conditions that come from a look of their own, before or after Ready."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """Declares, edits and reads WALClusters; `operators` are those whose logs explain a failure."""
@@ -147,6 +151,16 @@ class Site:
             return current and at.get("status") == status and reason in {None, at.get("reason")}
 
         return self.wait_object(holds, f"{kind} is {status} ({reason or 'for any reason'})", name=name, within=within)
+
+    def wait_brokers_told(self, name: str = "wal") -> None:
+        """Waits until all is well with the brokers, as the spec is now."""
+
+        def is_told(found: Object) -> bool:
+            told = [condition(found, kind) for kind in OF_BROKERS]
+            generation = found["metadata"]["generation"]
+            return all(at.get("status") == "True" and at["observedGeneration"] == generation for at in told)
+
+        self.wait_object(is_told, "all is well with the brokers", name=name)
 
     def wait_object(
         self, holds: Callable[[Object], bool], what: str, *, name: str = "wal", within: float = BOUND
