@@ -9,8 +9,8 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
 LONGEST = (
-    *("cluster", "kafka", "spark", "test_restarts", "test_failover", "test_crashes", "test_real_loss"),
-    *("test_purge", "test_reassignment", "test_purge_crash_points", "test_data_plane", "test_deletion"),
+    *("cluster", "kafka", "test_restarts", "spark", "test_purge", "test_failover", "test_crashes", "test_real_loss"),
+    *("test_reassignment", "test_purge_crash_points", "test_data_plane", "test_deletion"),
 )
 """Groups that take a minute or more, longest first: the tests on the cluster take a third of all time."""
 LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
