@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 from seawall.domain.kafka import Topic
+from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.look import Memory, Read, look
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.tables import TopicLog
@@ -53,7 +54,7 @@ def sources(
         found = look(memory, read, Regime(Mode.B), ())
         memory = found.memory
     assert found is not None
-    return Sources(found, read, TOPICS)
+    return Sources(plan(found.inputs), read, TOPICS)
 
 
 def test_a_datanode_has_the_regions_that_its_routes_say_and_reads_each_topic_once() -> None:

@@ -13,8 +13,9 @@ from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import Topic
+from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
-from seawall.domain.ledger.page import build_page
+from seawall.domain.ledger.page import LedgerPage, build_lines
 from seawall.domain.rollout.facts import Facts, Limits
 from seawall.domain.rollout.from_ledger import Sources, datanodes_by_id, datanodes_of_pods
 from seawall.domain.rollout.requests import parse_override
@@ -101,8 +102,9 @@ def with_ledger(
         if looked.why in NO_KAFKA:
             kafka_problem = looked.message
         return replace(facts, kafka_problem=kafka_problem, look_problem=looked.message)
+    ledger = plan(looked.look.inputs)
     sources = Sources(
-        looked.look,
+        ledger,
         looked.read,
         {} if isinstance(kafka, str) else kafka.topics,
         () if isinstance(kafka, str) else kafka.moving,
@@ -116,7 +118,7 @@ def with_ledger(
         facts,
         datanodes=datanodes,
         kafka_problem=kafka_problem,
-        wal_problem=_wal_problem(cluster, looked),
+        wal_problem=_wal_problem(cluster, LedgerPage(build_lines(looked, ledger))),
         bad_records=bad_records(beside.verifications, topic_ids, datanodes),
     )
 
@@ -141,9 +143,9 @@ def _remembered(restart: RestartStatus | None) -> dict[str, int]:
     return found if entry is None or entry.datanode is None else {**found, entry.name: entry.datanode}
 
 
-def _wal_problem(cluster: WALCluster, looked: Looked) -> str | None:
+def _wal_problem(cluster: WALCluster, page: LedgerPage) -> str | None:
     """What this look found first; then what the condition says, which may have been seen by another process."""
-    damaged = build_page(looked).damaged()
+    damaged = page.damaged()
     if damaged:
         return f"{damaged[0].name}: {damaged[0].message}"
     said = find_condition(cluster.status.conditions, ConditionType.WAL_INTACT)

@@ -14,8 +14,8 @@ import numpy as np
 
 from seawall.domain.kafka import Topic
 from seawall.domain.ledger import rules
-from seawall.domain.ledger.ledger import Ledger, plan
-from seawall.domain.ledger.look import Look, Read
+from seawall.domain.ledger.ledger import Ledger
+from seawall.domain.ledger.look import Read
 from seawall.domain.ledger.replay import RegionReplay, replay_by_datanode, replay_by_region
 from seawall.domain.rollout.facts import Datanode, RegionFacts, TopicFacts
 from seawall.domain.rollout.workload import Pod
@@ -26,13 +26,13 @@ class Sources:
     """What the facts are made from.
 
     Attributes:
-        look: the newest look, and `read` what it was made from.
+        ledger: of the newest look, and `read` what it was made from.
         topics: Kafka's topics, as its metadata shows them.
         moving: topics of which a partition is being reassigned, by whomever.
         cut: topics of which a run that is not over deletes records now.
     """
 
-    look: Look
+    ledger: Ledger
     read: Read
     topics: Mapping[str, Topic]
     moving: Collection[str] = frozenset()
@@ -41,7 +41,7 @@ class Sources:
 
 def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
     """Every datanode that the metadata or a route names."""
-    ledger = plan(sources.look.inputs)
+    ledger = sources.ledger
     regions = _regions(sources, ledger)
     costs = {cost.datanode: cost for cost in replay_by_datanode(ledger)}
     ids = {*sources.read.snapshot.datanodes, *regions}
