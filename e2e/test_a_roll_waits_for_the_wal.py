@@ -5,28 +5,13 @@ Before that a broker is away: no datanode is restarted while a replica is not in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from seawall_e2e.acked_rows import AckedRows
-from seawall_e2e.cluster import BROKERS, scale_kafka
+from seawall_e2e.cluster import broker_away
 from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
-from seawall_e2e.restarts import DownSampler, Restarts
+from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
 from seawall_e2e.site import Site
-
-SAFETY = {"staleAfter": "10s", "openGrace": "20s"}
-
-
-@contextmanager
-def broker_away() -> Iterator[None]:
-    """The last broker is taken away, and comes back."""
-    scale_kafka(BROKERS - 1)
-    try:
-        yield
-    finally:
-        scale_kafka(BROKERS)
 
 
 def test_each_datanode_restarts_once_never_two_at_once_and_no_acknowledged_row_is_lost(

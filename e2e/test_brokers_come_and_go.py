@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seawall_e2e.cluster import BROKERS, scale_kafka
+from seawall_e2e.cluster import broker_away
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
@@ -14,11 +14,8 @@ def test_a_broker_that_is_away_is_reported_until_it_is_back(site: Site) -> None:
     wal.wait("Ready")
     before = site.topics()
 
-    try:
-        scale_kafka(BROKERS - 1)
+    with broker_away():
         missing = wal.wait("BrokersMissing")
-    finally:
-        scale_kafka(BROKERS)
 
     brokers = missing["status"]["kafka"]["brokers"]
     assert (brokers["total"], brokers["online"]) == (3, 2)

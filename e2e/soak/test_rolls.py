@@ -18,12 +18,11 @@ from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.operator_faults import LeadingPodCrashed
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
-from seawall_e2e.restarts import DownSampler, Restarts
+from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
 from seawall_e2e.site import Site
 from seawall_e2e.soak import SECONDS, write_counts
 from seawall_e2e.waiting import wait_until
 
-SAFETY = {"staleAfter": "10s", "openGrace": "20s"}
 LONG = 30.0
 """Seconds: longer than openGrace and an interval."""
 

@@ -32,6 +32,7 @@ from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
 from tests.support.clock import Time
+from tests.support.worlds import Unwatched, edit_annotations
 
 WAL = Key("db", "wal")
 START = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -40,14 +41,6 @@ MAX_ROUNDS = 400
 ROUND_SECONDS = 2.0
 KAFKA_CHANGES = frozenset({"alter_configs", "alter_throttles", "reassign", "elect_preferred_leaders", "create_topics"})
 CHANGES = KAFKA_CHANGES | {"write_config_map", "set_finalizers", "replace_status"}
-
-
-class Unwatched:
-    """Makes each call."""
-
-    def guard(self, port: Any) -> Any:
-        """The same port."""
-        return port
 
 
 @dataclass
@@ -97,11 +90,7 @@ class World:
 
     def annotate(self, **annotations: str | None) -> None:
         """Somebody sets annotations, or takes them off."""
-        for name, value in annotations.items():
-            key = f"seawall.dev/{name.replace('_', '-')}"
-            self.annotations.pop(key, None)
-            if value is not None:
-                self.annotations[key] = value
+        edit_annotations(self.annotations, annotations)
         self._apply()
 
     def _apply(self) -> None:

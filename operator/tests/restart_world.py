@@ -33,6 +33,7 @@ from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.meters import FakeMeters
 from tests.support.clock import Time
+from tests.support.worlds import Unwatched, edit_annotations
 
 NAMESPACE = "db"
 WAL, SET = Key(NAMESPACE, "wal"), Key(NAMESPACE, "datanode")
@@ -60,14 +61,6 @@ DATABASE: dict[str, Any] = {
     "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
 }
 DATA_PLANE: dict[str, Any] = {"greptimedb": DATABASE, "datanodes": {"statefulSetRef": {"name": "datanode"}}}
-
-
-class Unwatched:
-    """Makes each call."""
-
-    def guard(self, port: Any) -> Any:
-        """The same port."""
-        return port
 
 
 @dataclass
@@ -140,11 +133,7 @@ class World:
 
     def annotate(self, **annotations: str | None) -> None:
         """Somebody sets annotations, or takes them off."""
-        for name, value in annotations.items():
-            key = f"seawall.dev/{name.replace('_', '-')}"
-            self.annotations.pop(key, None)
-            if value is not None:
-                self.annotations[key] = value
+        edit_annotations(self.annotations, annotations)
         self.apply()
 
     def end_pod(self, number: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,6 +215,16 @@ def signal_in_pod(namespace: str, pod: str, program: str = ".*", *, signal: str 
         if grep -qx "$1" "${each%cgroup}comm"; then kill -"$2" "${each%/cgroup}" && killed=0; fi
     done; exit $killed"""
     run(str(PLATFORM / "cluster"), "shell", "sh", "-c", script, f"pod{uid}", program, signal)
+
+
+@contextmanager
+def broker_away() -> Iterator[None]:
+    """The last broker is taken away, and comes back."""
+    try:
+        scale_kafka(BROKERS - 1)
+        yield
+    finally:
+        scale_kafka(BROKERS)
 
 
 def scale_kafka(replicas: int) -> None:

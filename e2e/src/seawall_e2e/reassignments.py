@@ -34,7 +34,7 @@ class Reassignments:
 
     def brokers(self) -> set[int]:
         """The brokers with any replica."""
-        return {broker for found in self.replicas().values() for broker in found}
+        return set(self.loads())
 
     def loads(self) -> Counter[int]:
         """How many replicas each broker has, of those that have any."""

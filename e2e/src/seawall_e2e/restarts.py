@@ -19,6 +19,9 @@ STATEFUL_SET = "datanode"
 RIGHTS = "datanodes.statefulSets={" + STATEFUL_SET + "}"
 """The chart's value that lets the operator restart them."""
 
+SAFETY = {"staleAfter": "10s", "openGrace": "20s"}
+"""Of purges beside restarts: a datanode that replays for a while is not stale at once."""
+
 PAUSE = 0.3
 """Seconds between two samples."""
 
@@ -59,12 +62,7 @@ class Restarts:
 
     def wait_for_stage(self, *stages: str, within: float = 60) -> Object:
         """Waits until the roll is in one of these stages."""
-
-        def found() -> Object | None:
-            status = self.status()
-            return status if status.get("stage") in stages else None
-
-        return wait_until(found, f"the roll is {' or '.join(stages)}", within=within, every=0.3, explain=self.explain)
+        return self._wait(lambda status: status.get("stage") in stages, f"the roll is {' or '.join(stages)}", within)
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[str], None]]:
@@ -86,12 +84,14 @@ class Restarts:
 
     def wait_for_reason(self, reason: str, within: float = 60) -> Object:
         """Waits until the roll says that this is why it waits."""
+        return self._wait(lambda status: status.get("reason") == reason, f"the roll waits: {reason}", within)
 
+    def _wait(self, holds: Callable[[Object], bool], what: str, within: float) -> Object:
         def found() -> Object | None:
             status = self.status()
-            return status if status.get("reason") == reason else None
+            return status if holds(status) else None
 
-        return wait_until(found, f"the roll waits: {reason}", within=within, every=0.3, explain=self.explain)
+        return wait_until(found, what, within=within, every=0.3, explain=self.explain)
 
     def uids(self) -> dict[str, str]:
         """By name the UIDs of the datanodes' pods."""

@@ -73,16 +73,19 @@ class BrokersController:
         if why_not is not None:
             self.forget(key)
             return Observed(now, why_not)
+        seen_from = _seen_from(obj)
         with self._lock:
             kept = self._looks.get(key)
+        if kept is not None and kept.seen_from != seen_from:
+            kept = None
         at = self.stopwatch.milliseconds()
-        if kept is not None and kept.seen_from == _seen_from(obj) and at < kept.until:
+        if kept is not None and at < kept.until:
             return Observed(now, kept.found, (kept.until - at) / 1000, kept.failure)
-        pause = pause_after(kept.pause if kept is not None and kept.seen_from == _seen_from(obj) else None)
+        pause = pause_after(None if kept is None else kept.pause)
         found = self._look(obj)
         until = self.stopwatch.milliseconds() + int(pause * 1000)
         with self._lock:
-            self._looks[key] = _Kept(_seen_from(obj), pause, until, found)
+            self._looks[key] = _Kept(seen_from, pause, until, found)
         self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
         return Observed(now, found, pause)
 

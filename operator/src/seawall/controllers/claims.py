@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.opened_cluster import Blocked
+from seawall.domain.cluster_name import cluster_name
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
@@ -60,7 +61,9 @@ def read_verifications(kube: Kube, cluster: WALCluster, policies: Iterable[Polic
     if all(policy.safety.verification is None for policy in policies):
         return Verifications()
     name = cluster.metadata.name
-    found = [each for each in kube.list(WALVerification, cluster.metadata.namespace).items if _named_by(each) == name]
+    found = [
+        each for each in kube.list(WALVerification, cluster.metadata.namespace).items if cluster_name(each) == name
+    ]
     return Verifications(
         tuple(row for each in found for row in verified_by(each)),
         tuple(
@@ -86,7 +89,7 @@ def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
         return "not all WALHolds of the namespace could be read"
     holds: list[Hold] = []
     for each in unfinished:
-        if _named_by(each) in others:
+        if cluster_name(each) in others:
             continue
         hold = hold_of(each)
         if isinstance(hold, InvalidSpec):
@@ -97,7 +100,7 @@ def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
 
 def _with_other_pools(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold]) -> frozenset[str]:
     """The names of those WALClusters whose topics certainly are others; only looked up if a hold names another."""
-    if cluster.prefix is None or {_named_by(hold) for hold in holds} <= {None, cluster.metadata.name}:
+    if cluster.prefix is None or {cluster_name(hold) for hold in holds} <= {None, cluster.metadata.name}:
         return frozenset()
     found = kube.list(WALCluster, cluster.metadata.namespace).items
     return frozenset(
@@ -109,15 +112,11 @@ def _with_other_pools(kube: Kube, cluster: WALCluster, holds: Iterable[WALHold])
 
 def _is_of(policy: WALPurgePolicy, cluster: WALCluster) -> bool:
     """One that does not say which WALCluster it is about may be about this one."""
-    return _named_by(policy) in {None, cluster.metadata.name}
+    return cluster_name(policy) in {None, cluster.metadata.name}
 
 
 def _is_going(obj: WALVerification) -> bool:
     return obj.metadata.deletion_timestamp is not None
-
-
-def _named_by(obj: WALPurgePolicy | WALHold | WALVerification) -> str | None:
-    return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
 
 
 def _is_over(hold: WALHold) -> bool:

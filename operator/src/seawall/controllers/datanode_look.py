@@ -13,6 +13,7 @@ from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.partition_look import PartitionLooks
+from seawall.domain.cluster_name import cluster_name
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.ledger.looked import CannotLook
@@ -40,8 +41,9 @@ class DatanodeLooks:
         if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
             return self._look_at_maintenance(obj, Facts(now, None))
         looked = self.ledgers.look(obj)
-        kafka, beside = self._kafka(obj), self._beside(obj)
-        facts = Facts(now, None, in_maintenance=self._in_maintenance(obj))
+        opened = self.ledgers.open(obj)
+        kafka, beside = self._kafka(obj, opened), self._beside(obj)
+        facts = Facts(now, None, in_maintenance=_in_maintenance(opened))
         facts = with_people(facts, obj, spec, self._config_map(obj, spec))
         elder = find_elder(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
         if elder is not None:
@@ -58,7 +60,11 @@ class DatanodeLooks:
         if not has_lease:
             return Observed(facts, is_declared=is_declared)
         is_terminating = self.kube.is_terminating(obj.metadata.namespace)
-        found = replace(facts, in_maintenance=self._in_maintenance(obj))
+        try:
+            in_maintenance = _in_maintenance(self.ledgers.open(obj))
+        except (OutsideUnavailable, Refused):
+            in_maintenance = None
+        found = replace(facts, in_maintenance=in_maintenance)
         return Observed(found, is_declared=is_declared, namespace_terminating=is_terminating)
 
     def open(self, obj: WALCluster) -> OpenedCluster:
@@ -81,9 +87,8 @@ class DatanodeLooks:
             return replace(facts, statefulset_problem=f"StatefulSet {key.name} and its pods cannot be read: {refused}")
         return replace(facts, statefulset=found, pods=pods)
 
-    def _kafka(self, obj: WALCluster) -> KafkaSeen | str:
+    def _kafka(self, obj: WALCluster, opened: OpenedCluster | CannotLook) -> KafkaSeen | str:
         """What moves is read first: a move that ends in between still counts."""
-        opened = self.ledgers.open(obj)
         if isinstance(opened, CannotLook):
             return opened.message
         try:
@@ -100,15 +105,9 @@ class DatanodeLooks:
         purges: Iterable[WALPurge] = self.kube.list(WALPurge, namespace).items
         verifications: Iterable[WALVerification] = self.kube.list(WALVerification, namespace).items
         return Beside(
-            tuple(each for each in purges if _named_by(each) == name),
-            tuple(each for each in verifications if _named_by(each) == name),
+            tuple(each for each in purges if cluster_name(each) == name),
+            tuple(each for each in verifications if cluster_name(each) == name),
         )
-
-    def _in_maintenance(self, obj: WALCluster) -> bool | None:
-        try:
-            return self.open(obj).parts.data_plane.in_maintenance()
-        except (OutsideUnavailable, Refused):
-            return None
 
     def _config_map(self, obj: WALCluster, spec: WALClusterSpec) -> ConfigMap | None:
         if spec.wal_config is None:
@@ -123,5 +122,11 @@ def declared_datanodes(spec: WALClusterSpec | InvalidSpec) -> DeclaredDatanodes 
     return spec.data_plane.datanodes
 
 
-def _named_by(obj: WALPurge | WALVerification) -> str | None:
-    return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
+def _in_maintenance(opened: OpenedCluster | CannotLook) -> bool | None:
+    """None: nobody can say."""
+    if isinstance(opened, CannotLook):
+        return None
+    try:
+        return opened.parts.data_plane.in_maintenance()
+    except (OutsideUnavailable, Refused):
+        return None

@@ -7,8 +7,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from seawall.api.meta import Key
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.partitions import BrokerState, Quorum
-
-OBJECT = ["namespace", "name"]
+from seawall.handlers.object_labels import OBJECT, labels_of
 
 
 class BrokerTelemetry:
@@ -66,7 +65,7 @@ class BrokerTelemetry:
     def forget_brokers(self, key: Key) -> None:
         """Removes the metrics of a WALCluster."""
         for gauge in self._gauges:
-            gauge.remove_by_labels({"namespace": key.namespace, "name": key.name})
+            gauge.remove_by_labels(labels_of(key))
 
     def clear(self) -> None:
         """Forgets everything: who does not lead knows nothing."""

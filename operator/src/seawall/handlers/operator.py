@@ -88,31 +88,35 @@ class Operator:
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
-        self._schedule = VerificationScheduleController(self._kube, clock)
+        schedule = VerificationScheduleController(self._kube, clock)
         partitions = PartitionLooks(self._kube, kafka_clusters)
         self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
         datanodes = KubeDatanodes(self._api)
-        self._restarts = RestartController(
+        restarts = RestartController(
             self._kube,
             datanodes,
             DatanodeLooks(self._kube, datanodes, ledgers, partitions, clock),
             stopwatch,
             self._telemetry.restarts,
         )
-        self._brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
+        brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
         deletion = TopicDeletion(self._kube, ledgers)
+        beside: tuple[Controller[Any, Any, Any, Any], ...] = (
+            self._watch_of_ledgers,
+            schedule,
+            self._replication,
+            brokers,
+            restarts,
+        )
+        self._beside = tuple(each.kind for each in beside)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
             WALClusterController(
                 self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry, deletion
             ),
-            self._watch_of_ledgers,
-            self._brokers,
-            self._restarts,
+            *beside,
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
-            self._schedule,
-            self._replication,
             WALVerificationController(self._kube, KubeSparkApplications(self._api), ledgers, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
@@ -189,8 +193,8 @@ class Operator:
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)
         if subject.kind == WAL_CLUSTER.kind:
-            for beside in (self._watch_of_ledgers, self._schedule, self._replication, self._brokers, self._restarts):
-                self._loop.call_soon_threadsafe(self._queues.wake, Subject(beside.kind, subject.key))
+            for kind in self._beside:
+                self._loop.call_soon_threadsafe(self._queues.wake, Subject(kind, subject.key))
 
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():

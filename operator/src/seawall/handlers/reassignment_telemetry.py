@@ -6,8 +6,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-
-OBJECT = ["namespace", "name"]
+from seawall.handlers.object_labels import OBJECT, labels_of
 
 
 class ReassignmentTelemetry:
@@ -43,7 +42,7 @@ class ReassignmentTelemetry:
     def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
         """Replaces the metrics of one WALCluster's reassignment."""
         for gauge in (self._partitions, self._bytes_left, self._progress):
-            gauge.remove_by_labels({"namespace": key.namespace, "name": key.name})
+            gauge.remove_by_labels(labels_of(key))
         labels = key.namespace, key.name
         if throttled_topics is not None:
             self._throttled.labels(*labels).set(throttled_topics)
@@ -69,7 +68,7 @@ class ReassignmentTelemetry:
     def forget_reassignment(self, key: Key) -> None:
         """Removes the metrics of a WALCluster."""
         for gauge in (self._partitions, self._bytes_left, self._progress, self._throttled):
-            gauge.remove_by_labels({"namespace": key.namespace, "name": key.name})
+            gauge.remove_by_labels(labels_of(key))
 
     def clear(self) -> None:
         """Forgets everything: who does not lead knows nothing."""

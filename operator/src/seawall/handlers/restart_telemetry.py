@@ -8,8 +8,7 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.restart import RollStage
-
-OBJECT = ["namespace", "name"]
+from seawall.handlers.object_labels import OBJECT, labels_of
 
 
 class RestartTelemetry:
@@ -44,7 +43,7 @@ class RestartTelemetry:
     def forget_restart(self, key: Key) -> None:
         """Removes the metrics of a WALCluster."""
         for gauge in (self._datanodes, self._stage):
-            gauge.remove_by_labels({"namespace": key.namespace, "name": key.name})
+            gauge.remove_by_labels(labels_of(key))
 
     def clear(self) -> None:
         """Forgets everything: who does not lead knows nothing."""

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 from seawall.api.meta import Key
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.handlers.broker_telemetry import BrokerTelemetry
+from seawall.handlers.object_labels import labels_of
 from seawall.handlers.reassignment_telemetry import ReassignmentTelemetry
 from seawall.handlers.restart_telemetry import RestartTelemetry
 from seawall.handlers.wal_telemetry import WALTelemetry
@@ -100,13 +101,13 @@ class Telemetry:
             self._topics.labels(key.namespace, key.name, state.value).set(tally[state])
         self._topics.labels(key.namespace, key.name, "Foreign").set(len(pool.foreign))
         if self._per_topic:
-            self._topic_state.remove_by_labels({"namespace": key.namespace, "name": key.name})
+            self._topic_state.remove_by_labels(labels_of(key))
             for topic, state in pool.states.items():
                 self._topic_state.labels(key.namespace, key.name, topic, state.value).set(1)
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of one object."""
-        self._reachable.remove_by_labels({"namespace": key.namespace, "name": key.name})
+        self._reachable.remove_by_labels(labels_of(key))
         self._forget_topics(key)
 
     def lead(self, *, leading: bool) -> None:
@@ -125,6 +126,5 @@ class Telemetry:
         return generate_latest(self.registry)
 
     def _forget_topics(self, key: Key) -> None:
-        labels = {"namespace": key.namespace, "name": key.name}
-        self._topics.remove_by_labels(labels)
-        self._topic_state.remove_by_labels(labels)
+        self._topics.remove_by_labels(labels_of(key))
+        self._topic_state.remove_by_labels(labels_of(key))

@@ -12,8 +12,8 @@ from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import FINISHED, WALPurgeStatus
 from seawall.api.v1alpha1.wal_verification import Outcome, WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
+from seawall.handlers.object_labels import OBJECT, labels_of
 
-OBJECT = ["namespace", "name"]
 NOT_BEGUN = "NotBegun"
 """The outcome of a verification that ended before it had an application."""
 RUN_SECONDS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
@@ -121,14 +121,14 @@ class WALTelemetry:
         self._clear(key)
         counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
         for metric in (self._can_look, self._last_look, self._last_verified, *counters):
-            metric.remove_by_labels(_labels(key))
+            metric.remove_by_labels(labels_of(key))
         self._verified_at.pop(key, None)
 
     def _clear(self, key: Key) -> None:
         """Removes what only a look tells."""
         gauges = (self._topics, self._holds, self._hold_lag, self._topic_reason, self._intact, *self._numbers.values())
         for gauge in gauges:
-            gauge.remove_by_labels(_labels(key))
+            gauge.remove_by_labels(labels_of(key))
 
     def _begin_to_count(self, key: Key) -> None:
         """Publishes zeros: Prometheus sees no increase in a counter that appears with its first event."""
@@ -174,8 +174,8 @@ class WALTelemetry:
 
     def forget_policy(self, key: Key) -> None:
         """Removes the metrics of one policy."""
-        self._last_success.remove_by_labels(_labels(key))
-        self._period.remove_by_labels(_labels(key))
+        self._last_success.remove_by_labels(labels_of(key))
+        self._period.remove_by_labels(labels_of(key))
 
     def clear(self) -> None:
         """A process that does not lead knows nothing of the objects any more; what it counted stays counted."""
@@ -188,12 +188,8 @@ def _of(key: Key) -> tuple[str, str]:
     return key.namespace, key.name
 
 
-def _labels(key: Key) -> dict[str, str]:
-    return {"namespace": key.namespace, "name": key.name}
-
-
 def _set(gauge: Gauge, key: Key, value: int | None) -> None:
     if value is None:
-        gauge.remove_by_labels(_labels(key))
+        gauge.remove_by_labels(labels_of(key))
     else:
         gauge.labels(*_of(key)).set(value)

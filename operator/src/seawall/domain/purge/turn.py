@@ -12,19 +12,20 @@ from datetime import datetime
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.domain.cluster_name import cluster_name
 from seawall.domain.conditions import find_condition
 from seawall.domain.purge.reasons import Reason
 
 
 def run_in_front(run: WALPurge, runs: Iterable[WALPurge]) -> WALPurge | None:
     """The run that has its turn before this one; None when it is this run's turn."""
-    cluster = cluster_of(run)
+    cluster = cluster_name(run)
     rivals = [
         other
         for other in runs
         if other.metadata.namespace == run.metadata.namespace
         and other.metadata.uid != run.metadata.uid
-        and cluster_of(other) == cluster
+        and cluster_name(other) == cluster
         and _takes_turns(other)
         and _order(other) < _order(run)
     ]
@@ -41,11 +42,6 @@ def why_waiting(front: WALPurge) -> str:
     if ready is not None and ready.reason == Reason.CANNOT_LOOK:
         return f"{sentence} and cannot look at the ledger ({ready.message}): mend that, or delete it"
     return sentence
-
-
-def cluster_of(run: WALPurge) -> str | None:
-    """The name of the WALCluster whose topics a run purges."""
-    return run.spec.cluster if isinstance(run.spec, InvalidSpec) else run.spec.cluster_ref.name
 
 
 def _takes_turns(run: WALPurge) -> bool:
