@@ -10,6 +10,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, DeletedRecords, ListOffsetsResultInfo
 
+from seawall.adapters import kafka_raw_logs
 from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_connection import Trouble, open_client
 from seawall.adapters.kafka_errors import is_refusal, wait_for
@@ -78,14 +79,10 @@ class ConfluentKafkaLogs:
 
     def describe_epoch_ends(self, epochs: Mapping[str, int]) -> Mapping[str, EpochEnd | EpochUnknown | TopicFailure]:
         """Where the given epoch of each topic ends now."""
-        from seawall.adapters import kafka_raw_logs  # noqa: PLC0415 - 13 MB, which most processes never need
-
         return kafka_raw_logs.describe_epoch_ends(self._client.connection, epochs, self._request_timeout)
 
     def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
         """Bytes on disk of every replica."""
-        from seawall.adapters import kafka_raw_logs  # noqa: PLC0415 - see above
-
         return kafka_raw_logs.describe_sizes(
             self._client.connection, list(dict.fromkeys(topics)), self._request_timeout
         )

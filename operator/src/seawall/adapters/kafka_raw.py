@@ -1,8 +1,8 @@
 """Requests by kafka-python, for what confluent-kafka lacks (docs/adr/0018-a-second-kafka-client.md).
 
-Import it late: it costs 13 MB. Connections live for one question: nothing goes stale between questions, and no thread
-waits for them. It says a lot while it connects, with requests and passwords in its debug messages: none of it is
-logged, callers get sentences.
+Import it before threads begin: its modules import one another in circles, and of two threads that import at once one
+may fail. Connections live for one question: nothing goes stale between questions, and no thread waits for them. It says
+a lot while it connects, with requests and passwords in its debug messages: none of it is logged, callers get sentences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Brokers, partitions, bytes and controllers by kafka-python. Import it late, as `kafka_raw`."""
+"""Brokers, partitions, bytes and controllers by kafka-python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only kafka-python can ask about logs: where epochs end, and bytes on disk. Import it late, as `kafka_raw`."""
+"""What only kafka-python can ask about logs: where epochs end, and bytes on disk."""
 
 from __future__ import annotations
 

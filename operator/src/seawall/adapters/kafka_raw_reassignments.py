@@ -1,4 +1,4 @@
-"""Reassignments and elections by kafka-python. Import it late, as `kafka_raw`."""
+"""Reassignments and elections by kafka-python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Throttles and min.insync.replicas by kafka-python. Import it late, as `kafka_raw`.
+"""Throttles and min.insync.replicas by kafka-python.
 
 Broker "" is the cluster's default, which any broker tells and changes; another broker's own configs it refuses.
 """

@@ -1,14 +1,16 @@
 """Where partitions are, and how they are moved, by kafka-python: the port `PartitionReassigner`.
 
-Every question has connections of its own (see `kafka_raw`), and its modules are imported when the first one is asked.
+Every question has connections of its own (see `kafka_raw`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from seawall.adapters import kafka_raw_cluster, kafka_raw_reassignments, kafka_raw_throttles
 from seawall.adapters.kafka_batches import DESCRIBE_LOGS, WRITE_RECORDS, batches
+from seawall.adapters.kafka_raw import RawKafka, Silence, connect
 from seawall.adapters.kafka_topic_answers import refused_names
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -24,9 +26,6 @@ from seawall.domain.partitions import (
     ThrottledReplicas,
     Throttles,
 )
-
-if TYPE_CHECKING:
-    from seawall.adapters.kafka_raw import RawKafka
 
 _AnswerT = TypeVar("_AnswerT")
 
@@ -49,82 +48,66 @@ class RawReassigner:
 
     def brokers(self) -> tuple[Broker, ...]:
         """The registered brokers by id."""
-        from seawall.adapters import kafka_raw_cluster as raw  # noqa: PLC0415 - 13 MB, which most processes never need
-
-        return self._ask(raw.brokers)
+        return self._ask(kafka_raw_cluster.brokers)
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, tuple[Partition, ...] | TopicFailure]:
         """All partitions of each topic, or of all topics that may be described."""
-        from seawall.adapters import kafka_raw_cluster as raw  # noqa: PLC0415 - see above
-
         if topics is None:
-            return self._ask(lambda kafka: raw.partitions(kafka, None))
-        return self._about(topics, raw.partitions)
+            return self._ask(lambda kafka: kafka_raw_cluster.partitions(kafka, None))
+        return self._about(topics, kafka_raw_cluster.partitions)
 
     def min_insync_replicas(self, topics: Collection[str]) -> Mapping[str, int | TopicFailure]:
         """What is in force for each topic."""
-        from seawall.adapters import kafka_raw_throttles as raw  # noqa: PLC0415 - see above
-
-        return self._about(topics, raw.min_insync_replicas)
+        return self._about(topics, kafka_raw_throttles.min_insync_replicas)
 
     def ongoing(self) -> Mapping[PartitionId, Reassigning]:
         """Every reassignment of the cluster that is not done."""
-        from seawall.adapters import kafka_raw_reassignments as raw  # noqa: PLC0415 - see above
-
-        return self._ask(lambda kafka: raw.ongoing(kafka, self._milliseconds))
+        return self._ask(lambda kafka: kafka_raw_reassignments.ongoing(kafka, self._milliseconds))
 
     def reassign(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> Mapping[PartitionId, TopicFailure]:
         """Gives each partition these replicas; None cancels."""
-        from seawall.adapters import kafka_raw_reassignments as raw  # noqa: PLC0415 - see above
-
         if not targets:
             return {}
-        return self._ask(lambda kafka: raw.reassign(kafka, targets, self._milliseconds))
+        return self._ask(lambda kafka: kafka_raw_reassignments.reassign(kafka, targets, self._milliseconds))
 
     def throttles(self, topics: Collection[str]) -> Throttles:
         """The rates in force, and what of these topics they apply to."""
-        from seawall.adapters import kafka_raw_throttles as raw  # noqa: PLC0415 - see above
 
         def ask(kafka: RawKafka) -> Throttles:
             throttled: dict[str, ThrottledReplicas] = {}
             for batch in batches(_possible(topics), DESCRIBE_LOGS):
-                throttled |= raw.throttled(kafka, batch)
-            rates, by_broker = raw.rates(kafka)
+                throttled |= kafka_raw_throttles.throttled(kafka, batch)
+            rates, by_broker = kafka_raw_throttles.rates(kafka)
             return Throttles(rates, by_broker, throttled)
 
         return self._ask(ask)
 
     def alter_throttles(self, rates: Rates | None, replicas: Mapping[str, ThrottledReplicas]) -> None:
         """Sets the rates of all brokers, and what of these topics they apply to."""
-        from seawall.adapters import kafka_raw_throttles as raw  # noqa: PLC0415 - see above
 
         def ask(kafka: RawKafka) -> None:
             if rates is not None:
-                raw.set_rates(kafka, rates)
+                kafka_raw_throttles.set_rates(kafka, rates)
             for batch in batches(sorted(replicas), THROTTLED_TOPICS):
-                raw.set_throttled(kafka, {topic: replicas[topic] for topic in batch})
+                kafka_raw_throttles.set_throttled(kafka, {topic: replicas[topic] for topic in batch})
 
         self._ask(ask)
 
     def elect_preferred_leaders(self, partitions: Collection[PartitionId]) -> Mapping[PartitionId, TopicFailure]:
         """Lets the first replica of each lead."""
-        from seawall.adapters import kafka_raw_reassignments as raw  # noqa: PLC0415 - see above
-
         if not partitions:
             return {}
-        return self._ask(lambda kafka: raw.elect_preferred_leaders(kafka, partitions, self._milliseconds))
+        return self._ask(
+            lambda kafka: kafka_raw_reassignments.elect_preferred_leaders(kafka, partitions, self._milliseconds)
+        )
 
     def sizes(self, topics: Collection[str] | None = None) -> Sizes:
         """Bytes on disk of every replica."""
-        from seawall.adapters import kafka_raw_cluster as raw  # noqa: PLC0415 - see above
-
-        return self._ask(lambda kafka: raw.sizes(kafka, topics))
+        return self._ask(lambda kafka: kafka_raw_cluster.sizes(kafka, topics))
 
     def quorum(self) -> Quorum:
         """The controllers."""
-        from seawall.adapters import kafka_raw_cluster as raw  # noqa: PLC0415 - see above
-
-        return self._ask(raw.quorum)
+        return self._ask(kafka_raw_cluster.quorum)
 
     @property
     def _milliseconds(self) -> int:
@@ -137,8 +120,6 @@ class RawReassigner:
             OutsideUnavailable: nobody answered.
             Refused: Kafka said no.
         """
-        from seawall.adapters.kafka_raw import Silence, connect  # noqa: PLC0415 - see above
-
         kafka = connect(self._connection, self._request_timeout, self._answered_before)
         if isinstance(kafka, Silence):
             raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
