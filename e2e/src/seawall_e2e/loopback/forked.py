@@ -1,7 +1,7 @@
-"""Python programs of ours as forks of one process that has imported the libraries already: most of a start is that.
+"""Python programs of ours as forks of one process that has imported everything already: most of a start is that.
 
 A fork is a process as any other: it has its own memory, log and session, and SIGKILL, SIGSTOP and its exit code are
-the kernel's. What is ours is imported by the fork itself.
+the kernel's.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from typing import Literal
 from seawall_e2e.loopback.dies_with_parent import die_with_parent
 from seawall_e2e.loopback.processes import STARTER, Process
 
-OF_REFDB = ("aiohttp.web", "confluent_kafka.admin", "google.protobuf.internal.builder", "pyarrow.parquet", "sqlglot")
-OF_OPERATOR = ("kopf", "kubernetes.config", "numpy", "pydantic_settings", "tomlkit")
+REFDB = ("refdb.datanode.server", "refdb.frontend.server", "refdb.metasrv.pruner", "refdb.metasrv.server")
+OPERATOR = ("seawall.cli.verify", "seawall.handlers.operator")
 OF_TESTS = ("hypothesis.stateful", "pytest", "urllib3")
-"""What is loaded once. It starts no thread of its own that a fork would miss."""
+"""What is loaded once, with all that it imports. It starts no thread of its own that a fork would miss."""
 
 
 def fork_server() -> ForkServerContext:
     """Python's own fork server: one for this process, started by the first who needs it, and ended with us."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["seawall_e2e.loopback.dies_with_parent", *OF_REFDB, *OF_OPERATOR, *OF_TESTS])
+    context.set_forkserver_preload(["seawall_e2e.loopback.dies_with_parent", *REFDB, *OPERATOR, *OF_TESTS])
     STARTER.submit(forkserver.ensure_running).result()
     return context
 

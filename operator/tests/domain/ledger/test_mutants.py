@@ -479,6 +479,8 @@ import os, signal, sys
 signal.alarm({seconds})
 os.chdir({root!r})
 sys.path[:0] = [{source!r}, {root!r}]
+for name in [each for each in sys.modules if each.split(".")[0] == "seawall"]:
+    del sys.modules[name]
 import seawall
 assert seawall.__file__.startswith({root!r}), seawall.__file__
 from tests.domain.ledger import {files}
@@ -489,7 +491,7 @@ from seawall.domain.ledger.mode import Mode
 
 @pytest.fixture
 def pool() -> Iterator[ProcessPoolExecutor]:
-    """A process for each task, forked of one that knows the libraries and nothing of ours."""
+    """A process for each task, forked of one that knows the libraries; it forgets what it knows of ours."""
     with ProcessPoolExecutor(os.cpu_count(), fork_server(), max_tasks_per_child=1) as made:
         yield made
 
