@@ -15,6 +15,7 @@ from seawall_e2e.loopback.processes import BedError, Process, free_ports
 from seawall_e2e.waiting import wait_until
 
 HTTP_SERVER = "http.server", ["0", "--bind=127.0.0.1"]
+"""The operator's libraries have imported it: running it again is a warning."""
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("api-server")]
 
 
@@ -80,7 +81,7 @@ def test_a_fork_is_a_process_with_a_log_signals_and_an_exit_code(tmp_path_factor
     with pytest.raises(BedError, match=r"ended while it was starting:\n[^$]*No module named no_such_module"):
         missing.wait_ready(lambda: False, 30)
     assert missing.exit_code == 1
-    serves = ForkedProcess("serves", Program(*HTTP_SERVER), folder)
+    serves = ForkedProcess("serves", Program(*HTTP_SERVER, warnings="default"), folder)
     serves.start()
     serves.wait_ready(lambda: "Serving HTTP" in serves.log_since_start(), 30)
     with pytest.raises(BedError, match="runs already"):
@@ -97,7 +98,7 @@ def test_a_fork_is_a_process_with_a_log_signals_and_an_exit_code(tmp_path_factor
     "child",
     [
         "Process('child', ['python3', '-u', '-m', {0!r}, *{1!r}], {2!r})",
-        "ForkedProcess('child', Program({0!r}, {1!r}), {2!r})",
+        "ForkedProcess('child', Program({0!r}, {1!r}, warnings='default'), {2!r})",
     ],
     ids=["executed", "forked"],
 )
