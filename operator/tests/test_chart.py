@@ -456,17 +456,31 @@ def test_prometheus_scrapes_the_service(render: Render) -> None:
     assert (endpoint["port"], endpoint["path"], endpoint["honorLabels"]) == ("http", "/metrics", True)
 
 
+def metrics_of(expressions: Iterable[str]) -> set[str]:
+    names = {name for expression in expressions for name in re.findall(r"\bseawall_\w+", expression)}
+    return {re.sub("_(bucket|count|sum|total)$", "", name) for name in names}
+
+
 def test_alerts_and_dashboard_use_metrics_that_exist(render: Render) -> None:
     objects = render(EVERYTHING)
     dashboard = json.loads(the(objects, "ConfigMap")["data"]["seawall.json"])
     (group,) = the(objects, "PrometheusRule")["spec"]["groups"]
-    expressions = [rule["expr"] for rule in group["rules"]]
-    expressions += [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    used = {name for expression in expressions for name in re.findall(r"\bseawall_\w+", expression)}
+    alerts = [rule["expr"] for rule in group["rules"]]
+    panels = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     published = {metric.name for metric in Telemetry(per_topic=False).registry.collect()}
-    assert {re.sub("_(bucket|count|sum|total)$", "", name) for name in used} == published - {"seawall_topic_state"}
+    assert metrics_of(panels) == published - {"seawall_topic_state"}, "the dashboard shows all of them"
+    assert metrics_of(alerts) < published
     assert all(rule["annotations"].keys() == {"summary", "description"} for rule in group["rules"])
-    assert all("{{" not in expression for expression in expressions)
+    assert all("{{" not in expression for expression in (*alerts, *panels))
+
+
+def test_panels_have_ids_and_places_of_their_own(render: Render) -> None:
+    panels = json.loads(the(render(EVERYTHING), "ConfigMap")["data"]["seawall.json"])["panels"]
+    ids, places = [panel["id"] for panel in panels], [panel["gridPos"] for panel in panels]
+    covered = [(at["x"] + x, at["y"] + y) for at in places for x in range(at["w"]) for y in range(at["h"])]
+    assert len(set(ids)) == len(ids)
+    assert len(set(covered)) == len(covered), "none covers another"
+    assert all(at["x"] + at["w"] <= 24 for at in places)
 
 
 def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
