@@ -1,4 +1,4 @@
-"""The command line: `seawall run`, `ledger`, `plan`, `purge`, `verify`, `hold renew`."""
+"""The command line: `seawall run`, `status`, `ledger`, `plan`, `purge`, `verify`, `hold renew`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import logging
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
+from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
-from seawall.cli import hold, ledger, plan, purge, verify
+from seawall.cli import hold, ledger, plan, purge, status, verify
 from seawall.domain.errors import SeawallError
 from seawall.settings import Settings
 
@@ -23,6 +25,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="seawall", description="Keeps Kafka write-ahead logs safe and replayable.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run the operator (settings: environment variables SEAWALL_*)")
+    status.add_arguments(
+        commands.add_parser("status", help="what is wrong, what runs and what it waits for, on a page")
+    )
     ledger.add_arguments(commands.add_parser("ledger", help="who holds which records of a WALCluster's topics"))
     plan.add_arguments(commands.add_parser("plan", help="which replicas a reassignment moves, or would move now"))
     purge.add_arguments(commands.add_parser("purge", help="make a run by hand, or say what one would do now"))
@@ -45,6 +50,8 @@ def main() -> int:
 def _answers(arguments: argparse.Namespace) -> Iterator[str]:
     api = KubeApi(connections=1)
     match arguments.command:
+        case "status":
+            yield status.show_status(arguments, KubeAdapter(api, ()), api.get, datetime.now(UTC))
         case "ledger":
             yield ledger.show_ledger(arguments, api.get)
         case "plan":

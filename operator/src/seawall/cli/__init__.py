@@ -1,1 +1,1 @@
-"""What people type: `seawall ledger`, `purge`, `verify` and `hold renew`; also installed as `kubectl-seawall`."""
+"""What people type: `seawall status`, `ledger`, `plan`, `purge`, `verify`, `hold renew`; also as `kubectl-seawall`."""

@@ -149,6 +149,8 @@ class DatanodeRow(StatusModel):
     """Why it does not come up, in one word; absent: it serves."""
     probe_seconds: Count | None = None
     """What its startup probe allows; absent: it has none, and nothing kills a long replay."""
+    due: StrictBool = False
+    """Whether it is to be restarted, and was not yet."""
 
 
 class ReplayProgress(StatusModel):

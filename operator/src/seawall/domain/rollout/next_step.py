@@ -34,7 +34,7 @@ from seawall.domain.rollout.finish import finish
 from seawall.domain.rollout.maintenance import give_back
 from seawall.domain.rollout.published import with_costs
 from seawall.domain.rollout.reasons import Reason, Shut
-from seawall.domain.rollout.requests import due_pods, outdated_beyond_partition
+from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
 from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 
@@ -96,8 +96,7 @@ def _decide(status: RestartStatus, observed: Observed) -> Decision:
         missing = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
         message = facts.statefulset_problem or missing
         return meanwhile(give_back(status, facts), Decision(status, Reason.NO_STATEFUL_SET, message))
-    requested = {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}
-    due = due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)
+    due = _due(status, statefulset, facts)
     if status.restarting is not None:
         return finish(status, status.restarting, observed, due)
     hindrance = _hindrance(statefulset, facts)
@@ -106,6 +105,11 @@ def _decide(status: RestartStatus, observed: Observed) -> Decision:
     if _has_new_config(status, statefulset, facts) and statefulset.controller is None and not facts.is_paused:
         return _with_new_hash(status, statefulset, facts.config_hash or "")
     return begin_next(status, facts, due) if due else _is_over(status, statefulset, facts)
+
+
+def _due(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> dict[str, Cause]:
+    requested = {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}
+    return due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)
 
 
 def _hindrance(statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str] | None:
@@ -127,7 +131,6 @@ def _has_new_config(status: RestartStatus, statefulset: StatefulSet, facts: Fact
 
 def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
     """With what people ask for, what the first configuration was, and what restarts would cost."""
-    status = with_costs(status, facts)
     request, asked = status.request, (facts.request or "")[:MAX_VALUE]
     if not asked:
         request = None
@@ -137,7 +140,9 @@ def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
     first = status.config_hash
     if first is None and facts.statefulset is not None:
         first = facts.statefulset.template.config_hash or facts.config_hash
-    return status.model_copy(update={"request": request, "config_hash": first})
+    found = status.model_copy(update={"request": request, "config_hash": first})
+    due = {} if facts.statefulset is None else _due(found, facts.statefulset, facts)
+    return with_costs(found, facts, due)
 
 
 def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash: str) -> Decision:

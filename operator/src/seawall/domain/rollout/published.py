@@ -5,6 +5,7 @@ Numbers change all the time. They are written when they tell people something ne
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from seawall.api.v1alpha1.restart import DatanodeRow, ReplayProgress, Restarting, RestartStatus
@@ -26,12 +27,19 @@ STEPS = 20
 ETA_NEWS = timedelta(seconds=30)
 
 
-def with_costs(status: RestartStatus, facts: Facts) -> RestartStatus:
-    """The status with what a restart of each datanode would cost, and what ails it, if that is news."""
+def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> RestartStatus:
+    """The status with what a restart of each datanode would cost, what ails it and whether it is due, if that is news.
+
+    Args:
+        status: as it was.
+        facts: what is known.
+        due: the names of the pods that are to be restarted.
+    """
     if facts.look_problem is not None or facts.statefulset is None:
         return status  # nobody could look: what was known stays, and so does which pod is which datanode
     ailing = {found.pod: found.ailment.value for found in diagnose(facts, status.last_replay)}
-    found = tuple(_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))[:MAX_ROWS]
+    rows = (_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))
+    found = tuple(row.model_copy(update={"due": row.pod in due}) for row in rows)[:MAX_ROWS]
     if [_known(row) for row in status.datanodes] == [_known(row) for row in found]:
         is_fresh = status.published_time is not None and facts.now < status.published_time + AT_MOST_EVERY
         pairs = zip(status.datanodes, found, strict=True)
@@ -54,9 +62,9 @@ def _row(status: RestartStatus, facts: Facts, name: str, ailment: str | None) ->
     )
 
 
-def _known(row: DatanodeRow) -> tuple[str, int, int | None, str | None]:
+def _known(row: DatanodeRow) -> tuple[str, int, int | None, str | None, bool]:
     """What is news at once."""
-    return row.pod, row.datanode, row.probe_seconds, row.ailment
+    return row.pod, row.datanode, row.probe_seconds, row.ailment, row.due
 
 
 def _differs(before: DatanodeRow, now: DatanodeRow) -> bool:

@@ -1,0 +1,236 @@
+"""The page of `seawall status` as people read it: what is wrong comes first, numbers come last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from seawall.cli.ledger import table
+from seawall.domain.overview.activities import Activity, Progress
+from seawall.domain.overview.datanodes import SERVES, DatanodeLine
+from seawall.domain.overview.findings import SILENT, Finding
+from seawall.domain.overview.page import BrokersLine, HoldLine, StatusPage
+
+DATANODE_COLUMNS = {
+    "POD": "pod",
+    "STATE": "state",
+    "REPLAYED": "replayed",
+    "ENTRIES": "entries",
+    "REPLAY": "replay",
+    "PROBE-NEEDS": "needs",
+    "PROBE-ALLOWS": "allows",
+}
+"""Heading → field; so below."""
+MOST = 12
+"""Rows of a kind that a page has room for."""
+HOLD_COLUMNS = {
+    "HOLD": "name",
+    "STATE": "state",
+    "TOPICS": "topics",
+    "LAG": "lag",
+    "EXPIRES": "expires",
+    "REASON": "reason",
+}
+
+
+def describe(page: StatusPage) -> str:
+    """The page as text."""
+    return "\n".join(_lines(page))
+
+
+def _lines(page: StatusPage) -> Iterator[str]:
+    yield f"WALCluster {page.walcluster}: {_ready(page)}"
+    yield f"Operator   {_leader(page)}"
+    if page.findings:
+        yield from ("", "NOT AS IT SHOULD BE")
+        for finding in page.findings[:MOST]:
+            yield from _finding(finding, page.time)
+        yield from _more(page.findings)
+    yield from ("", "NOW")
+    yield from _now(page)
+    datanodes = _worth_a_table(page.datanodes)
+    if datanodes:
+        yield from ("", table([_datanode(line, page.time) for line in datanodes[:MOST]], DATANODE_COLUMNS))
+        yield from _more(datanodes)
+    if page.holds:
+        yield from ("", table([_hold(line, page.time) for line in page.holds[:MOST]], HOLD_COLUMNS))
+        yield from _more(page.holds)
+    numbers = list(_numbers(page))
+    if numbers:
+        yield from ("", *numbers)
+
+
+def _more(lines: Sequence[object]) -> Iterator[str]:
+    if len(lines) > MOST:
+        yield f"  and {len(lines) - MOST} more: -o json has all"
+
+
+def _worth_a_table(datanodes: Sequence[DatanodeLine]) -> Sequence[DatanodeLine]:
+    """All of few, and of many those of which there is something to tell; none while all serve."""
+    others = [line for line in datanodes if line.state != SERVES]
+    return datanodes if others and len(datanodes) <= MOST else others
+
+
+def _ready(page: StatusPage) -> str:
+    match page.ready:
+        case "True":
+            return "Ready" if page.findings else "Ready, all is as it should be"
+        case "False":
+            return f"not Ready ({page.reason})"
+        case _:
+            return "no operator has looked at it yet"
+
+
+def _leader(page: StatusPage) -> str:
+    leader = page.leader
+    if leader.problem is not None:
+        return leader.problem
+    if leader.holder is None or leader.renew_time is None:
+        return f"nobody leads by the Lease {leader.lease}"
+    seen = _ago(leader.renew_time, page.time)
+    if page.time - leader.renew_time > SILENT:
+        return f"nobody leads; {leader.holder} was seen {seen}"
+    return f"{leader.holder} leads, seen {seen}"
+
+
+def _finding(finding: Finding, now: datetime) -> Iterator[str]:
+    since = "" if finding.since is None else f", for {_span(now - finding.since)}"
+    yield f"  {finding.severity:<9} {finding.object} {finding.condition}: {finding.reason}{since}"
+    yield f"            {finding.message}"
+
+
+def _now(page: StatusPage) -> Iterator[str]:
+    if not page.running:
+        yield "  nothing runs"
+    for activity in page.running[:MOST]:
+        yield f"  {_activity(activity, page.time)}"
+        yield f"            {activity.message}"
+    yield from _more(page.running)
+    if page.maintenance_until is not None:
+        until = _clock(page.maintenance_until)
+        yield f"  the database is in maintenance for the restart, until {until} at the latest"
+
+
+def _activity(activity: Activity, now: datetime) -> str:
+    told = [f"{activity.what} {activity.name}: {activity.stage}"]
+    if activity.waits:
+        told.append("waits")
+    if activity.progress is not None:
+        told.append(_progress(activity.progress, now))
+    if activity.since is not None:
+        told.append(f"began {_ago(activity.since, now)}")
+    return ", ".join(told)
+
+
+def _progress(progress: Progress, now: datetime) -> str:
+    numbers = (progress.done, progress.total)
+    done, total = map(_size, numbers) if progress.unit == "bytes" else map(str, numbers)
+    unit = "" if progress.unit == "bytes" else f" {progress.unit}"
+    share = f" ({100 * progress.done // progress.total} %)" if progress.total else ""
+    return f"{done} of {total}{unit}{share}{_left(progress.eta, now)}"
+
+
+def _left(eta: datetime | None, now: datetime) -> str:
+    if eta is None:
+        return ""
+    return f", about {_span(eta - now)} left" if eta > now else f", should have ended {_ago(eta, now)}"
+
+
+def _datanode(line: DatanodeLine, now: datetime) -> dict[str, object]:
+    return {
+        "pod": line.pod,
+        "state": line.state,
+        "replayed": None if line.progress is None else _progress(line.progress, now),
+        "entries": line.entries,
+        "replay": _seconds(line.replay_seconds),
+        "needs": _seconds(line.startup_seconds),
+        "allows": _seconds(line.probe_seconds),
+    }
+
+
+def _hold(line: HoldLine, now: datetime) -> dict[str, object]:
+    expires = line.expire_time
+    is_over = expires is not None and expires <= now
+    return {
+        "name": line.name,
+        "state": line.state,
+        "topics": "all" if line.everything else line.topics,
+        "lag": None if line.lag_bytes is None else _size(line.lag_bytes),
+        "expires": None if expires is None else "now" if is_over else f"in {_span(expires - now)}",
+        "reason": line.reason or None,
+    }
+
+
+def _numbers(page: StatusPage) -> Iterator[str]:
+    topics, wal, database = page.topics, page.wal, page.database
+    if topics is not None:
+        more = {"drifted": topics.drifted, "under-replicated": topics.under_replicated, "foreign": topics.foreign}
+        told = "".join(f", {count} {what}" for what, count in more.items() if count)
+        yield f"Topics     {topics.ready} of {topics.desired} ready{told}"
+    if wal is not None:
+        size = "unknown size" if wal.bytes is None else _size(wal.bytes)
+        may_go = "" if wal.purgeable_bytes is None else f", about {_size(wal.purgeable_bytes)}"
+        kept = f", {wal.held_back} left alone (seawall ledger says why)" if wal.held_back else ""
+        yield f"WAL        {size}; {wal.purgeable} topics can be purged{may_go}{kept}"
+    if database is not None:
+        yield f"Database   {database.reporting} of {database.datanodes} datanodes report, {database.regions} regions"
+    if page.datanodes and all(line.state == SERVES for line in page.datanodes):
+        yield f"Datanodes  {_datanodes(page.datanodes)}"
+    if page.brokers is not None:
+        yield f"Brokers    {_brokers(page.brokers)}"
+    for ended in page.ended:
+        yield f"Last       {ended.what} {ended.name}: {ended.stage} {_ago(ended.time, page.time)}: {ended.message}"
+    if page.next_purge is not None:
+        is_due = page.next_purge <= page.time
+        yield f"Next       Purge {'now' if is_due else f'in {_span(page.next_purge - page.time)}'}"
+
+
+def _datanodes(datanodes: Sequence[DatanodeLine]) -> str:
+    most = max(datanodes, key=lambda line: line.replay_seconds or 0)
+    told = f"{len(datanodes)} serve"
+    if most.replay_seconds is None:
+        return told
+    return (
+        f"{told}; a restart of {most.pod} would read most, about {most.entries or 0} entries in {most.replay_seconds} s"
+    )
+
+
+def _brokers(brokers: BrokersLine) -> str:
+    told = f"{brokers.online} of {brokers.total} online"
+    if brokers.not_online:
+        told += f" ({', '.join(f'{number} is {state}' for number, state in brokers.not_online)})"
+    if brokers.controller is None:
+        return told
+    behind = f", {', '.join(map(str, brokers.behind))} behind" if brokers.behind else ""
+    return f"{told}; controller {brokers.controller} leads {brokers.voters} voters{behind}"
+
+
+def _ago(time: datetime, now: datetime) -> str:
+    return f"{_span(now - time)} ago"
+
+
+def _span(span: timedelta) -> str:
+    """One number: days, hours, minutes or seconds; clocks that differ a little are forgiven."""
+    seconds = max(0, int(span.total_seconds()))
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
+def _seconds(seconds: int | None) -> str | None:
+    return None if seconds is None else f"{seconds} s"
+
+
+def _size(size: int) -> str:
+    """Bytes with one digit after the point, as Kubernetes names their multiples."""
+    scaled, unit = float(size), ""
+    for larger in ("Ki", "Mi", "Gi", "Ti"):
+        if scaled < 1024:  # noqa: PLR2004 - the next multiple
+            break
+        scaled, unit = scaled / 1024, larger
+    return f"{scaled:.1f} {unit}B" if unit else f"{size} B"
+
+
+def _clock(time: datetime) -> str:
+    return time.strftime("%H:%M:%SZ")

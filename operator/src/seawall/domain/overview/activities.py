@@ -1,0 +1,162 @@
+"""What goes on now, how far it is, and what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
+from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
+from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.domain.conditions import find_condition
+from seawall.domain.overview.seen import Seen
+from seawall.domain.rollout.replay import START
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far something is.
+
+    Attributes:
+        done: so many.
+        total: of so many.
+        unit: datanodes, entries, bytes, partitions or topics.
+        eta: when it should be done as far as one can tell; None: nobody can.
+    """
+
+    done: int
+    total: int
+    unit: str
+    eta: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Something that has begun and is not over, or that waits for its turn.
+
+    Attributes:
+        what: Restart, Reassignment, Purge or Verification.
+        name: the object that it is; of a restart or a reassignment the WALCluster.
+        stage: where it is.
+        waits: whether something else has to happen first.
+        message: what it does, or what it waits for, in one sentence.
+        since: when it began; None: it has not.
+        progress: how far it is; None: nobody can tell.
+    """
+
+    what: str
+    name: str
+    stage: str
+    waits: bool
+    message: str
+    since: datetime | None = None
+    progress: Progress | None = None
+
+
+def list_activities(seen: Seen) -> tuple[Activity, ...]:
+    """All that goes on."""
+    return tuple(_activities(seen))
+
+
+def _activities(seen: Seen) -> Iterator[Activity]:
+    status, name = seen.cluster.status, seen.cluster.metadata.name
+    restart, reassignment = status.restart, status.reassignment
+    if restart is not None and is_rolling(restart):
+        waits = restart.stage in {RollStage.WAITING, RollStage.STALLED}
+        stage = "" if restart.stage is None else restart.stage.value
+        of_roll = _of_roll(restart, seen.now)
+        yield Activity("Restart", name, stage, waits, restart.message, restart.start_time, of_roll)
+    if reassignment is not None and reassignment.stage is not None and reassignment.is_active:
+        stage, waits = reassignment.stage.value, reassignment.stage in _MOVES_NOTHING
+        of_moves = _of_moves(reassignment, seen.now)
+        yield Activity("Reassignment", name, stage, waits, reassignment.message, reassignment.start_time, of_moves)
+    for run in sorted(seen.purges, key=lambda run: run.metadata.creation_timestamp):
+        if not run.status.is_finished:
+            yield _of_run("Purge", run, _of_purge(run))
+    for verification in sorted(seen.verifications, key=lambda run: run.metadata.creation_timestamp):
+        if not verification.status.is_over:
+            yield _of_run("Verification", verification, None)
+
+
+_MOVES_NOTHING = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
+
+
+def is_rolling(restart: RestartStatus) -> bool:
+    """Whether a roll is under way."""
+    return restart.stage not in {None, RollStage.COMPLETED}
+
+
+def _of_roll(restart: RestartStatus, now: datetime) -> Progress:
+    """Datanodes that were restarted, of those and the ones that are to be."""
+    entry = restart.restarting
+    due = [row for row in restart.datanodes if row.due and (entry is None or row.pod != entry.name)]
+    total = restart.restarted + len(due) + (entry is not None)
+    return Progress(
+        restart.restarted, total, "datanodes", _end_of_roll(restart, [row.replay_seconds for row in due], now)
+    )
+
+
+def _end_of_roll(restart: RestartStatus, replays: list[int | None], now: datetime) -> datetime | None:
+    """The replay under way and those to come, each with a container's start; None: it waits, or one is not known."""
+    known = [seconds for seconds in replays if seconds is not None]
+    if restart.stage in {RollStage.WAITING, RollStage.STALLED} or len(known) < len(replays):
+        return None
+    others = timedelta(seconds=sum(known)) + len(known) * START
+    if restart.restarting is None:
+        return now + others
+    eta = end_of_replay(restart)
+    return None if eta is None else max(eta, now) + others
+
+
+def end_of_replay(restart: RestartStatus) -> datetime | None:
+    """When the datanode that is restarted should serve again."""
+    entry = restart.restarting
+    if entry is None:
+        return None
+    if restart.progress is not None and restart.progress.eta is not None:
+        return restart.progress.eta
+    if entry.expected_seconds is None:
+        return None
+    return (entry.gone_time or entry.start_time) + timedelta(seconds=entry.expected_seconds) + START
+
+
+def _of_moves(run: ReassignmentStatus, now: datetime) -> Progress | None:
+    """Bytes that were copied, or partitions where there is nothing to copy."""
+    if run.bytes and run.bytes_left is not None:
+        done = max(0, run.bytes - run.bytes_left)
+        return Progress(done, run.bytes, "bytes", _end_of_moves(run, done, now))
+    if run.partitions is None:
+        return None
+    return Progress(run.partitions.done, run.partitions.total, "partitions")
+
+
+def _end_of_moves(run: ReassignmentStatus, done: int, now: datetime) -> datetime | None:
+    """By the speed until now; before anything has arrived, by the estimate, as long as that is not over."""
+    if run.stage is not ReassignmentStage.ONGOING or run.start_time is None or not run.bytes_left:
+        return None
+    if done:
+        return now + (now - run.start_time) * (run.bytes_left / done)
+    estimated = run.start_time + timedelta(seconds=run.estimated_seconds or 0)
+    return estimated if estimated > now else None
+
+
+def _of_purge(run: WALPurge) -> Progress | None:
+    """Topics that were deleted from, of those from which something may go."""
+    status = run.status
+    if status.stage is not Stage.PURGE or status.seen_time is None or status.topics is None:
+        return None
+    return Progress(status.topics.purged, len(status.targets), "topics")
+
+
+def _of_run(what: str, run: WALPurge | WALVerification, progress: Progress | None) -> Activity:
+    conditions, stage = run.status.conditions, run.status.stage
+    ready, waiting = (find_condition(conditions, kind) for kind in (ConditionType.READY, ConditionType.WAITING))
+    message = "no operator has looked at it yet" if ready is None else ready.message
+    waits = stage is None or (waiting is not None and waiting.status == "True")
+    since = run.status.start_time
+    return Activity(
+        what, run.metadata.name, "Pending" if stage is None else stage.value, waits, message, since, progress
+    )

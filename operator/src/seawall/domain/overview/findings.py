@@ -1,0 +1,231 @@
+"""What is not as it should be, the worst first: conditions with their sentence, and what people have set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from seawall.api.meta import (
+    ABORT_ANNOTATION,
+    DEAD_ANNOTATION,
+    PAUSED_ANNOTATION,
+    READOPT_ANNOTATION,
+    STOP_DELETES_ANNOTATION,
+    UNUSED_ANNOTATION,
+    Condition,
+    ConditionType,
+)
+from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.restart import RollStage
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.domain.conditions import find_condition
+from seawall.domain.overview.ended import newest_failures
+from seawall.domain.overview.seen import Leader, Seen
+from seawall.domain.rollout import reasons as rollout
+from seawall.domain.rollout.next_step import WARNINGS
+from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
+from seawall.domain.verification_schedule.condition import SUSPENDED
+
+SILENT = timedelta(minutes=1)
+"""A Lease that was not renewed for this long has no holder who lives, whatever the clocks of the machines say."""
+
+SET_BY_PEOPLE = (
+    PAUSED_ANNOTATION,
+    STOP_DELETES_ANNOTATION,
+    ABORT_ANNOTATION,
+    OVERRIDE_ANNOTATION,
+    READOPT_ANNOTATION,
+    DEAD_ANNOTATION,
+    UNUSED_ANNOTATION,
+)
+"""Annotations that change what Seawall may do as long as they stand."""
+
+
+class Severity(StrEnum):
+    """How much a finding matters; the worst is the first member."""
+
+    DISASTER = "Disaster"
+    """The WAL is not what the database needs."""
+    STALLED = "Stalled"
+    """A person has to do something."""
+    BROKEN = "Broken"
+    """Something does not work; it may mend itself."""
+    UNKNOWN = "Unknown"
+    """Nobody could look."""
+    UNDER_WAY = "UnderWay"
+    """Not as declared yet, and on its way."""
+    BY_PERSON = "ByPerson"
+    """A person wanted it so."""
+
+
+RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it should be.
+
+    Attributes:
+        severity: how much it matters.
+        object: kind and name of the object that tells of it.
+        condition: the type of its condition, or what else tells of it.
+        reason: why, in one word.
+        message: why, in one sentence.
+        since: since when; None: not known.
+    """
+
+    severity: Severity
+    object: str
+    condition: str
+    reason: str
+    message: str
+    since: datetime | None = None
+
+
+def find_all(seen: Seen) -> tuple[Finding, ...]:
+    """All findings, the worst first; those of the WALCluster before those of what belongs to it."""
+    cluster = name_of(seen.cluster)
+    found = [
+        *_of_leader(seen.leader, seen.now),
+        *_of_cluster(seen.cluster),
+        *(finding for policy in seen.policies for finding in _readiness(policy)),
+        *(_suspended(name_of(policy)) for policy in seen.policies if getattr(policy.spec, "suspend", False)),
+        *(finding for runs in (seen.purges, seen.verifications) for run in runs for finding in _stuck(run)),
+        *(finding for hold in seen.holds for finding in _of_hold(hold.status.state, hold)),
+        *(
+            Finding(Severity.BROKEN, name_of(run), "Failed", at.reason, at.message, at.last_transition_time)
+            for run, at in newest_failures(seen)
+        ),
+        *(Finding(Severity.UNKNOWN, cluster, "Read", "NotRead", sentence) for sentence in seen.not_read),
+    ]
+    return tuple(sorted(_merged(found), key=lambda finding: (RANKS[finding.severity], finding.object != cluster)))
+
+
+def name_of(found: AnyResource) -> str:
+    """Kind and name, as kubectl takes them."""
+    return f"{found.KIND.kind.lower()}/{found.metadata.name}"
+
+
+def _of_leader(leader: Leader, now: datetime) -> Iterator[Finding]:
+    if leader.problem is not None:
+        return
+    age = None if leader.renew_time is None else now - leader.renew_time
+    if leader.holder is None or age is None or age > SILENT:
+        message = f"no operator has renewed the Lease {leader.lease} lately: what is shown here is as it left it"
+        yield Finding(Severity.STALLED, "operator", "Leader", "NoLeader", message, leader.renew_time)
+
+
+def _of_cluster(cluster: WALCluster) -> Iterator[Finding]:
+    status, me = cluster.status, name_of(cluster)
+    yield from _readiness(cluster)
+    ready = find_condition(status.conditions, ConditionType.READY)
+    for at in status.conditions:
+        is_same = at.type == ConditionType.TOPICS_READY and ready is not None and at.reason == ready.reason
+        if at.type not in _KSTATUS and at.status != "True" and not is_same:
+            yield Finding(_severity_of(at), me, at.type, at.reason, at.message, at.last_transition_time)
+    yield from _of_restarts(cluster)
+    if status.conditions and status.observed_generation < cluster.metadata.generation:
+        message = "the operator has not looked at the newest spec yet"
+        yield Finding(Severity.UNDER_WAY, me, "Observed", "NotObserved", message)
+    deleted = cluster.metadata.deletion_timestamp
+    if deleted is not None:
+        kept = ", ".join(cluster.metadata.finalizers) or "nothing"
+        yield Finding(Severity.UNDER_WAY, me, "Deletion", "Deleting", f"it is being deleted, kept by {kept}", deleted)
+    for name in SET_BY_PEOPLE:
+        if name in cluster.metadata.annotations:
+            message = f"{name}: {cluster.metadata.annotations[name]}"
+            yield Finding(Severity.BY_PERSON, me, "Annotation", "SetByPerson", message)
+
+
+_KSTATUS = frozenset({ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED})
+
+
+def _severity_of(at: Condition) -> Severity:
+    if at.status == "Unknown":
+        return Severity.UNKNOWN
+    if at.type == ConditionType.WAL_INTACT:
+        return Severity.DISASTER
+    if at.type == ConditionType.VERIFICATION_SCHEDULED:
+        return Severity.BY_PERSON if at.reason == SUSPENDED else Severity.STALLED
+    return Severity.BROKEN
+
+
+def _readiness(found: AnyResource) -> Iterator[Finding]:
+    """What the three conditions of kstatus say, which are one."""
+    conditions = found.status.conditions
+    ready = find_condition(conditions, ConditionType.READY)
+    if ready is None:
+        message = "no operator has looked at it yet"
+        yield Finding(Severity.UNKNOWN, name_of(found), "Ready", "NotObserved", message)
+        return
+    if ready.status == "True":
+        return
+    holds = {at.type for at in conditions if at.status == "True"}
+    severity = Severity.STALLED if ConditionType.STALLED in holds else Severity.BY_PERSON
+    if ConditionType.RECONCILING in holds:
+        severity = Severity.UNDER_WAY
+    yield Finding(severity, name_of(found), "Ready", ready.reason, ready.message, ready.last_transition_time)
+
+
+def _suspended(name: str) -> Finding:
+    return Finding(Severity.BY_PERSON, name, "Suspend", "Suspended", "spec.suspend is set: no new runs begin")
+
+
+def _stuck(run: AnyResource) -> Iterator[Finding]:
+    """A run that goes on is nothing to tell; one that is over and failed is told of elsewhere."""
+    failed = find_condition(run.status.conditions, ConditionType.FAILED)
+    is_over = failed is not None and failed.status == "True"
+    stalled = find_condition(run.status.conditions, ConditionType.STALLED)
+    if stalled is not None and stalled.status == "True" and not is_over:
+        yield from _readiness(run)
+
+
+def _of_hold(state: HoldState | None, hold: AnyResource) -> Iterator[Finding]:
+    if state is HoldState.RELEASED:
+        return
+    at_risk = find_condition(hold.status.conditions, ConditionType.AT_RISK)
+    if state is HoldState.AT_RISK and at_risk is not None:
+        since = at_risk.last_transition_time
+        yield Finding(Severity.BROKEN, name_of(hold), at_risk.type, at_risk.reason, at_risk.message, since)
+    yield from _readiness(hold)
+
+
+def _of_restarts(cluster: WALCluster) -> Iterator[Finding]:
+    restart, me = cluster.status.restart, name_of(cluster)
+    if restart is None:
+        return
+    if restart.stage is RollStage.STALLED:
+        yield Finding(Severity.STALLED, me, "Restart", restart.reason, restart.message)
+    elif restart.stage in {None, RollStage.COMPLETED} and restart.reason in _KEEPS_FROM_BEGINNING:
+        yield Finding(Severity.BROKEN, me, "Restart", restart.reason, restart.message)
+    for row in restart.datanodes:
+        needs, allows = row.startup_seconds, row.probe_seconds
+        if needs is not None and allows is not None and needs > allows and row.ailment is None:
+            message = (
+                f"a restart of {row.pod} should be allowed {needs} s, and its startup probe allows {allows} s:"
+                " raise failureThreshold * periodSeconds"
+            )
+            reason = rollout.Ailment.PROBE_TOO_SHORT.value
+            yield Finding(Severity.BROKEN, me, "StartupProbe", reason, message, restart.published_time)
+
+
+_KEEPS_FROM_BEGINNING = WARNINGS - {rollout.Reason.NO_STATEFUL_SET}
+"""What is wrong although no roll has begun; a StatefulSet that is missing is told of by DatanodesHealthy."""
+
+
+def _merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Conditions of one object with the same sentence are one finding, as bad as the worst of them."""
+    found: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        key = finding.object, finding.message
+        before = found.get(key)
+        if before is None:
+            found[key] = finding
+        elif RANKS[finding.severity] < RANKS[before.severity]:
+            found[key] = replace(finding, condition=f"{finding.condition}, {before.condition}")
+        else:
+            found[key] = replace(before, condition=f"{before.condition}, {finding.condition}")
+    return list(found.values())

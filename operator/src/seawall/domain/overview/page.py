@@ -1,0 +1,183 @@
+"""The page itself: everything that `seawall status` shows, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, TopicsStatus, WALClusterStatus, WALStatus
+from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HoldState, WALHold
+from seawall.domain.conditions import find_condition
+from seawall.domain.overview.activities import Activity, list_activities
+from seawall.domain.overview.datanodes import DatanodeLine, list_datanodes
+from seawall.domain.overview.ended import Ended, ended_last
+from seawall.domain.overview.findings import Finding, find_all
+from seawall.domain.overview.seen import Leader, Seen
+
+_WORST_FIRST = (HoldState.AT_RISK, None, HoldState.REQUESTED, HoldState.EXTENDED, HoldState.ACTIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLine:
+    """A claim that counts.
+
+    Attributes:
+        name: of the WALHold.
+        state: what became of it.
+        topics: how many topics it holds; None: not known yet.
+        everything: whether it holds all, so that nothing is deleted.
+        lag_bytes: from its offsets to the end of the topics.
+        expire_time: when it ends unless it is renewed.
+        reason: who needs it and why.
+    """
+
+    name: str
+    state: str
+    topics: int | None
+    everything: bool
+    lag_bytes: int | None
+    expire_time: datetime | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokersLine:
+    """Kafka in one line.
+
+    Attributes:
+        total: brokers that are known.
+        online: those that are alive.
+        not_online: of the others id and state.
+        controller: the controller that leads; None: not known.
+        voters: controllers that vote.
+        behind: those of them that do not keep up.
+    """
+
+    total: int
+    online: int
+    not_online: tuple[tuple[int, str], ...] = ()
+    controller: int | None = None
+    voters: int = 0
+    behind: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPage:
+    """What a person on call wants to know of a WALCluster.
+
+    Attributes:
+        walcluster: namespace and name.
+        time: when it was read.
+        ready: the status of its condition Ready; Unknown: nobody has looked yet.
+        reason: the reason of Ready.
+        leader: who tends it.
+        findings: what is not as it should be, the worst first.
+        running: what goes on, and what it waits for.
+        maintenance_until: while the database is in maintenance for a restart: when that ends at the latest.
+        datanodes: each of them.
+        holds: the claims that count.
+        topics: of the pool; None: not known yet. So with the others.
+        wal: what the ledger says.
+        database: what the database says of itself.
+        brokers: Kafka.
+        ended: what ended last, the newest first.
+        next_purge: when the next run of a policy is due.
+    """
+
+    walcluster: str
+    time: datetime
+    ready: str
+    reason: str
+    leader: Leader
+    findings: tuple[Finding, ...]
+    running: tuple[Activity, ...]
+    maintenance_until: datetime | None
+    datanodes: tuple[DatanodeLine, ...]
+    holds: tuple[HoldLine, ...]
+    topics: TopicsStatus | None
+    wal: WALStatus | None
+    database: DataPlaneStatus | None
+    brokers: BrokersLine | None
+    ended: tuple[Ended, ...]
+    next_purge: datetime | None
+
+    def to_json(self) -> Mapping[str, object]:
+        """As programs read it: fields may come, and none goes or changes its meaning."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def build_page(seen: Seen) -> StatusPage:
+    """The page from what was read; what is not there yet is left out."""
+    cluster, status = seen.cluster, seen.cluster.status
+    ready = find_condition(status.conditions, ConditionType.READY)
+    maintenance = None if status.restart is None else status.restart.maintenance
+    due = [policy.status.next_run_time for policy in seen.policies]
+    return StatusPage(
+        walcluster=str(cluster.metadata.key),
+        time=seen.now,
+        ready="Unknown" if ready is None else ready.status,
+        reason="NotObserved" if ready is None else ready.reason,
+        leader=seen.leader,
+        findings=find_all(seen),
+        running=list_activities(seen),
+        maintenance_until=None if maintenance is None else maintenance.expiry_time,
+        datanodes=list_datanodes(status.restart),
+        holds=_holds(seen),
+        topics=status.topics,
+        wal=status.wal,
+        database=status.data_plane,
+        brokers=_brokers(status),
+        ended=ended_last(seen),
+        next_purge=min((time for time in due if time is not None), default=None),
+    )
+
+
+def _holds(seen: Seen) -> tuple[HoldLine, ...]:
+    live = [hold for hold in seen.holds if hold.status.state is None or not hold.status.state.is_final]
+    ordered = sorted(live, key=lambda hold: (_WORST_FIRST.index(hold.status.state), hold.metadata.name))
+    return tuple(map(_hold_line, ordered))
+
+
+def _hold_line(hold: WALHold) -> HoldLine:
+    status, claimed = hold.status, getattr(hold.spec, "topics", {})
+    return HoldLine(
+        name=hold.metadata.name,
+        state=(status.state or HoldState.REQUESTED).value,
+        topics=status.topics,
+        everything=ALL_TOPICS in claimed or ALL_TOPICS in status.granted,
+        lag_bytes=status.lag_bytes,
+        expire_time=status.expire_time,
+        reason=getattr(hold.spec, "reason", ""),
+    )
+
+
+def _brokers(status: WALClusterStatus) -> BrokersLine | None:
+    if status.kafka is None:
+        return None
+    brokers, quorum = status.kafka.brokers, status.kafka.quorum
+    return BrokersLine(
+        total=brokers.total,
+        online=brokers.online,
+        not_online=tuple((at.id, at.state.value) for at in brokers.items if at.state is not BrokerState.ONLINE),
+        controller=None if quorum is None else quorum.leader,
+        voters=0 if quorum is None else len(quorum.voters),
+        behind=() if quorum is None else quorum.behind,
+    )
+
+
+def _plain(value: object) -> object:
+    """JSON of a value: times as Kubernetes writes them."""
+    match value:
+        case datetime():
+            return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        case dict():
+            return {name: _plain(found) for name, found in value.items()}
+        case tuple() | list():
+            return [_plain(found) for found in value]
+        case TopicsStatus() | WALStatus() | DataPlaneStatus():
+            return value.model_dump(mode="json")
+        case _:
+            return value

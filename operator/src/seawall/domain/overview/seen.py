@@ -1,0 +1,67 @@
+"""What the page is made of: objects as the API server has them, and what of them could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.resource import ResourceT
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.api.v1alpha1.wal_verification import WALVerification
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """What the operator's Lease says.
+
+    Attributes:
+        lease: namespace and name of the Lease.
+        holder: the pod that leads; None: nobody does, or it is not known.
+        renew_time: when it last said so.
+        problem: why it is not known; None: it is.
+    """
+
+    lease: str
+    holder: str | None = None
+    renew_time: datetime | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A WALCluster and what belongs to it.
+
+    Attributes:
+        now: when it was read.
+        cluster: the WALCluster.
+        leader: who tends it.
+        policies: the WALPurgePolicies that name it; so with the others.
+        purges: its runs.
+        holds: the claims on its topics.
+        verifications: the replay verifications of it.
+        not_read: a sentence for each kind that could not be listed.
+    """
+
+    now: datetime
+    cluster: WALCluster
+    leader: Leader
+    policies: Sequence[WALPurgePolicy] = ()
+    purges: Sequence[WALPurge] = ()
+    holds: Sequence[WALHold] = ()
+    verifications: Sequence[WALVerification] = ()
+    not_read: tuple[str, ...] = ()
+
+
+def of_cluster(objects: Sequence[ResourceT], name: str) -> tuple[ResourceT, ...]:
+    """Those that refer to the WALCluster of this name, also when their spec is not understood."""
+    return tuple(found for found in objects if _cluster_of(found) == name)
+
+
+def _cluster_of(found: ResourceT) -> str | None:
+    spec = found.spec
+    return spec.cluster if isinstance(spec, InvalidSpec) else spec.cluster_ref.name
