@@ -17,6 +17,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.partitions import PartitionId
 from seawall.domain.rollout.actions import Evict
+from seawall.domain.rollout.claims import claims_of
 from seawall.domain.rollout.reasons import Shut
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.step import Act
@@ -276,6 +277,22 @@ def test_a_crash_loop_is_diagnosed_and_its_end_is_told() -> None:
     world.data_plane.stopped.discard(1)
     world.settle(until=lambda: world.health().status == "True")
     assert any("all datanodes serve again" in line for line in world.lines)
+
+
+def test_the_record_that_a_crashing_datanode_cannot_read_is_found_in_its_topic_whatever_its_last_word() -> None:
+    world = World()
+    world.settle()
+    (topic,) = [name for name in world.kafka.topics if name.endswith("_1")]
+    offset = world.kafka.topics[topic].log.end
+    world.kafka.topics[topic].log.append_with_key(1, None)
+    world.kafka.topics[topic].log.append(5)
+    world.datanodes.report(
+        SET, 1, ready=False, restarts=4, waiting="CrashLoopBackOff", last=Termination("Error", "", 1)
+    )
+    world.data_plane.stopped.add(1)
+    world.settle(until=lambda: claims_of(world.restart()).datanodes == {1})
+    assert world.health().reason == "MissingKey"
+    assert f"(offset {offset} of {topic}: the record has a value but no key)" in world.health().message
 
 
 def test_a_new_process_takes_nobody_for_down_before_reports_were_seen_to_advance() -> None:

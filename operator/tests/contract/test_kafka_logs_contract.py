@@ -27,9 +27,11 @@ from seawall.domain.kafka_log import (
     FirstSince,
     LogOffsets,
     LogSizes,
+    Scanned,
     TopicFailure,
     TopicTrouble,
 )
+from seawall.domain.rollout.record_key import KEYLESS, NOT_JSON
 from seawall.domain.topics.actions import NewTopic
 from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
@@ -66,8 +68,8 @@ class FakeBed:
         self.kafka = FakeKafka(brokers=3)
         self.clusters = FakeKafkaClusters({self.server: self.kafka})
 
-    def produce(self, topic: str, records: int, key: bytes | None = None) -> None:  # noqa: ARG002 - records have none
-        self.kafka.topics[topic].log.append(records)
+    def produce(self, topic: str, records: int, key: bytes | None = None) -> None:
+        self.kafka.topics[topic].log.append_with_key(records, key)
 
     def open_transaction(self, topic: str, records: int) -> AbstractContextManager[None]:
         self.produce(topic, records)
@@ -351,6 +353,24 @@ def test_an_epoch_ends_where_the_log_ends_while_its_leader_leads(world: World) -
 def test_an_epoch_that_never_was_is_unknown(world: World) -> None:
     topic = world.create(records=4)
     assert world.logs.describe_epoch_ends({topic: world.offsets(topic).leader_epoch + 5}) == {topic: EpochUnknown()}
+
+
+def test_the_first_record_without_a_key_is_found_and_what_lies_behind_it_too(world: World) -> None:
+    topic = world.create()
+    for records, key in ((3, b'{"version":0}'), (1, None), (2, b'{"version":0}'), (1, b"not JSON"), (1, b"{}")):
+        world.bed.produce(topic, records, key)
+    assert world.logs.find_unreadable(topic, 0) == Scanned(3, 3, KEYLESS)
+    assert world.logs.find_unreadable(topic, 4) == Scanned(6, 6, NOT_JSON)
+    assert world.logs.find_unreadable(topic, 7) == Scanned(8)
+    assert world.logs.find_unreadable(topic, 8) == Scanned(8)
+
+
+def test_who_reads_where_no_record_is_or_from_nobody_finds_nothing(world: World) -> None:
+    topic = world.create(records=3)
+    world.delete(topic, 2)
+    assert why(world.logs.find_unreadable(topic, 1)) is TopicTrouble.UNANSWERED
+    assert why(world.logs.find_unreadable("no topic", 0)) is TopicTrouble.REFUSED
+    assert why(world.bed.at_nobody().find_unreadable(topic, 0)) is TopicTrouble.UNANSWERED
 
 
 def test_sizes_are_those_of_every_replica(world: World) -> None:

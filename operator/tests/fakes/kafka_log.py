@@ -22,6 +22,7 @@ class FakeLog:
         epochs: each leader's epoch and the offset where it began, oldest first.
         leader: the broker that leads, as far as anybody looked.
         now: the clock of those who write.
+        keys: of those records whose key is none of the database's, by offset; None: without a key.
         times: offsets from which on records have a timestamp, oldest first.
     """
 
@@ -32,6 +33,7 @@ class FakeLog:
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     leader: int | None = None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    keys: dict[int, bytes | None] = field(default_factory=dict)
     times: list[tuple[int, datetime]] = field(default_factory=list)
 
     @property
@@ -48,6 +50,11 @@ class FakeLog:
         """Somebody writes records; all replicas have them."""
         self.times.append((self.end, self.now()))
         self.end += records
+
+    def append_with_key(self, records: int, key: bytes | None) -> None:
+        """The same, with this key, or without any."""
+        self.keys |= dict.fromkeys(range(self.end, self.end + records), key)
+        self.append(records)
 
     def first_since(self, since: datetime) -> int | None:
         """The first record whose timestamp is at or after this; None when there is none."""

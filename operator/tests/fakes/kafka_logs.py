@@ -20,9 +20,11 @@ from seawall.domain.kafka_log import (
     FirstSince,
     LogOffsets,
     LogSizes,
+    Scanned,
     TopicFailure,
     TopicTrouble,
 )
+from seawall.domain.rollout.record_key import describe_unreadable
 from tests.fakes.kafka_log import FakeLog
 
 if TYPE_CHECKING:  # they import this module
@@ -72,6 +74,21 @@ class FakeKafkaLogs:
         """Bytes on disk, as the brokers that are up tell."""
         self.kafka.count("describe_sizes")
         return {name: self._sizes(name) for name in topics}
+
+    def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:
+        """Reads to the first bad key, or to the end: time stands still meanwhile."""
+        self.kafka.count("find_unreadable")
+        found = self._find(topic)
+        if isinstance(found, TopicFailure):
+            return found
+        log = found.log
+        if not log.log_start <= start <= log.end:
+            return unanswered(topic, "Broker: Offset out of range")
+        for offset, key in sorted(log.keys.items()):
+            what = describe_unreadable(key, has_value=True)
+            if what is not None and start <= offset < log.end:
+                return Scanned(offset, offset, what)
+        return Scanned(log.end)
 
     def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
         """Deletes what Kafka does not refuse, whether or not the answer gets lost."""

@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.errors import Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView
-from seawall.domain.kafka_log import Deleted, DeleteRefused, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import Deleted, DeleteRefused, LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
@@ -135,6 +135,13 @@ def read(user: User) -> str:
     return failures[0].message if failures else ""
 
 
+def scan(user: User) -> str:
+    ends = user.boss.logs.describe_offsets([TOPIC])[TOPIC]
+    assert isinstance(ends, LogOffsets)
+    found = user.logs.find_unreadable(TOPIC, ends.log_start)
+    return found.message if isinstance(found, TopicFailure) else ""
+
+
 def delete_records(user: User) -> str:
     outcome = user.logs.delete_records({TOPIC: 1})[TOPIC]
     if isinstance(outcome, DeleteRefused):
@@ -184,6 +191,7 @@ WORK: dict[str, Callable[[User], str]] = {
     "repairs configs": repair,
     "deletes the pool": delete_pool,
     "reads ids, offsets and epochs": read,
+    "looks for the record that a datanode cannot read": scan,
     "deletes records": delete_records,
     "measures bytes on disk": measure,
     "sees brokers and controllers": see_brokers,

@@ -14,6 +14,7 @@ from seawall.adapters import kafka_raw_logs
 from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_connection import Trouble, open_client
 from seawall.adapters.kafka_errors import is_refusal, wait_for
+from seawall.adapters.kafka_scan import find_unreadable
 from seawall.adapters.kafka_topic_answers import (
     EARLIEST,
     LATEST,
@@ -21,6 +22,7 @@ from seawall.adapters.kafka_topic_answers import (
     describe_topics,
     find_first_since,
     list_offsets,
+    refused_names,
 )
 from seawall.adapters.kafka_values import log_offsets_of
 from seawall.domain.errors import OutsideUnavailable
@@ -36,6 +38,7 @@ from seawall.domain.kafka_log import (
     FirstSince,
     LogOffsets,
     LogSizes,
+    Scanned,
     TopicFailure,
     TopicTrouble,
 )
@@ -86,6 +89,13 @@ class ConfluentKafkaLogs:
         return kafka_raw_logs.describe_sizes(
             self._client.connection, list(dict.fromkeys(topics)), self._request_timeout
         )
+
+    def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:
+        """Reads records by a consumer of its own, for some seconds."""
+        refused = refused_names([topic])
+        if refused:
+            return refused[topic]
+        return find_unreadable(self._client.connection, topic, start, self._request_timeout)
 
     def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
         """Deletes the records before each offset."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
@@ -14,12 +14,14 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.domain.cluster_name import cluster_name
+from seawall.controllers.record_scans import RecordScans
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, Datanodes, Kube
@@ -34,6 +36,7 @@ class DatanodeLooks:
     ledgers: LedgerLooks
     partitions: PartitionLooks
     clock: Clock
+    scans: RecordScans = field(default_factory=RecordScans)
 
     def look(self, obj: WALCluster) -> Observed:
         """Everything anew. Where nothing is to be restarted any more, only whether the database is in maintenance."""
@@ -52,7 +55,21 @@ class DatanodeLooks:
                 replace(facts, statefulset_problem=f"the older WALCluster {elder} names StatefulSet {name}")
             )
         facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
-        return Observed(with_ledger(facts, obj, looked, kafka, beside))
+        facts = with_ledger(facts, obj, looked, kafka, beside)
+        return Observed(facts if isinstance(looked, CannotLook) else self._with_scans(facts, obj, looked))
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        self.scans.forget(key)
+
+    def _with_scans(self, facts: Facts, obj: WALCluster, looked: Looked) -> Facts:
+        """With the records at which a datanode ends that crashes again and again."""
+        opened, restart = self.ledgers.open(obj), obj.status.restart
+        if isinstance(opened, CannotLook):
+            return facts
+        starts = suspicious_topics(facts, None if restart is None else restart.last_replay)
+        ids = {name: log.topic_id for name, log in looked.read.logs.items() if log.topic_id is not None}
+        return with_scanned(facts, self.scans.scan(obj.metadata.key, opened.logs, starts, ids))
 
     def _look_at_maintenance(self, obj: WALCluster, facts: Facts) -> Observed:
         has_lease = obj.status.restart is not None and obj.status.restart.maintenance is not None

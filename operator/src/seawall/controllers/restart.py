@@ -66,6 +66,7 @@ class RestartController:
         """Forgets a WALCluster that is gone."""
         with self._lock:
             self._known.pop(key, None)
+        self.looks.forget(key)
         self.meter.forget_restart(key)
 
     def observe(self, obj: WALCluster) -> Observed:

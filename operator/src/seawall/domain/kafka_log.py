@@ -73,6 +73,21 @@ class FirstSince:
 
 
 @dataclass(frozen=True, slots=True)
+class Scanned:
+    """How far a log was read in search of a record that the database's reader cannot read.
+
+    Attributes:
+        position: the next offset to read; all below it were read, from where the search began.
+        unreadable: the offset of the first such record, which then is the position, too; None: none was met.
+        what: a clause that says what is wrong with it.
+    """
+
+    position: int
+    unreadable: int | None = None
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class EpochEnd:
     """Where the records of an epoch end (OffsetsForLeaderEpoch).
 

@@ -16,6 +16,7 @@ from seawall.domain.kafka_log import (
     FirstSince,
     LogOffsets,
     LogSizes,
+    Scanned,
     TopicFailure,
 )
 from seawall.domain.partitions import (
@@ -108,6 +109,13 @@ class KafkaLogs(Protocol):
 
     def describe_sizes(self, topics: Collection[str]) -> Mapping[str, LogSizes | TopicFailure]:
         """Bytes on disk of every replica."""
+        ...
+
+    def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:
+        """Reads from an offset until the first record whose key the database cannot read, the end, or for some seconds.
+
+        The only call that reads records. It costs the right to read, and what it reads goes through the network.
+        """
         ...
 
     def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:

@@ -60,8 +60,11 @@ def test_a_scanned_record_is_told_with_its_offset() -> None:
     assert "(offset 300 of wal_1: a value without a key)" in message(facts)
 
 
-def test_a_missing_key_in_the_last_word_is_a_bad_record() -> None:
-    assert ailment(crashing(Termination("Error", "Error: MissingKey", 1))) is Ailment.BAD_RECORD
+def test_what_greptimedb_says_of_a_missing_key_is_a_bad_record() -> None:
+    said = (
+        "Error: 0: Failed to start datanode\n1: Failed to read WAL\n2: Missing required key in a record, at x.rs:115:45"
+    )
+    assert ailment(crashing(Termination("Error", said, 1))) is Ailment.BAD_RECORD
 
 
 def test_a_container_killed_for_its_memory_is_not_blamed_on_the_probe() -> None:

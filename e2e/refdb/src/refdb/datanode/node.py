@@ -39,13 +39,12 @@ class NodeOptions:
 
 
 class Datanode:
-    """The open regions, and those that cannot be opened with the reason."""
+    """The open regions."""
 
     def __init__(self, options: NodeOptions, etcd: Etcd, log: WalLog, epoch: int) -> None:
         self.options, self.epoch = options, epoch
         self._etcd, self._log = etcd, log
         self._regions: dict[int, Region] = {}
-        self._fatal: dict[int, str] = {}
         self._opening: set[int] = set()
         self._superseded: dict[int, int] = {}
         """Regions that others lead, with the term: closed by the next tick, because heartbeats must not wait."""
@@ -53,18 +52,19 @@ class Datanode:
         self._ticks = 0
 
     def open_all(self) -> None:
-        """Opens what the metadata store says is here.
+        """Opens what the metadata store says is here: all of it, or the datanode does not start, as GreptimeDB's.
 
-        A region with a fatal finding does not stop the others; that Kafka or etcd does not answer stops all.
+        Raises:
+            RegionFatalError: the log or the manifest of a region is not what it must be; the others were tried, too.
+            Unavailable: Kafka or etcd does not answer.
         """
         found = self._etcd.range(keys.datanode_tables(self.options.peer.id))
         wanted = [region for pair in found.pairs for region in self._led_here(DatanodeTable.from_text(pair.value))]
         with ThreadPoolExecutor(OPENERS) as pool:
-            list(pool.map(self._try_open, wanted))
-        if self._fatal:
-            LOG.critical("%d of %d regions could not be opened", len(self._fatal), len(wanted))
-        else:
-            LOG.info("all regions are opened")
+            reasons = [reason for reason in pool.map(self._try_open, wanted) if reason is not None]
+        if reasons:
+            raise RegionFatalError(f"cannot start with {len(reasons)} of {len(wanted)} regions closed: {reasons[0]}")
+        LOG.info("all regions are opened")
 
     def open(self, assignment: Assignment) -> None:
         """Opens a region that is to be led here; one that was opened for this term already is fine."""
@@ -81,7 +81,6 @@ class Datanode:
             self.close(region_id, assignment.term, flush=False)
             floors = self._floors(assignment)
             self._regions[region_id] = open_region(assignment, floors, self._files(region_id), self._log)
-            self._fatal.pop(region_id, None)
         finally:
             self._opening.discard(region_id)
 
@@ -106,8 +105,6 @@ class Datanode:
         """An open region."""
         if region_id in self._regions:
             return self._regions[region_id]
-        if region_id in self._fatal:
-            raise RegionFatalError(self._fatal[region_id])
         raise DatabaseError(
             StatusCode.REGION_NOT_FOUND, f"region {named(region_id)} is not on datanode {self.options.peer.id}"
         )
@@ -182,13 +179,15 @@ class Datanode:
             if route.led_by(self.options.peer.id)
         ]
 
-    def _try_open(self, assignment: Assignment) -> None:
+    def _try_open(self, assignment: Assignment) -> str | None:
+        """Why it cannot be opened; None: it is."""
         try:
             self.open(assignment)
         except RegionFatalError as error:
             reason = f"region {named(assignment.region_id)} cannot be opened: {error}"
-            self._fatal[assignment.region_id] = reason
             LOG.critical("%s", reason)
+            return reason
+        return None
 
     def _floors(self, assignment: Assignment) -> Floors:
         held = self._etcd.get(keys.topic_region(assignment.topic, assignment.region_id))

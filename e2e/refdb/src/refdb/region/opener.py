@@ -13,7 +13,7 @@ from refdb.region.region import Region, named
 from refdb.region.rows import decode_puts
 from refdb.schema import Schema
 from refdb.wal.log import RawRecord, WalLog, Watermarks
-from walrecord import MissingMiddle, OrphanPart, PartsDoNotJoin, Reassembler, RecordError
+from walrecord import MissingKey, MissingMiddle, OrphanPart, PartsDoNotJoin, Reassembler, RecordError
 
 SHUT_OUT_ATTEMPTS = 3
 LOG = logging.getLogger("refdb.region.opener")
@@ -92,7 +92,10 @@ def _check(topic: str, start: int, marks: Watermarks) -> None:
 
 
 def _replay(region: Region, records: Iterable[RawRecord]) -> int:
-    """Applies the region's entries; returns how many rows."""
+    """Applies the region's entries; returns how many rows.
+
+    Like GreptimeDB it tells of a record that cannot be read in which topic it is, and not at which offset.
+    """
     reassembler, rows = Reassembler(), 0
     try:
         for record in records:
@@ -107,6 +110,12 @@ def _replay(region: Region, records: Iterable[RawRecord]) -> int:
                 for put in decode_puts(region.schema, entry.payload, entry.entry_id):
                     region.apply(entry.entry_id, put, len(entry.payload))
                     rows += len(put.rows)
+    except MissingKey:
+        raise RegionFatalError(_unreadable(region, "Missing required key in a record")) from None
     except RecordError as error:
-        raise RegionFatalError(f"topic {region.topic}: {error}") from None
+        raise RegionFatalError(_unreadable(region, error.reason)) from None
     return rows
+
+
+def _unreadable(region: Region, why: str) -> str:
+    return f"Failed to read WAL, provider: Kafka(topic={region.topic}): {why}"

@@ -22,6 +22,9 @@ KILLED = frozenset({137, 143})
 NEARLY = 0.9
 """A probe counts from its first try, and the container ends a moment after its last."""
 
+UNREADABLE = ("MissingKey", "Missing required key in a record", "Failed to decode object from json")
+"""Words for a record whose key is missing, or is none of the database's. GreptimeDB's do not name the offset."""
+
 MAX_WORDS = 300
 """Characters of a container's last word that people are shown."""
 
@@ -90,7 +93,7 @@ def _has_bad_record(patient: _Patient) -> str | None:
     found = patient.facts.bad_records.get(patient.pod.name)
     if found is not None:
         return f"offset {found.offset} of {found.topic}: {found.what}"
-    return _last_word(patient.last) if "MissingKey" in patient.last.message else None
+    return _last_word(patient.last) if any(words in patient.last.message for words in UNREADABLE) else None
 
 
 def _is_out_of_memory(patient: _Patient) -> str | None:

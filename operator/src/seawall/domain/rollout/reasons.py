@@ -124,7 +124,7 @@ class Ailment(Explained):
     BAD_RECORD = (
         "MissingKey",
         "A record crashes the database's reader.",
-        "Restarts do not help: find out who wrote it; what lies before it must be flushed elsewhere or restored.",
+        "Restarts do not help: find out who wrote it, and let the regions begin behind it (docs/restarting.md).",
     )
     OUT_OF_MEMORY = (
         "OutOfMemory",

@@ -1,15 +1,23 @@
-"""Records that would crash the database's reader, as replay verifications found them: the scan of the replay range.
+"""Records that would crash the database's reader: as replay verifications found them, and as the operator finds them.
 
 A finding counts while the log is the one that was read, and while a restart would still read it. The newest one of a
 datanode is not better than an older one: a record that was bad stays bad until nobody reads it any more.
+
+The operator itself reads only what a datanode would that crashes again and again for no other reason: GreptimeDB says
+in which topic it met a record that it cannot read, and not at which offset; and no verification reads a topic whose
+regions are silent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.api.v1alpha1.wal_verification import Finding, WALVerification
-from seawall.domain.rollout.facts import BadRecord, Datanode
+from seawall.domain.rollout.diagnosis import diagnose
+from seawall.domain.rollout.facts import BadRecord, Datanode, Facts
+from seawall.domain.rollout.reasons import Ailment
 
 CRASHES = frozenset({"MissingKey", "UndecodableKey", "UndecodableEntry", "PartsDoNotJoin"})
 """Kinds of findings at which the database's reader ends; it does not notice the others."""
@@ -51,3 +59,35 @@ def _read_by(datanode: Datanode, finding: Finding) -> BadRecord | None:
     if all(region.reads_from is not None and region.reads_from > finding.offset for region in regions):
         return None
     return BadRecord(finding.topic, finding.offset, finding.message)
+
+
+SUSPICIOUS = frozenset({Ailment.CRASHES, Ailment.BAD_RECORD})
+
+
+def suspicious_topics(facts: Facts, measured: MeasuredReplay | None = None) -> dict[str, int]:
+    """By topic the offset from which a datanode reads that crashes for a reason which its records may tell."""
+    found: dict[str, int] = {}
+    ailing = [each.pod for each in diagnose(facts, measured) if each.ailment in SUSPICIOUS]
+    for name in ailing:
+        datanode = facts.datanodes.get(name)
+        for region in () if datanode is None else datanode.regions:
+            start = region.reads_from or 0
+            found[region.topic] = min(start, found.get(region.topic, start))
+    starts = {topic.name: topic.log_start or 0 for each in facts.datanodes.values() for topic in each.topics}
+    return {name: max(start, starts.get(name, 0)) for name, start in found.items()}
+
+
+def with_scanned(facts: Facts, scanned: Iterable[BadRecord]) -> Facts:
+    """The facts with what the operator read itself: it is everybody's who would read the record."""
+    found = dict(facts.bad_records)
+    for record in scanned:
+        for name, datanode in facts.datanodes.items():
+            if _would_read(datanode, record):
+                known = found.get(name, record)
+                found[name] = min(known, record, key=lambda each: (each.topic, each.offset))
+    return replace(facts, bad_records=found)
+
+
+def _would_read(datanode: Datanode, record: BadRecord) -> bool:
+    regions = [region for region in datanode.regions if region.topic == record.topic]
+    return any(region.reads_from is None or region.reads_from <= record.offset for region in regions)

@@ -1,0 +1,79 @@
+"""Reads a log in search of a record that the database cannot read. The operator reads records nowhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from seawall.adapters.kafka_connection import client_config
+from seawall.adapters.kafka_topic_answers import failure_of, unanswered
+from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka_log import Scanned, TopicFailure
+from seawall.domain.rollout.record_key import describe_unreadable
+
+SECONDS = 3.0
+"""Of reading in one call, once the first record or the end has come."""
+MEMORY_KIB = 16 * 1024
+"""Of records that were fetched and not looked at yet."""
+AT_ONCE = 1_000
+
+_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - the public name of the constant
+
+
+def find_unreadable(
+    connection: KafkaConnection, topic: str, start: int, timeout: float, clock: Callable[[], float] = time.monotonic
+) -> Scanned | TopicFailure:
+    """Reads for a while; `timeout` bounds how long Kafka may be silent before the first answer."""
+    try:
+        consumer = Consumer(_config(connection))
+    except KafkaException as failure:
+        return failure_of(topic, failure.args[0])
+    try:
+        consumer.assign([TopicPartition(topic, 0, start)])
+        return _read(consumer, topic, start, (clock() + timeout, clock))
+    finally:
+        consumer.close()
+
+
+def _read(
+    consumer: Consumer, topic: str, start: int, until: tuple[float, Callable[[], float]]
+) -> Scanned | TopicFailure:
+    deadline, clock = until
+    position, has_begun = start, False
+    while clock() < deadline:
+        for message in consumer.consume(AT_ONCE, timeout=min(1.0, max(0.0, deadline - clock()))):
+            error = message.error()
+            if error is not None and error.code() != _EOF:
+                return failure_of(topic, error)
+            if not has_begun:
+                has_begun, deadline = True, min(deadline, clock() + SECONDS)
+            if error is not None:
+                return Scanned(max(position, message.offset() or 0))
+            found = _look_at(message)
+            if found.unreadable is not None:
+                return found
+            position = found.position
+    return Scanned(position) if has_begun else unanswered(topic, "its leader gave no record in time")
+
+
+def _look_at(message: Message) -> Scanned:
+    offset, key = int(message.offset() or 0), message.key()
+    text = key.encode() if isinstance(key, str) else key
+    what = describe_unreadable(text, has_value=message.value() is not None)
+    return Scanned(offset + 1) if what is None else Scanned(offset, offset, what)
+
+
+def _config(connection: KafkaConnection) -> dict[str, str | int | float | bool]:
+    return {
+        **client_config(connection),
+        "group.id": "seawall",  # the library requires one; no offset is committed, so no group comes into being
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 100,
+        "queued.max.messages.kbytes": MEMORY_KIB,
+        "log_level": 0,
+    }
