@@ -9,6 +9,9 @@ For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or
 ["offsets", PREFIX]            log start and high watermark of the topics with this prefix
 ["sample", PREFIX, NAMESPACE]  log starts, then the markers of the database in a namespace, then what it has flushed;
                                null when something does not answer
+["spoil", TOPIC]               appends a record with a value and no key, unless the last one is such; its offset
+["repeat", TOPIC, START, BEFORE, REGION]
+                               appends the records of a region from START to below BEFORE once more; how many
 ["delete", PREFIX]             deletes the topics with this prefix; their names
 """
 
@@ -23,7 +26,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -144,6 +147,47 @@ def _ask(url: str, data: bytes | None = None) -> Any:
         return json.load(answer)
 
 
+def spoil(kafka: AdminClient, topic: str) -> int:
+    """What no database wrote."""
+    start, end = offsets(kafka, topic)[topic]
+    if start == end or _read(topic, end - 1, end)[0].key() is not None:
+        _append(topic, [(None, b"a canary of somebody's")])
+        return end
+    return end - 1
+
+
+def repeat(_: AdminClient, topic: str, start: str, before: str, region: str) -> int:
+    """As they were written, in their order."""
+    pairs = [(each.key(), each.value()) for each in _read(topic, int(start), int(before))]
+    mine = [(key, value) for key, value in pairs if key and json.loads(key)["ns"]["region_id"] == int(region)]
+    _append(topic, mine)
+    return len(mine)
+
+
+def _append(topic: str, pairs: list[tuple[Any, Any]]) -> None:
+    producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "acks": "all"})
+    for key, value in pairs:
+        producer.produce(topic, value, key, partition=0)
+    if producer.flush(TIMEOUT):
+        raise OSError(f"not all records were appended to {topic}")
+
+
+def _read(topic: str, start: int, before: int) -> list[Message]:
+    own = {"group.id": "toolbox", "enable.auto.commit": False, "auto.offset.reset": "error"}
+    consumer = Consumer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], **own})
+    found: list[Message] = []
+    try:
+        consumer.assign([TopicPartition(topic, 0, start)])
+        while not found or (found[-1].offset() or 0) < before - 1:
+            message = consumer.poll(TIMEOUT) if start < before else None
+            if message is None or message.error() is not None:
+                break
+            found.append(message)
+    finally:
+        consumer.close()
+    return [each for each in found if (each.offset() or 0) < before]
+
+
 def delete(kafka: AdminClient, prefix: str) -> list[str]:
     """Deletes the topics with a prefix."""
     names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
@@ -154,7 +198,17 @@ def delete(kafka: AdminClient, prefix: str) -> list[str]:
 
 def main() -> None:
     """Answers as long as somebody asks. Each command has a new client: none knows of brokers that went away."""
-    known: tuple[Callable[..., object], ...] = (describe, under_replicated, alter, cut, offsets, sample, delete)
+    known: tuple[Callable[..., object], ...] = (
+        describe,
+        under_replicated,
+        alter,
+        cut,
+        offsets,
+        sample,
+        spoil,
+        repeat,
+        delete,
+    )
     verbs = {each.__name__: each for each in known}
     for line in sys.stdin:
         verb, *words = json.loads(line)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
-from seawall_e2e.commands import Object, get, kubectl, run
+from seawall_e2e.commands import Object, find, get, kubectl, run
 from seawall_e2e.waiting import wait_until
 
 REFDB = REPOSITORY / "e2e/refdb"
@@ -45,6 +45,13 @@ def ask(url, data):
 for url, form in json.load(sys.stdin):
     data = urllib.parse.urlencode(form).encode() if form else None
     print(json.dumps(json.load(ask(url, data))))
+"""
+
+
+_PUT = """
+import base64, json, sys, urllib.request
+key, value = (base64.b64encode(word.encode()).decode() for word in sys.argv[1:])
+urllib.request.urlopen("http://etcd:2379/v3/kv/put", json.dumps({"key": key, "value": value}).encode(), 20).read()
 """
 
 
@@ -132,20 +139,48 @@ class RefDb:
     @contextmanager
     def killed(self, *datanodes: int) -> Iterator[None]:
         """Kills datanodes' processes with SIGKILL and holds them down; at the end they start, and replay."""
+        pods = [f"datanode-{each}" for each in datanodes]
+        try:
+            self.kill(*datanodes)
+            yield
+        finally:
+            for pod in pods:
+                self.let_go(pod)
+        for pod in pods:  # ready: it listens, which it does only after its replay
+            wait_until(partial(self._is_ready, pod), f"{pod} is ready again", explain=self.explain)
+
+    def kill(self, *datanodes: int) -> None:
+        """Kills datanodes' processes with SIGKILL; they stay down until they are let go."""
         restarts = {f"datanode-{each}": self.restarts(f"datanode-{each}") for each in datanodes}
         for pod in restarts:
             self.hold_back(pod)
-        try:
-            for datanode in datanodes:
-                self._signal(datanode, "KILL")
-            for pod, before in restarts.items():
-                self._wait_killed(pod, before)
-            yield
-        finally:
-            for pod in restarts:
-                self.let_go(pod)
-        for pod in restarts:  # ready: it listens, which it does only after its replay
-            wait_until(partial(self._is_ready, pod), f"{pod} is ready again", explain=self.explain)
+        for datanode in datanodes:
+            self._signal(datanode, "KILL")
+        for pod, before in restarts.items():
+            self._wait_killed(pod, before)
+
+    def restart(self, datanode: int) -> None:
+        """Deletes a datanode's pod, whose container then need not wait for its back-off, until it is ready again."""
+        pod = f"datanode-{datanode}"
+        uid = self._pod(pod)["metadata"]["uid"]
+        self._kubectl("delete", "pod", pod)
+
+        def is_back() -> bool:
+            found = find("-n", self.namespace, f"pod/{pod}")
+            return found is not None and found["metadata"]["uid"] != uid and self._is_ready(pod)
+
+        wait_until(is_back, f"{pod} is ready again", explain=self.explain)
+
+    def flushed(self, region: int) -> int:
+        """The flushed entry id of a region, as its datanode reported it last."""
+        (histories,) = self._ask(("http://metasrv:4000/admin/heartbeat", {}))
+        regions = [each for history in histories for each in history[-1]["region_stats"] if each["id"] == region]
+        return max(int(each["region_manifest"]["Mito"]["flushed_entry_id"]) for each in regions)
+
+    def set_checkpoint(self, topic: str, region: int, entry: int) -> None:
+        """A person writes into the metadata that a region needs nothing up to this entry: it then opens behind it."""
+        pair = (f"__topic_region/{topic}/{region}", json.dumps({"checkpoint": {"entry_id": entry}}))
+        self._kubectl("exec", "deployment/frontend", "--", "python", "-c", _PUT, *pair)
 
     def hold_back(self, pod: str) -> None:
         """From its next start on the datanode stays down, as if its replay were long, until it is let go."""

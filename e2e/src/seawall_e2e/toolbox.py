@@ -139,6 +139,14 @@ class Toolbox:
         """Deletes the records of a topic before an offset behind the operator's back."""
         self.shell.ask("cut", topic, str(offset))
 
+    def spoil(self, topic: str) -> int:
+        """Appends a record with a value and no key, which no database wrote; its offset."""
+        return int(self.shell.ask("spoil", topic))
+
+    def repeat(self, topic: str, start: int, before: int, region: int) -> int:
+        """Appends what a region wrote from one offset to below another once more; how many records that are."""
+        return int(self.shell.ask("repeat", topic, str(start), str(before), str(region)))
+
     def delete_topics(self, prefix: str) -> None:
         """Deletes the topics with this prefix."""
         self.shell.ask("delete", prefix)

@@ -1,0 +1,48 @@
+"""A datanode crashes again and again at a record that no database wrote: Seawall says which, and keeps purges away.
+
+A person gets it out as docs/restarting.md says, and no row is lost.
+"""
+
+from __future__ import annotations
+
+from seawall_e2e import guide
+from seawall_e2e.bad_records import Region, copy_rows, crash, step_over, wait_for_diagnosis
+from seawall_e2e.purges import Purges
+from seawall_e2e.refdb import RefDb, RefDbImages, in_sight
+from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
+from seawall_e2e.site import Site
+
+
+def test_a_crash_loop_is_told_with_the_offset_of_its_record_and_ends_without_the_loss_of_a_row(
+    site: Site, refdb_images: RefDbImages
+) -> None:
+    site.install(RIGHTS)
+    wal, purges = site.wal_cluster(), Purges(site.wal_cluster(), site.operator)
+    named = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}}
+    wal.apply(site.pool(3), dataPlane={**in_sight(site.namespace), **named})
+    wal.wait("Ready")
+    database = RefDb(site.namespace, refdb_images)
+    database.start()
+    wal.wait("Serving", kind="DatanodesHealthy")
+    _, *inserted = database.execute(guide.CREATE_TABLE, *guide.INSERTS)
+    before = database.rows(guide.SELECT)
+    assert len(before) == len(guide.ROWS)
+    wrote = inserted[0]["regions"][0]
+    region = Region(wrote["region_id"], database.leaders()[wrote["region_id"]], wrote["topic"])
+    purges.apply_policy(interval="1h", entries=1)
+
+    bad = crash(database, site.toolbox, region)
+    told = wait_for_diagnosis(wal)
+    assert told["status"] == "False"
+    assert f"datanode-{region.datanode}: " in told["message"]
+    assert bad.where in told["message"]
+    run = purges.purge_once("meanwhile", topics=[region.topic])
+    assert run.entries_deleted == 0
+    assert set(run.skipped) == {region.topic}
+    assert wal.status()["restart"]["datanodes"][region.datanode]["ailment"] == told["reason"]
+
+    assert copy_rows(site.toolbox, bad) == 5
+    step_over(database, bad)
+    wal.wait("Serving", kind="DatanodesHealthy")
+    assert database.rows(guide.SELECT) == before
+    assert all(database.restarts(f"datanode-{other}") == 0 for other in range(3))
