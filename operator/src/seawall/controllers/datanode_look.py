@@ -13,8 +13,8 @@ from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.partition_look import PartitionLooks
-from seawall.domain.cluster_name import cluster_name
 from seawall.controllers.record_scans import RecordScans
+from seawall.domain.cluster_name import cluster_name
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.ledger.looked import CannotLook, Looked
