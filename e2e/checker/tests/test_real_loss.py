@@ -164,12 +164,15 @@ def test_records_deleted_before_they_were_flushed_make_the_table_unreadable(
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers[0]})
     (deleted,) = admin.delete_records([TopicPartition(last.topic, 0, last.entry_id)]).values()
     deleted.result(10)
-    checker.db.start_datanode(0)
+    datanode = checker.db.datanodes[0]
+    datanode.start()
+    datanode.wait_ended(30)
 
     code, verdict = checker.judge(within=3)
 
     assert code == 1
-    assert "OffsetOutOfRange" in verdict["unreadable"]
+    assert "OffsetOutOfRange" in datanode.log_since_start()
+    assert "datanode 0" in verdict["unreadable"]
     assert (verdict["read"], verdict["holds"]) == (0, False)
 
 
