@@ -9,6 +9,7 @@ PLATFORM := e2e/platform
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
+CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
 .PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images spark tools cluster cluster-down bench
 
@@ -44,7 +45,7 @@ e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=60
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
-	.venv/bin/mypy
+	.venv/bin/mypy --cache-dir=$(CACHE)/mypy
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
 	spark-apps/walrecord/proto/generate.sh --check

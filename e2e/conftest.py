@@ -17,7 +17,7 @@ from seawall_e2e.commands import get, kubectl
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.site import Site
-from seawall_e2e.toolbox import Shell, Toolbox
+from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.verifications import build_verification_image, install_spark_operator
 from seawall_e2e.waiting import wait_until
 
@@ -104,7 +104,7 @@ def run_id() -> str:
 def toolbox(image: str, run_id: str) -> Iterator[Toolbox]:
     """A pod for Kafka clients; at its end all that the run made is gone from Kubernetes."""
     namespace = f"e2e-{run_id}-toolbox"
-    box = Toolbox(namespace, image, Shell(namespace))
+    box = Toolbox(namespace, image, toolbox_shell(namespace))
     make_namespace(namespace)
     try:
         box.start()

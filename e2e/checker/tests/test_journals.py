@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from checker.journal import Journal, JournalFolder
 from checker.ledger import Ack, Ledger, LedgerFile
 from checker.rows import Batch, batch_name, batch_of, create_table, value_of
+from checker.teller import answers
 
 
 def test_every_start_of_a_writer_has_a_journal_and_names_of_its_own(tmp_path: Path) -> None:
@@ -75,3 +78,25 @@ def test_what_is_needed_is_the_oldest_acknowledged_entry_beyond_the_flushed_one(
     ledger.refresh()
     needed = {region: ack.entry_id for region, ack in ledger.oldest_above({1: 5, 2: 6}).items()}
     assert needed == {1: 7}, "all of region 2 is flushed, and region 3 has not reported"
+
+
+def test_who_asks_while_rows_are_written_is_told_what_is_new(tmp_path: Path) -> None:
+    file = LedgerFile(tmp_path, "w")
+
+    def write(entry: int) -> None:
+        batch = Batch(batch_name(0, file.name, entry), 2, 1, 8)
+        file.tried(batch)
+        file.acknowledged(batch, Ack(7, "t", entry))
+
+    def questions() -> Iterator[str]:
+        for entry in (4, 5):
+            write(entry)
+            yield '["progress"]'
+        yield '["needed", {"7": 4}]'
+
+    first, second, needed = map(json.loads, answers(tmp_path, questions()))
+    assert [(each["answer"]["acked"], each["answer"]["entries"]) for each in (first, second)] == [
+        (2, {"7": 1}),
+        (4, {"7": 2}),
+    ]
+    assert needed == {"answer": [{"region_id": 7, "topic": "t", "entry_id": 5}]}

@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from checker.ledger import Ledger
-from checker.verdict import progress
+from checker.teller import Teller
 from refdb.meta.etcd import Etcd
 from refdb.meta.keys import topic_name
 from refdb.meta.values import topic_name_value
@@ -46,7 +46,7 @@ class Checker:
     """The checker's roles as processes, on a database of one datanode with two regions in two topics."""
 
     def __init__(self, db: RefDbProcesses, folder: Path) -> None:
-        self.db, self.folder = db, folder
+        self.db, self.folder, self.teller = db, folder, Teller(folder)
         self.writer = Process("writer", self.command("writer", "--period=0.02", "--large-every=9"), folder)
         self.reader = Process("reader", self.command("reader", "--pause=0.1"), folder)
 
@@ -57,16 +57,16 @@ class Checker:
 
     def wait_for_more(self, rows: int, readings: int = 0) -> None:
         """Waits until so many more rows were acknowledged and so many more readings done."""
-        before = progress(self.folder)
+        before = self.teller.progress()
         wait_until(
             lambda: all(self._more(before, name) >= n for name, n in (("acked", rows), ("readings", readings))),
             f"{rows} more rows, {readings} more readings",
             within=90,
-            explain=lambda: (progress(self.folder), self.writer.tail(), self.reader.tail()),
+            explain=lambda: (self.teller.progress(), self.writer.tail(), self.reader.tail()),
         )
 
     def _more(self, before: dict[str, Any], name: str) -> int:
-        return int(progress(self.folder)[name]) - int(before[name])
+        return int(self.teller.progress()[name]) - int(before[name])
 
     def stop(self) -> None:
         """Nothing more is written or read."""

@@ -19,6 +19,7 @@ from typing import Any, Self
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, apply, get, kubectl, run
 from seawall_e2e.refdb import RefDb
+from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import wait_until
 
 TABLE = "acked_rows"
@@ -54,7 +55,7 @@ class Progress:
 class AckedRows:
     """Writers and a reader in the database's namespace, as long as the `with` lasts; what they recorded stays."""
 
-    def __init__(self, database: RefDb, image: str, *, partitions: int = 6, period: float = 0.4) -> None:
+    def __init__(self, database: RefDb, image: str, *, partitions: int = 6, period: float = 0.8) -> None:
         self.partitions = partitions
         self._database, self._image, self._namespace = database, image, database.namespace
         self._settings = {
@@ -62,8 +63,10 @@ class AckedRows:
             "CHECKER_JOURNALS": "/journals",
             "CHECKER_PARTITIONS": str(partitions),
             "CHECKER_PERIOD": str(period),
+            "CHECKER_PAUSE": "3",
         }
         self._judges = count(1)
+        self._teller = Shell(self._namespace, "checker-reader-0", ("checker", "tell"))
 
     def __enter__(self) -> Self:
         apply(self._volume(), self._stateful_set("writer", WRITERS), self._stateful_set("reader", 1))
@@ -74,6 +77,7 @@ class AckedRows:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._teller.close()
         self._kubectl("delete", "statefulset", "-l", "app.kubernetes.io/name=checker")
         names = [f"pod/checker-writer-{number}" for number in range(WRITERS)] + ["pod/checker-reader-0"]
         for name in names:
@@ -81,12 +85,11 @@ class AckedRows:
 
     def progress(self) -> Progress:
         """How far they are."""
-        return Progress(**json.loads(self._kubectl("exec", "checker-reader-0", "--", "checker", "progress")))
+        return Progress(**self._teller.ask("progress"))
 
     def needed(self, flushed: Mapping[str, int]) -> list[dict[str, Any]]:
         """By region, the oldest acknowledged entry beyond its flushed one: `topic`, `entry_id`, `region_id`."""
-        command = ("exec", "-i", "checker-reader-0", "--", "checker", "needed")
-        found: list[dict[str, Any]] = json.loads(self._kubectl(*command, stdin=json.dumps(flushed)))
+        found: list[dict[str, Any]] = self._teller.ask("needed", flushed)
         return found
 
     def wait_for_more(self, rows: int, *, readings: int = 0) -> None:
@@ -177,5 +180,5 @@ class AckedRows:
             "volumes": [{"name": "journals", "persistentVolumeClaim": {"claimName": _JOURNALS}}],
         }
 
-    def _kubectl(self, *words: str, stdin: str = "", timeout: float = 60) -> str:
-        return kubectl("-n", self._namespace, *words, stdin=stdin, timeout=timeout)
+    def _kubectl(self, *words: str, timeout: float = 60) -> str:
+        return kubectl("-n", self._namespace, *words, timeout=timeout)

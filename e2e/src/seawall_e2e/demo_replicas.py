@@ -7,7 +7,7 @@ import time
 from seawall_e2e.cluster import WALCluster
 from seawall_e2e.commands import kubectl
 from seawall_e2e.telling import run_and_show, step, tell
-from seawall_e2e.toolbox import Shell, Toolbox
+from seawall_e2e.toolbox import Toolbox, toolbox_shell
 
 PREFIX, COUNT, RECORDS = "small_wal", 4, 3_000
 WITHIN = 120.0
@@ -18,7 +18,7 @@ def grow_replicas(namespace: str, image: str) -> None:
     wal = WALCluster(namespace, "small")
     with step(f"{COUNT} topics with one replica, written to all the time: replicationFactor 1 → 3 at 2 MiB/s"):
         drop_former_pool(namespace)
-        toolbox = Toolbox(namespace, image, Shell(namespace))
+        toolbox = Toolbox(namespace, image, toolbox_shell(namespace))
         toolbox.start()
         topics = {"prefix": PREFIX, "count": COUNT, "replicationFactor": 1, "deletionPolicy": "Delete"}
         wal.apply(topics, reassignment={"throttleBytesPerSecond": "2Mi", "maxConcurrentPartitions": 2})

@@ -4,73 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import PLAINTEXT, START_SECONDS
 from seawall_e2e.commands import CommandFailed, apply, kubectl
+from seawall_e2e.shell import Shell
 
 SCRIPT, LOAD = Path(__file__).with_name("in_pod.py"), Path(__file__).with_name("load.py")
-ANSWER_SECONDS = 60.0
 
 
-@dataclass(slots=True)
-class Shell:
-    """One process of `in_pod.py` in the toolbox, which is started when there is something to ask, and again if it ends.
-
-    A process for each command would spend a hundred times longer on its start.
-    """
-
-    namespace: str
-    _process: subprocess.Popen[str] | None = None
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-
-    def ask(self, *words: str) -> Any:
-        """The answer to a command, all of which may be repeated: whoever ended before answering is asked again."""
-        with self._turn:
-            answer = self._answer(words) or self._answer(words)
-        if not answer:
-            raise CommandFailed(words, "ended without an answer twice", "")
-        said = json.loads(answer)
-        if "error" in said:
-            raise CommandFailed(words, "failed", str(said["error"]))
-        return said["answer"]
-
-    def close(self) -> None:
-        """Ends the process."""
-        if self._process is not None:
-            with self._process as process:
-                process.kill()
-            self._process = None
-
-    def _answer(self, words: tuple[str, ...]) -> str:
-        """Its line; empty when it ended, or was ended because it took too long."""
-        process = self._running()
-        if process.stdin is None or process.stdout is None:
-            raise ValueError("a process with pipes has pipes")
-        late = threading.Timer(ANSWER_SECONDS, process.kill)
-        late.start()
-        try:
-            process.stdin.write(json.dumps(words) + "\n")
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        finally:
-            late.cancel()
-        if not answer:
-            self.close()
-        return answer
-
-    def _running(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            pod = ("-n", self.namespace, "exec", "-i", "toolbox", "--")
-            command, pipe = ("kubectl", *pod, "python", "-c", SCRIPT.read_text()), subprocess.PIPE
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, bufsize=1)
-        return self._process
+def toolbox_shell(namespace: str) -> Shell:
+    """`in_pod.py` in the toolbox of a namespace."""
+    return Shell(namespace, "toolbox", ("python", "-c", SCRIPT.read_text()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +55,7 @@ class Toolbox:
 
         It has a process of its own: whoever samples in a thread waits for nobody.
         """
-        with closing(Shell(self.namespace)) as shell:
+        with closing(toolbox_shell(self.namespace)) as shell:
             yield lambda: shell.ask("sample", prefix, namespace)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""`checker {writer|reader|judge|progress|needed}`. Flags may be variables, too: --journals is CHECKER_JOURNALS."""
+"""`checker {writer|reader|judge|tell}`. Flags may be variables, too: --journals is CHECKER_JOURNALS."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from checker.database import Database
 from checker.reader import read_for_ever
-from checker.verdict import judge, needed, progress
+from checker.teller import answers
+from checker.verdict import judge
 from checker.writer import Pace, write_for_ever
 
 
@@ -30,16 +31,14 @@ def main() -> None:
             verdict = judge(database, folder, args.within)
             print(json.dumps(verdict.as_json()))
             sys.exit(0 if verdict.holds else 1)
-        case "needed":
-            flushed = {int(region): int(entry) for region, entry in json.load(sys.stdin).items()}
-            print(json.dumps(needed(folder, flushed)))
         case _:
-            print(json.dumps(progress(folder)))
+            for answer in answers(folder, sys.stdin):
+                print(answer, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="checker", description="Proves that every acknowledged row can be read.")
-    parser.add_argument("role", choices=["writer", "reader", "judge", "progress", "needed"])
+    parser.add_argument("role", choices=["writer", "reader", "judge", "tell"])
     _flag(parser, "--database", "http://127.0.0.1:4000", "the frontend")
     _flag(parser, "--journals", "journals", "the folder that writers, readers and the judge share")
     _flag(parser, "--name", "checker", "writer, reader: its name, kept over restarts; no two have the same")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -80,29 +78,6 @@ def judge(database: Database, folder: Path, within: float) -> Verdict:
         failed_writes=dict(ledger.failures),
         unreadable=unreadable,
     )
-
-
-def progress(folder: Path) -> dict[str, Any]:
-    """How far writers and readers are."""
-    ledger, readings = Ledger(folder), Readings(folder)
-    ledger.refresh()
-    readings.refresh()
-    acked_regions = Counter(ack.region_id for ack in ledger.acks.values())
-    return {
-        "acked": ledger.acked_rows,
-        "unknown": ledger.unknown_rows,
-        "entries": {str(region): number for region, number in sorted(acked_regions.items())},
-        "readings": readings.done,
-        "refused": readings.refusals.total(),
-        "findings": len(readings.findings),
-    }
-
-
-def needed(folder: Path, flushed: Mapping[int, int]) -> list[dict[str, Any]]:
-    """Where the oldest acknowledged entry is that each region has only in its log; `flushed` by region, as reported."""
-    ledger = Ledger(folder)
-    ledger.refresh()
-    return [asdict(ack) for ack in ledger.oldest_above(flushed).values()]
 
 
 def _last_reading(
