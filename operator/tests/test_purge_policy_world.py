@@ -290,5 +290,5 @@ class PolicyOverTime(RuleBasedStateMachine):
         assert len(self._active(self.world.runs())) <= 1
 
 
-PolicyOverTime.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+PolicyOverTime.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestPolicyOverTime = PolicyOverTime.TestCase

@@ -17,7 +17,7 @@ from seawall_e2e.commands import CommandFailed, Object, get
 from seawall_e2e.intents import intents_of
 from seawall_e2e.site import Site
 
-PAUSE = 0.5
+PAUSE = 1.5
 """Seconds between two samples."""
 GRANTED = frozenset({"Active", "Extended", "AtRisk"})
 

@@ -121,7 +121,7 @@ def test_a_bad_schedule_is_a_value_with_its_sentence(expression: str, zone: str 
     assert (zone or expression) in found.message
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text("0123456789*/-,#LW MONFEB@", min_size=1, max_size=40))
 @example("1#1-2#2 * * * *")
 @example("0 0 L-3 * *")
@@ -148,7 +148,7 @@ CHANGES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.sampled_from(EXPRESSIONS),
     st.sampled_from(ZONES),

@@ -116,7 +116,7 @@ def play(faults: list[Fault], strategy: UpdateStrategy = UpdateStrategy.ON_DELET
     chaos.judge()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(FAULTS, st.sampled_from(UpdateStrategy))
 def test_whatever_happens_one_datanode_at_a_time_and_nothing_is_left_behind(
     faults: list[Fault], strategy: UpdateStrategy
