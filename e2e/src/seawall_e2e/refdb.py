@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, find, get, kubectl, run
+from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import wait_until
 
 REFDB = REPOSITORY / "e2e/refdb"
@@ -42,9 +43,14 @@ def ask(url, data):
             if not (isinstance(error.reason, ConnectionRefusedError) and attempts_left):
                 raise
             time.sleep(0.2)
-for url, form in json.load(sys.stdin):
+for question in sys.stdin:
+    url, form = json.loads(question)
     data = urllib.parse.urlencode(form).encode() if form else None
-    print(json.dumps(json.load(ask(url, data))))
+    try:
+        said = {"answer": json.load(ask(url, data))}
+    except OSError as error:
+        said = {"error": repr(error)}
+    print(json.dumps(said), flush=True)
 """
 
 
@@ -85,7 +91,7 @@ def in_sight(namespace: str) -> dict[str, Any]:
     return {"walConfig": {"configMapName": WAL_CONFIG_MAP}, "greptimedb": database}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RefDb:
     """A reference database in a namespace."""
 
@@ -261,8 +267,11 @@ class RefDb:
 
     def _ask(self, *requests: tuple[str, dict[str, str]]) -> list[Any]:
         """HTTP from within the cluster: pods cannot be reached from the host."""
-        command = ("exec", "-i", "deployment/frontend", "--", "python", "-c", _ASK)
-        return [json.loads(line) for line in self._kubectl(*command, stdin=json.dumps(requests)).splitlines()]
+        return [self._shell.ask(url, form) for url, form in requests]
+
+    @cached_property
+    def _shell(self) -> Shell:
+        return Shell(self.namespace, "deployment/frontend", ("python", "-c", _ASK))
 
     def _kubectl(self, *words: str, stdin: str = "", timeout: float = 60) -> str:
         return kubectl("-n", self.namespace, *words, stdin=stdin, timeout=timeout)

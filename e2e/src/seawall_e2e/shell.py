@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +15,11 @@ from seawall_e2e.commands import CommandFailed
 ANSWER_SECONDS = 60.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Shell:
     """One process in a pod, which is started when there is something to ask, and again if it ends.
 
-    A process for each question would spend a hundred times longer on its start.
+    A process for each question would spend a hundred times longer on its start. It ends when nobody has this any more.
 
     Args:
         namespace, pod: where it runs.
@@ -29,6 +30,7 @@ class Shell:
     pod: str
     command: Sequence[str]
     _process: subprocess.Popen[str] | None = None
+    _end: Callable[[], object] = lambda: None
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, *words: object) -> Any:
@@ -43,11 +45,9 @@ class Shell:
         return said["answer"]
 
     def close(self) -> None:
-        """Ends the process."""
-        if self._process is not None:
-            with self._process as process:
-                process.kill()
-            self._process = None
+        """Ends the process; it is started again when there is something to ask."""
+        self._end()
+        self._process = None
 
     def _answer(self, words: tuple[object, ...]) -> str:
         """Its line; empty when it ended, or was ended because it took too long."""
@@ -71,7 +71,13 @@ class Shell:
         if self._process is None:
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(self._words(), stdin=pipe, stdout=pipe, text=True, bufsize=1)
+            self._end = weakref.finalize(self, _end, self._process)
         return self._process
 
     def _words(self) -> tuple[str, ...]:
         return ("kubectl", "-n", self.namespace, "exec", "-i", self.pod, "--", *self.command)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with process:
+        process.kill()
