@@ -19,7 +19,7 @@ help: ## Explain the targets
 .venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/replay-verification/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
 	@requirements/venv.sh
 
-demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, move replicas, recover rows, purge, verify on Spark
+demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, move replicas, recover rows, purge, verify on Spark, restart datanodes, end a crash loop
 	$(PY) -m seawall_e2e.demo
 
 test: ## Everything: check, unit, integration and e2e tests; what CI runs

@@ -26,8 +26,10 @@ from seawall_e2e.cluster import (
 from seawall_e2e.commands import kubectl, refusal_of
 from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.demo_replicas import grow_replicas
+from seawall_e2e.demo_restarts import meet_a_bad_record, restart_datanodes
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
+from seawall_e2e.restarts import RIGHTS
 from seawall_e2e.telling import STARTED, echo, run_and_say, run_and_show, say, step, tell
 from seawall_e2e.verifications import REPORTS
 from seawall_e2e.waiting import wait_until
@@ -63,6 +65,8 @@ def main() -> None:
         database, entries = recover_rows()
         purge(database, entries)
         prove_and_purge(database, Purges(WAL, SEAWALL), sorted({each.topic for each in entries}))
+        restart_datanodes(WAL, database)
+        meet_a_bad_record(WAL, database, Purges(WAL, SEAWALL), build_operator_image())
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -83,6 +87,7 @@ def begin() -> None:
             f"scope.namespaces={{{NAMESPACE}}}",
             "scope.releaseFinalizers=true",
             "replayVerification.create=true",
+            RIGHTS,
             f"settings.resyncSeconds={RESYNC_SECONDS}",
         )
         run_and_show("-n", OPERATOR_NAMESPACE, "get", "pods")
@@ -98,6 +103,7 @@ def begin() -> None:
 def drop_former_run() -> None:
     """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
     RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
+    kubectl("-n", NAMESPACE, "delete", "statefulset,pod,pvc", "-l", "app.kubernetes.io/name=checker")
     kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh,walv", "--all")
     kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, "--ignore-not-found")
     if WAL.find() is None:
@@ -260,6 +266,8 @@ Next, in a shell at the repository's root:
   kubectl -n {NAMESPACE} describe walc wal                       # conditions and events
   kubectl -n {NAMESPACE} get configmap greptimedb-wal -o yaml    # the [wal] configuration for GreptimeDB
   kubectl -n {NAMESPACE} logs datanode-0                         # the replay of a region
+  .venv/bin/seawall status wal -n {NAMESPACE}                    # what is wrong, what runs, what it waits for
+  kubectl -n {NAMESPACE} annotate walc wal --overwrite seawall.dev/restart=again   # another roll
   kubectl -n {NAMESPACE} get walp,walv                           # the runs, and the proof that the last one waited for
   xdg-open {PAGE.name}                                   # what Spark read, and what a restart would replay
   kubectl -n kafka scale statefulset kafka --replicas=2        # lose a broker; --replicas=3 brings it back
