@@ -110,8 +110,9 @@ def drop_former_run() -> None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
     # The database is gone already, so nobody can be asked whether it needs the topics: the spec must not name it.
-    patch = '{"spec": {"topics": {"deletionPolicy": "Delete"}, "dataPlane": {"greptimedb": null}}}'
-    kubectl(*WAL.patch_command(patch))
+    nobody = {"greptimedb": None, "datanodes": None, "restart": None}
+    patch = {"spec": {"topics": {"deletionPolicy": "Delete"}, "dataPlane": nobody}}
+    kubectl(*WAL.patch_command(json.dumps(patch)))
     wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
     WAL.delete()
 
