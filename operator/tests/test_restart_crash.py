@@ -6,16 +6,24 @@ are down.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.rollout.workload import UpdateStrategy
+from seawall.reconciler import Outcome
 from tests.restart_world import CHANGES, SET, WAL, World
 from tests.support.deaths import die_at_every_call
 from tests.test_restart import render
+
+GOLDEN = Path(__file__).parent / "domain/rollout/golden/operator_dies_at_each_step.txt"
+MANY = 200
+STEPS = frozenset({Outcome.RECORDED, Outcome.ACTED})
 
 LATE = 8.0
 """Seconds: it looks less often, and so dies at fewer calls that only read."""
@@ -68,3 +76,31 @@ def test_a_death_at_any_call_of_a_roll_changes_nothing_about_the_end(scenario: C
     worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
     assert not world.data_plane.maintenance
     assert worlds > 4
+
+
+def test_a_roll_whose_operator_dies_after_each_of_its_steps_goes_on_where_it_was() -> None:
+    """Reviewed as a transcript: what the status said, and what was done, by one process after another."""
+    world = ask()
+    began, told, processes = world.time.now(), list[str](), 0
+    while world.restart().done_request != "monday":
+        assert processes < MANY, "\n".join(told[-24:])
+        world.pass_time(timedelta(seconds=LATE))  # until the next one leads
+        process = world.process()
+        processes += 1
+        told.append(f"# operator {processes}")
+        while (ticked := process.tick(WAL)).outcome not in STEPS:
+            world.note()
+            world.pass_time(timedelta(seconds=ticked.after or LATE))
+        world.note()
+        world.check()
+        seconds = (world.time.now() - began) // timedelta(seconds=1)
+        status = world.restart()
+        told += [f"{seconds:4}s {status.stage or '':11} {status.reason}: {status.message}"]
+        told += [f"        event {line}" for line in world.lines]
+        world.lines.clear()
+    text = "\n".join(told) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()
+    assert sorted(world.went) == [f"datanode-{number}" for number in range(3)]
+    assert not world.data_plane.maintenance

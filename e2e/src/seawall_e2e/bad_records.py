@@ -57,7 +57,7 @@ def wait_for_diagnosis(wal: WALCluster, *, within: float = 120) -> Object:
 
 def copy_rows(toolbox: Toolbox, bad: BadRecord) -> int:
     """What only the log has of the region, in front of the record, goes once more to its end; how many records."""
-    return toolbox.repeat(bad.region.topic, bad.first, bad.offset, bad.region.number)
+    return toolbox.repeat(bad.region.topic, range(bad.first, bad.offset), bad.region.number)
 
 
 def step_over(database: RefDb, bad: BadRecord) -> None:

@@ -10,8 +10,8 @@ For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or
 ["sample", PREFIX, NAMESPACE]  log starts, then the markers of the database in a namespace, then what it has flushed;
                                null when something does not answer
 ["spoil", TOPIC]               appends a record with a value and no key, unless the last one is such; its offset
-["repeat", TOPIC, START, BEFORE, REGION]
-                               appends the records of a region from START to below BEFORE once more; how many
+["repeat", TOPIC, START, BEFORE, REGION, TIMES = 1]
+                               appends the records of a region from START to below BEFORE so many times more; how many
 ["delete", PREFIX]             deletes the topics with this prefix; their names
 """
 
@@ -156,18 +156,23 @@ def spoil(kafka: AdminClient, topic: str) -> int:
     return end - 1
 
 
-def repeat(_: AdminClient, topic: str, start: str, before: str, region: str) -> int:
+def repeat(_: AdminClient, topic: str, start: str, before: str, region: str, times: str = "1") -> int:
     """As they were written, in their order."""
     pairs = [(each.key(), each.value()) for each in _read(topic, int(start), int(before))]
     mine = [(key, value) for key, value in pairs if key and json.loads(key)["ns"]["region_id"] == int(region)]
-    _append(topic, mine)
-    return len(mine)
+    _append(topic, mine * int(times))
+    return len(mine) * int(times)
 
 
 def _append(topic: str, pairs: list[tuple[Any, Any]]) -> None:
     producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "acks": "all"})
     for key, value in pairs:
-        producer.produce(topic, value, key, partition=0)
+        while True:
+            try:
+                producer.produce(topic, value, key, partition=0)
+                break
+            except BufferError:  # its queue is full
+                producer.poll(0.1)
     if producer.flush(TIMEOUT):
         raise OSError(f"not all records were appended to {topic}")
 

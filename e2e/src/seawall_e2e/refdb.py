@@ -12,7 +12,7 @@ from typing import Any
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, find, get, kubectl, run
 from seawall_e2e.shell import Shell
-from seawall_e2e.waiting import wait_until
+from seawall_e2e.waiting import BOUND, wait_until
 
 REFDB = REPOSITORY / "e2e/refdb"
 DATANODES = 3
@@ -165,7 +165,7 @@ class RefDb:
         for pod, before in restarts.items():
             self._wait_killed(pod, before)
 
-    def restart(self, datanode: int) -> None:
+    def restart(self, datanode: int, *, within: float = BOUND) -> None:
         """Deletes a datanode's pod, whose container then need not wait for its back-off, until it is ready again."""
         pod = f"datanode-{datanode}"
         uid = self._pod(pod)["metadata"]["uid"]
@@ -175,7 +175,7 @@ class RefDb:
             found = find("-n", self.namespace, f"pod/{pod}")
             return found is not None and found["metadata"]["uid"] != uid and self._is_ready(pod)
 
-        wait_until(is_back, f"{pod} is ready again", explain=self.explain)
+        wait_until(is_back, f"{pod} is ready again", within=within, explain=self.explain)
 
     def flushed(self, region: int) -> int:
         """The flushed entry id of a region, as its datanode reported it last."""

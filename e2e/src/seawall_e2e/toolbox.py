@@ -92,9 +92,10 @@ class Toolbox:
         """Appends a record with a value and no key, which no database wrote; its offset."""
         return int(self.shell.ask("spoil", topic))
 
-    def repeat(self, topic: str, start: int, before: int, region: int) -> int:
-        """Appends what a region wrote from one offset to below another once more; how many records that are."""
-        return int(self.shell.ask("repeat", topic, str(start), str(before), str(region)))
+    def repeat(self, topic: str, entries: range, region: int, *, times: int = 1) -> int:
+        """Appends what a region wrote at these offsets once more, or so many times; how many records that are."""
+        words = (str(entries.start), str(entries.stop), str(region), str(times))
+        return int(self.shell.ask("repeat", topic, *words))
 
     def delete_topics(self, prefix: str) -> None:
         """Deletes the topics with this prefix."""

@@ -47,7 +47,7 @@ def next_step(cluster: WALCluster, observed: Observed) -> RestartStep:
     before = cluster.status.restart or RestartStatus()
     if cluster.metadata.deletion_timestamp is not None or not observed.is_declared:
         return _let_go(cluster, before, observed)
-    if observed.is_settling and _looks_down(observed):
+    if _is_too_early(observed):
         step: RolloutStep = Wait("the reports of the datanodes have to be seen to advance first", POLL_SECONDS)
     else:
         step = next_step_of_roll(before, observed.roll)
@@ -60,10 +60,10 @@ def next_step(cluster: WALCluster, observed: Observed) -> RestartStep:
             return _wait(cluster, before, step, observed)
 
 
-def _looks_down(observed: Observed) -> bool:
-    """Whether a pod is Ready, and its datanode does not seem to serve."""
+def _is_too_early(observed: Observed) -> bool:
+    """Whether this process has just begun to look, a pod is Ready, and its datanode does not seem to serve."""
     facts = observed.facts
-    return any(pod.ready and not facts.serves(pod) for pod in facts.pods)
+    return observed.is_settling and any(pod.ready and not facts.serves(pod) for pod in facts.pods)
 
 
 def _record(
@@ -95,7 +95,8 @@ def _again(action: RolloutAction, observed: Observed) -> RolloutAction | None:
 
 
 def _wait(cluster: WALCluster, before: RestartStatus, step: Wait, observed: Observed) -> RestartStep:
-    if before.maintenance is None and _stands(cluster) and not observed.has_failed:
+    is_left_over = before.maintenance is None and _stands(cluster) and not _is_too_early(observed)
+    if is_left_over and not observed.has_failed:  # who has just begun does not know yet whether it is needed next
         return Act((RemoveFinalizer(),))
     if before.maintenance is not None and not _stands(cluster) and not observed.has_failed:
         return Act((AddFinalizer(),))
