@@ -29,7 +29,7 @@ from seawall_e2e.commands import kubectl
 from seawall_e2e.refdb import DATANODES, RefDb, build_refdb_images
 from seawall_e2e.restarts import RIGHTS, Restarts
 from seawall_e2e.site import Site
-from seawall_e2e.toolbox import Shell, Toolbox
+from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.waiting import wait_until
 
 PROBE = Path(__file__).with_name("roll_probe.py")
@@ -140,7 +140,7 @@ def bed(entries: int) -> Iterator[Bed]:
     image, images = build_operator_image(), build_refdb_images()
     install_crds()
     name = f"bench-{secrets.token_hex(3)}"
-    toolbox = Toolbox(f"{name}-toolbox", image, Shell(f"{name}-toolbox"))
+    toolbox = Toolbox(f"{name}-toolbox", image, toolbox_shell(f"{name}-toolbox"))
     site = Site(name, image, toolbox)
     for namespace in (toolbox.namespace, site.namespace, site.operator.namespace):
         make_namespace(namespace)

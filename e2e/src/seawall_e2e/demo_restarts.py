@@ -14,7 +14,7 @@ from seawall_e2e.purges import SEAWALL, Purges
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.restarts import STATEFUL_SET
 from seawall_e2e.telling import run_and_say, run_and_show, say, step, tell
-from seawall_e2e.toolbox import Shell, Toolbox
+from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.waiting import wait_until
 
 WITHIN = 240.0
@@ -53,7 +53,7 @@ def restart_datanodes(wal: WALCluster, database: RefDb) -> None:
 
 def meet_a_bad_record(wal: WALCluster, database: RefDb, purges: Purges, image: str) -> None:
     """A crash loop, what Seawall says of it, what it keeps away, and how a person ends it without the loss of a row."""
-    toolbox = Toolbox(wal.namespace, image, Shell(wal.namespace))
+    toolbox = Toolbox(wal.namespace, image, toolbox_shell(wal.namespace))
     toolbox.start()
     wrote = database.execute(*guide.INSERTS)[0]["regions"][0]
     before = database.rows(guide.SELECT)
