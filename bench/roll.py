@@ -75,7 +75,7 @@ class Bed:
 def main() -> None:
     """Measures and reports; a missed goal is no failure."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--entries", type=int, default=150_000, help="that each datanode replays")
+    parser.add_argument("--entries", type=int, default=400_000, help="that each datanode replays")
     args = parser.parse_args()
     report = Report("roll", {"datanodes": DATANODES, "entries": args.entries, "flushFirst": False})
     with bed(args.entries) as found:
@@ -169,7 +169,8 @@ def fill(database: RefDb, toolbox: Toolbox, entries: int) -> tuple[Region, ...]:
         (wrote,) = answer["regions"]
         region = Region(wrote["region_id"], database.leaders()[wrote["region_id"]], wrote["topic"])
         row = range(wrote["entry_id"], wrote["entry_id"] + 1)
-        toolbox.repeat(region.topic, row, region.number, times=entries)
+        copies = toolbox.repeat(region.topic, row, region.number, times=entries)
+        print(f"{copies} entries for datanode {region.datanode} in {region.topic}", flush=True)
         found.append(region)
     return tuple(found)
 

@@ -16,6 +16,7 @@ import urllib.request
 
 PAUSE = 0.2
 TIMEOUT = 5.0
+TURN = threading.Lock()
 URL = "http://frontend:4000/v1/sql"
 
 
@@ -33,7 +34,8 @@ def probe(number: int, statement: str) -> None:
     while True:
         asked = time.time()
         acknowledged = is_acknowledged(statement)
-        print(json.dumps([number, asked, time.time(), acknowledged]), flush=True)
+        with TURN:
+            print(json.dumps([number, asked, time.time(), acknowledged]), flush=True)
         time.sleep(PAUSE)
 
 

@@ -165,16 +165,24 @@ def repeat(_: AdminClient, topic: str, start: str, before: str, region: str, tim
 
 
 def _append(topic: str, pairs: list[tuple[Any, Any]]) -> None:
-    producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "acks": "all"})
+    """In batches that the smallest max.message.bytes of the tests takes."""
+    failed: list[KafkaError] = []
+
+    def on_delivery(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failed.append(error)
+
+    producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "acks": "all", "batch.size": 8_192})
     for key, value in pairs:
         while True:
             try:
-                producer.produce(topic, value, key, partition=0)
+                producer.produce(topic, value, key, partition=0, on_delivery=on_delivery)
                 break
             except BufferError:  # its queue is full
                 producer.poll(0.1)
-    if producer.flush(TIMEOUT):
-        raise OSError(f"not all records were appended to {topic}")
+        producer.poll(0)
+    if producer.flush(TIMEOUT) or failed:
+        raise OSError(f"not all records were appended to {topic}: {failed[:1]}")
 
 
 def _read(topic: str, start: int, before: int) -> list[Message]:
