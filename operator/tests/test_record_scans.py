@@ -27,6 +27,13 @@ def logs_with(*bad: int) -> FakeKafkaLogs:
     return FakeKafkaLogs(kafka)
 
 
+def scan(
+    scans: RecordScans, logs: FakeKafkaLogs, starts: dict[str, int], ids: dict[str, str] = IDS
+) -> tuple[BadRecord, ...]:
+    scans.scan(WAL, logs, starts, ids)
+    return scans.found(WAL, ids)
+
+
 def test_only_the_topics_of_who_crashes_for_no_other_reason_are_read() -> None:
     facts = make_facts()
     assert suspicious_topics(facts) == {}
@@ -44,27 +51,27 @@ def test_a_region_whose_start_nobody_knows_reads_from_the_start_of_the_log() -> 
 def test_a_record_that_was_found_is_not_looked_for_again() -> None:
     logs, scans = logs_with(300), RecordScans()
     for _ in range(3):
-        assert scans.scan(WAL, logs, {"wal_1": 200}, IDS) == (BadRecord("wal_1", 300, KEYLESS),)
+        assert scan(scans, logs, {"wal_1": 200}) == (BadRecord("wal_1", 300, KEYLESS),)
     assert logs.kafka.requests["find_unreadable"] == 1
 
 
 def test_who_begins_behind_it_looks_for_the_next_one() -> None:
     logs, scans = logs_with(300, 400), RecordScans()
-    scans.scan(WAL, logs, {"wal_1": 200}, IDS)
-    assert scans.scan(WAL, logs, {"wal_1": 301}, IDS) == (BadRecord("wal_1", 400, KEYLESS),)
-    assert scans.scan(WAL, logs, {"wal_1": 401}, IDS) == ()
+    scan(scans, logs, {"wal_1": 200})
+    assert scan(scans, logs, {"wal_1": 301}) == (BadRecord("wal_1", 400, KEYLESS),)
+    assert scan(scans, logs, {"wal_1": 401}) == ()
 
 
 def test_another_log_of_the_same_name_is_read_anew_and_an_answer_that_is_missing_is_asked_for_again() -> None:
     logs, scans = logs_with(300), RecordScans()
-    scans.scan(WAL, logs, {"wal_1": 200}, IDS)
+    scan(scans, logs, {"wal_1": 200})
     logs.kafka.topics["wal_1"].log.keys.clear()
-    assert scans.scan(WAL, logs, {"wal_1": 200}, {**IDS, "wal_1": "another"}) == ()
+    assert scan(scans, logs, {"wal_1": 200}, {**IDS, "wal_1": "another"}) == ()
     logs.kafka.offline.add(1)
     logs.kafka.topics["wal_1"].log.append_with_key(1, None)
-    assert scans.scan(WAL, logs, {"wal_1": 200}, {**IDS, "wal_1": "another"}) == ()
+    assert scan(scans, logs, {"wal_1": 200}, {**IDS, "wal_1": "another"}) == ()
     logs.kafka.offline.clear()
-    assert len(scans.scan(WAL, logs, {"wal_1": 200}, {**IDS, "wal_1": "another"})) == 1
+    assert len(scan(scans, logs, {"wal_1": 200}, {**IDS, "wal_1": "another"})) == 1
 
 
 def test_what_one_look_does_not_read_the_next_one_does() -> None:
@@ -73,7 +80,7 @@ def test_what_one_look_does_not_read_the_next_one_does() -> None:
     for name in names:
         logs.kafka.topics.setdefault(name, FakeTopic(name, (1,))).log.append(500)
     for _ in range(3):
-        found = scans.scan(WAL, logs, dict.fromkeys(names, 0), names)
+        found = scan(scans, logs, dict.fromkeys(names, 0), names)
     assert found == (BadRecord("wal_1", 300, KEYLESS),)
 
 

@@ -64,12 +64,13 @@ class DatanodeLooks:
 
     def _with_scans(self, facts: Facts, obj: WALCluster, looked: Looked) -> Facts:
         """With the records at which a datanode ends that crashes again and again."""
-        opened, restart = self.ledgers.open(obj), obj.status.restart
-        if isinstance(opened, CannotLook):
-            return facts
+        key, restart = obj.metadata.key, obj.status.restart
         starts = suspicious_topics(facts, None if restart is None else restart.last_replay)
         ids = {name: log.topic_id for name, log in looked.read.logs.items() if log.topic_id is not None}
-        return with_scanned(facts, self.scans.scan(obj.metadata.key, opened.logs, starts, ids))
+        opened = self.ledgers.open(obj) if starts else None
+        if opened is not None and not isinstance(opened, CannotLook):
+            self.scans.scan(key, opened.logs, starts, ids)
+        return with_scanned(facts, self.scans.found(key, ids))
 
     def _look_at_maintenance(self, obj: WALCluster, facts: Facts) -> Observed:
         has_lease = obj.status.restart is not None and obj.status.restart.maintenance is not None

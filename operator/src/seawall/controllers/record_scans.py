@@ -35,10 +35,8 @@ class RecordScans:
         with self._lock:
             self._known.pop(key, None)
 
-    def scan(
-        self, key: Key, logs: KafkaLogs, starts: Mapping[str, int], topic_ids: Mapping[str, str]
-    ) -> tuple[BadRecord, ...]:
-        """Goes on reading, and returns all that was found so far in the logs that are there now.
+    def scan(self, key: Key, logs: KafkaLogs, starts: Mapping[str, int], topic_ids: Mapping[str, str]) -> None:
+        """Goes on reading.
 
         Args:
             key: the WALCluster.
@@ -46,9 +44,7 @@ class RecordScans:
             starts: by suspicious topic the offset from which it is read.
             topic_ids: by topic the id that it has now.
         """
-        with self._lock:
-            known = dict(self._known.get(key, {}))
-        known = {topic: one for topic, one in known.items() if topic_ids.get(topic) == one.topic_id}
+        known = self._of_these_logs(key, topic_ids)
         asked = {topic: start for topic, start in starts.items() if topic in topic_ids}
         left = [topic for topic, start in sorted(asked.items()) if not _is_found(known.get(topic), start)]
         for topic in sorted(left, key=lambda name: 0 if name not in known else known[name].scanned.position)[:AT_ONCE]:
@@ -59,11 +55,19 @@ class RecordScans:
                 known[topic] = _Scan(topic_ids[topic], answer)
         with self._lock:
             self._known[key] = known
+
+    def found(self, key: Key, topic_ids: Mapping[str, str]) -> tuple[BadRecord, ...]:
+        """All that was found so far in the logs that are there now."""
         return tuple(
             BadRecord(topic, one.scanned.unreadable, one.scanned.what)
-            for topic, one in sorted(known.items())
+            for topic, one in sorted(self._of_these_logs(key, topic_ids).items())
             if one.scanned.unreadable is not None
         )
+
+    def _of_these_logs(self, key: Key, topic_ids: Mapping[str, str]) -> dict[str, _Scan]:
+        with self._lock:
+            known = self._known.get(key, {})
+        return {topic: one for topic, one in known.items() if topic_ids.get(topic) == one.topic_id}
 
 
 def _is_found(known: _Scan | None, start: int) -> bool:
