@@ -22,10 +22,14 @@ REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker
 
 
 class World:
-    """Clusters and the address of one with three brokers; and a prefix that no other test has."""
+    """Clusters and the address of one with three brokers; and a prefix that no other test has.
 
-    def __init__(self, clusters: KafkaClusters, server: str) -> None:
+    `impatient` are clusters as well, by which no answer is waited for long.
+    """
+
+    def __init__(self, clusters: KafkaClusters, server: str, impatient: KafkaClusters | None = None) -> None:
         self.clusters = clusters
+        self.impatient = impatient or clusters
         self.server = server
         self.prefix = f"t{uuid.uuid4().hex[:8]}"
 
@@ -60,7 +64,8 @@ class World:
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "real":
         kafka: KafkaProcesses = request.getfixturevalue("kafka")
-        return World(ConfluentKafkaClusters(view_timeout=5, request_timeout=5), kafka.bootstrap_servers[0])
+        patient, impatient = (ConfluentKafkaClusters(view_timeout=at, request_timeout=at) for at in (5.0, 1.0))
+        return World(patient, kafka.bootstrap_servers[0], impatient)
     fake = FakeKafka(brokers=3)
     if request.param == "late fake":
         fake.late_topics, fake.late_leaders, fake.late_configs = 2, 2, 2
@@ -305,7 +310,7 @@ def test_a_connection_is_kept_until_its_value_changes_or_it_is_forgotten(world: 
 
 
 def test_nobody_at_the_address_is_a_sentence(world: World) -> None:
-    nobody = world.clusters.connect(KEY, KafkaConnection((NOBODY,)))
+    nobody = world.impatient.connect(KEY, KafkaConnection((NOBODY,)))
     view = nobody.view()
     assert isinstance(view, NoKafka)
     assert view.why is Unreachable.NOT_ANSWERING

@@ -32,16 +32,26 @@ COUNTED = [f"counted_{i}" for i in range(300)]
 
 
 @pytest.fixture(scope="module")
-def counted() -> Iterator[tuple[CountingProxy, KafkaConnection]]:
-    """One broker with 300 topics, all of whose clients come through the proxy."""
+def broker() -> Iterator[tuple[CountingProxy, KafkaConnection]]:
+    """One broker, all of whose clients come through the proxy.
+
+    It looks for segments to remove all the time; Kafka's default is every 5 minutes.
+    """
+    intervals = ("log.retention.check.interval.ms", "log.initial.task.delay.ms", "log.segment.delete.delay.ms")
     with CountingProxy() as proxy:
         advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}
-        with KafkaProcesses(1, properties=advertised) as kafka:
+        with KafkaProcesses(1, properties={**advertised, **dict.fromkeys(intervals, "500")}) as kafka:
             proxy.target = kafka.ports[0].plaintext
-            connection = KafkaConnection((f"127.0.0.1:{proxy.port}",))
-            make_topics(connection, COUNTED)
-            produce(connection.bootstrap_servers, dict.fromkeys(COUNTED, 2))
-            yield proxy, connection
+            yield proxy, KafkaConnection((f"127.0.0.1:{proxy.port}",))
+
+
+@pytest.fixture(scope="module")
+def counted(broker: tuple[CountingProxy, KafkaConnection]) -> tuple[CountingProxy, KafkaConnection]:
+    """The broker with 300 topics."""
+    _, connection = broker
+    make_topics(connection, COUNTED)
+    produce(connection.bootstrap_servers, dict.fromkeys(COUNTED, 2))
+    return broker
 
 
 def make_topics(connection: KafkaConnection, names: list[str], configs: Mapping[str, str] | None = None) -> None:
@@ -92,12 +102,10 @@ def test_requests_do_not_grow_with_the_topics(
 
 
 @pytest.fixture(scope="module")
-def tidy() -> Iterator[tuple[ConfluentKafkaLogs, KafkaConnection]]:
-    """One broker that looks for segments to remove all the time; Kafka's default is every 5 minutes."""
-    intervals = ("log.retention.check.interval.ms", "log.initial.task.delay.ms", "log.segment.delete.delay.ms")
-    with KafkaProcesses(1, properties=dict.fromkeys(intervals, "500")) as kafka:
-        connection = KafkaConnection(kafka.bootstrap_servers)
-        yield ConfluentKafkaAdmin(connection).logs, connection
+def tidy(broker: tuple[CountingProxy, KafkaConnection]) -> tuple[ConfluentKafkaLogs, KafkaConnection]:
+    """What asks the broker of its logs."""
+    _, connection = broker
+    return ConfluentKafkaAdmin(connection).logs, connection
 
 
 def size_of(logs: ConfluentKafkaLogs, topic: str) -> int:

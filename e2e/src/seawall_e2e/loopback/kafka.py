@@ -12,16 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
 from seawall_e2e.commands import run
 from seawall_e2e.loopback.java import Java, build_archive
-from seawall_e2e.loopback.kafka_properties import SCRAM_MECHANISM, NodePorts, properties_of
+from seawall_e2e.loopback.kafka_properties import NodePorts, properties_of
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import BedError, Process, free_ports
+from seawall_e2e.waiting import wait_until
 
 STARTED = "Kafka Server started"
 """Logged after the broker was unfenced."""
 START_TIMEOUT = 120
 STOP_TIMEOUT = 60
+SCRAM = ScramMechanism.SCRAM_SHA_512
+SCRAM_ITERATIONS = 4096
+"""The fewest that Kafka takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,8 @@ class KafkaProcesses:
             with ThreadPoolExecutor() as pool:  # a second for each node goes into formatting
                 self._nodes = list(pool.map(self._new_node, range(brokers)))
             self.start_together(*range(brokers))
+            if self._secure is not None:
+                self._make_user(self._secure)
         except BaseException:
             self.close()
             raise
@@ -172,24 +181,37 @@ class KafkaProcesses:
         return path
 
     def _format(self, path: Path, index: int) -> None:
-        """By Kafka's tool, or as it once did: without users there is nothing in it of this bed, but two ids."""
+        """By Kafka's tool, or as it once did: there is nothing in it of this bed, but two ids."""
         kept = self._java.archive_path().with_suffix(".checkpoint")
         data = path.parent / "data"
-        if self._secure is None and kept.exists():
+        if kept.exists():
             ids = {"cluster.id": self.cluster_id, "node.id": self.broker_id(index), "directory.id": _new_id()}
             data.mkdir()
             shutil.copy(kept, data / CHECKPOINT)
             (data / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in {"version": 1, **ids}.items()))
             return
-        user = []
-        if self._secure is not None:
-            secret = f"name={self._secure.username},password={self._secure.password}"
-            user = ["--add-scram", f"{SCRAM_MECHANISM}=[{secret}]"]
-        run(*self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path, *user))
-        if self._secure is None:
-            unfinished = kept.with_name(f"{kept.name}.{self.cluster_id}")
-            shutil.copy(data / CHECKPOINT, unfinished)
-            unfinished.replace(kept)
+        run(*self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path))
+        unfinished = kept.with_name(f"{kept.name}.{self.cluster_id}")
+        shutil.copy(data / CHECKPOINT, unfinished)
+        unfinished.replace(kept)
+
+    def _make_user(self, secure: SecureListeners) -> None:
+        """By a request, on the plaintext listener: Kafka's tool would take a Java of its own."""
+        credential = ScramCredentialInfo(SCRAM, SCRAM_ITERATIONS)
+        user = UserScramCredentialUpsertion(secure.username, credential, secure.password.encode())
+        admin = AdminClient({"bootstrap.servers": ",".join(self.bootstrap_servers), "log_level": 0})
+        for answer in admin.alter_user_scram_credentials([user]).values():
+            answer.result(START_TIMEOUT)
+
+        def is_known() -> bool:
+            answers = admin.describe_user_scram_credentials([secure.username])
+            answer = answers[secure.username] if isinstance(answers, dict) else answers
+            try:
+                return bool(answer.result(START_TIMEOUT).scram_credential_infos)
+            except KafkaException:  # the broker has not heard of the user yet
+                return False
+
+        wait_until(is_known, f"user {secure.username} is known")
 
     def _wait_started(self, index: int) -> None:
         node = self._nodes[index]
