@@ -36,6 +36,10 @@ PROBE = Path(__file__).with_name("roll_probe.py")
 NAMES = ("a", "m", "zz")
 """A row's key for each region of the guide's table."""
 STATEMENTS = tuple(f'INSERT INTO dist_table(n, row_num) VALUES ("{name}", 1);' for name in NAMES)  # noqa: S608
+AT_ONCE = 50_000
+"""Entries that are copied by one command, which has a minute."""
+PAUSE = 2.0
+"""Seconds between two looks at the roll: each is a process of kubectl, and takes time from who replays."""
 BOUND = 600.0
 MAX_RATIO = 1.2
 
@@ -130,7 +134,7 @@ def follow(bed: Bed, begin: float) -> None:
             print(f"{time.time() - begin:6.1f} s  {line}", flush=True)
         return (status.get("stage"), status.get("doneRequest")) == ("Completed", "bench")
 
-    wait_until(is_over, "the roll is over", within=BOUND, every=0.3, explain=bed.restarts.explain)
+    wait_until(is_over, "the roll is over", within=BOUND, every=PAUSE, explain=bed.restarts.explain)
     if bed.restarts.status()["restarted"] != DATANODES:
         raise RuntimeError(f"not all datanodes were restarted: {bed.restarts.status()}")
 
@@ -171,7 +175,9 @@ def fill(database: RefDb, toolbox: Toolbox, entries: int) -> tuple[Region, ...]:
         (wrote,) = answer["regions"]
         region = Region(wrote["region_id"], database.leaders()[wrote["region_id"]], wrote["topic"])
         row = range(wrote["entry_id"], wrote["entry_id"] + 1)
-        copies = toolbox.repeat(region.topic, row, region.number, times=entries)
+        copies = sum(
+            toolbox.repeat(region.topic, row, region.number, times=AT_ONCE) for _ in range(0, entries, AT_ONCE)
+        )
         print(f"{copies} entries for datanode {region.datanode} in {region.topic}", flush=True)
         found.append(region)
     return tuple(found)
