@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from refdb.region.files import RegionFiles
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from walrecord import Full, RecordKey, encode_key
@@ -88,6 +89,18 @@ def test_a_purge_up_to_what_was_flushed_is_fine(one_node: RefDbProcesses, one_ka
     deleted.result(10)
     one_node.start_datanode(0)
     assert len(one_node.rows("SELECT * FROM t")) == 3
+
+
+def test_a_region_that_was_moved_while_its_datanode_starts_is_left_to_the_other_one(one_node: RefDbProcesses) -> None:
+    one_node.datanodes[0].kill()
+    files = RegionFiles(one_node.folder / "storage/1024" / str(FIRST))
+    manifest = files.latest()
+    assert manifest is not None
+    files.commit(manifest.opened(manifest.term + 1))
+    one_node.start_datanode(0)
+    assert "code" not in one_node.sql("INSERT INTO t VALUES (9, 'z')")
+    assert "code" in one_node.sql("INSERT INTO t VALUES (9, 'a')")
+    assert f"Region {FIRST}(1024, 1) is left to another datanode" in one_node.datanodes[0].log_since_start()
 
 
 def test_a_topic_that_was_deleted(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:

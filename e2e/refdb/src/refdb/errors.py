@@ -32,6 +32,10 @@ class RegionFatalError(DatabaseError):
         super().__init__(StatusCode.REGION_NOT_READY, message)
 
 
+class AnotherLeads(RegionFatalError):  # noqa: N818 - it says what is found
+    """A later leader has opened the region: it is none of this datanode's any more."""
+
+
 class Unavailable(DatabaseError):  # noqa: N818 - it says what the other side is
     """Something outside does not answer: etcd, Kafka, another role. Whether it did what was asked is unknown."""
 

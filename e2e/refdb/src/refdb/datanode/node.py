@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from refdb.errors import DatabaseError, RegionFatalError, StatusCode
+from refdb.errors import AnotherLeads, DatabaseError, RegionFatalError, StatusCode
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd
 from refdb.meta.values import DatanodeTable, Peer, TableRoute, checkpoint, checkpoint_value, pruned_entry_id
@@ -180,9 +180,11 @@ class Datanode:
         ]
 
     def _try_open(self, assignment: Assignment) -> str | None:
-        """Why it cannot be opened; None: it is."""
+        """Why it cannot be opened; None: it is, or it was moved elsewhere in this very moment."""
         try:
             self.open(assignment)
+        except AnotherLeads as error:
+            LOG.warning("Region %s is left to another datanode: %s", named(assignment.region_id), error)
         except RegionFatalError as error:
             reason = f"region {named(assignment.region_id)} cannot be opened: {error}"
             LOG.critical("%s", reason)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from refdb.errors import RegionFatalError
+from refdb.errors import AnotherLeads
 from refdb.region.manifest import Manifest
 from refdb.schema import Row, Schema, arrow_table, rows_of
 
@@ -44,7 +44,7 @@ class RegionFiles:
             name = self._manifests / f"{manifest.version:020}.json"
             os.link(aside, name)
         except FileExistsError:
-            raise RegionFatalError(f"manifest {manifest.version} was written by another leader") from None
+            raise AnotherLeads(f"manifest {manifest.version} was written by another leader") from None
         finally:
             aside.unlink(missing_ok=True)
         _sync(self._manifests)
@@ -52,7 +52,7 @@ class RegionFiles:
         for old in versions[:-KEPT_MANIFESTS]:
             old.unlink(missing_ok=True)
         if versions[-1] != name:  # of a leader that was stopped until its version had been made, and unlinked
-            raise RegionFatalError(f"manifests after {manifest.version} were written by another leader")
+            raise AnotherLeads(f"manifests after {manifest.version} were written by another leader")
 
     def write_rows(self, schema: Schema, rows: Iterable[Row]) -> str:
         """Writes a Parquet file and returns its name; it counts once a manifest has it."""

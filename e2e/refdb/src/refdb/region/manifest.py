@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
-from refdb.errors import RegionFatalError
+from refdb.errors import AnotherLeads, RegionFatalError
 from refdb.schema import Schema
 
 
@@ -25,7 +25,7 @@ class Manifest:
     def opened(self, term: int) -> Manifest:
         """The next version, which a leader writes to shut out those before; a later one's is not to be replaced."""
         if term < self.term:
-            raise RegionFatalError(f"a later leader has opened it (term {self.term}, this is {term})")
+            raise AnotherLeads(f"a later leader has opened it (term {self.term}, this is {term})")
         return replace(self, version=self.version + 1, term=term)
 
     def flushed(self, entry_id: int, next_sequence: int, file: str) -> Manifest:
