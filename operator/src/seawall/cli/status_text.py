@@ -169,7 +169,7 @@ def _numbers(page: StatusPage) -> Iterator[str]:
         yield f"Topics     {topics.ready} of {topics.desired} ready{told}"
     if wal is not None:
         size = "unknown size" if wal.bytes is None else _size(wal.bytes)
-        may_go = "" if wal.purgeable_bytes is None else f", about {_size(wal.purgeable_bytes)}"
+        may_go = f", about {_size(wal.purgeable_bytes)}" if wal.purgeable and wal.purgeable_bytes is not None else ""
         kept = f", {wal.held_back} left alone (seawall ledger says why)" if wal.held_back else ""
         yield f"WAL        {size}; {wal.purgeable} topics can be purged{may_go}{kept}"
     if database is not None:
