@@ -120,6 +120,7 @@ def client_config(connection: KafkaConnection) -> dict[str, str | int | float | 
         "socket.connection.setup.timeout.ms": 5_000,  # below the deadline of a view, so that it can be told
         "reconnect.backoff.max.ms": 2_000,
         # With them, a request for a broker that is down takes a processor: it is connected to anew without any backoff.
+        # Without, the end of a client may wait 5 s: librdkafka sleeps so long after a name that nobody knows.
         "enable.sparse.connections": False,
         "socket.keepalive.enable": True,
         "log.connection.close": True,  # Trouble's only hint at a listener that wants TLS
