@@ -13,7 +13,8 @@ import pytest
 
 from seawall_e2e.acked_rows import build_checker_image
 from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace
-from seawall_e2e.commands import get, kubectl
+from seawall_e2e.commands import kubectl
+from seawall_e2e.objects import items
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.site import Site
@@ -131,5 +132,5 @@ def site(request: pytest.FixtureRequest, image: str, run_id: str, toolbox: Toolb
 
 
 def _namespaces(run_id: str) -> list[str]:
-    names = (str(each["metadata"]["name"]) for each in get("namespaces")["items"])
+    names = (str(each["metadata"]["name"]) for each in items(None, "namespaces"))
     return [name for name in names if name.startswith(f"e2e-{run_id}-")]

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from seawall_e2e.cluster import CHARTS, CRDS, REPOSITORY, WAL_CLUSTER_CRD, WALCluster, install_crds
-from seawall_e2e.commands import find, get, helm, kubectl, run
+from seawall_e2e.commands import helm, kubectl, run
+from seawall_e2e.objects import find, get
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
+
+CRD = "customresourcedefinitions"
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def test_without_the_crds_release_the_crds_and_their_objects_stay(site: Site, wa
     helm("uninstall", "seawall-crds", "--namespace", "default", "--wait")
 
     for crd in CRDS:
-        assert "deletionTimestamp" not in get(crd)["metadata"]
+        assert "deletionTimestamp" not in get(None, CRD, crd)["metadata"]
     assert identity(wal) == before
     assert len(site.topics()) == 2
     wal.apply(site.pool(3))
@@ -74,7 +77,7 @@ def test_helm_upgrades_the_crds_and_leaves_the_objects_as_they_are(site: Site, w
 
     install_crds(chart)
 
-    columns = get(WAL_CLUSTER_CRD)["spec"]["versions"][0]["additionalPrinterColumns"]
+    columns = get(None, CRD, WAL_CLUSTER_CRD)["spec"]["versions"][0]["additionalPrinterColumns"]
     assert columns[0]["description"] == "Whether all is well"
     assert identity(wal) == before
     wal.apply(site.pool(3))
@@ -129,7 +132,10 @@ def test_a_namespace_with_a_deleting_walcluster_can_be_deleted_and_the_operator_
     kubectl("delete", "namespace", site.namespace, "--wait=false")
 
     wait_until(
-        lambda: find("namespace", site.namespace) is None, "the namespace is gone", within=60, explain=site.operator.log
+        lambda: find(None, "namespaces", site.namespace) is None,
+        "the namespace is gone",
+        within=60,
+        explain=site.operator.log,
     )
     assert "the topics stay, because the namespace is being deleted" in site.operator.log(400)
     assert len(site.topics()) == 2

@@ -17,7 +17,8 @@ from itertools import count
 from typing import Any, Self
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
-from seawall_e2e.commands import Object, apply, get, kubectl, run
+from seawall_e2e.commands import Object, apply, kubectl, run
+from seawall_e2e.objects import get
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import wait_until
@@ -134,7 +135,7 @@ class AckedRows:
         return f"{logs}\n{self._database.explain()}"
 
     def _end_of(self, pod: str) -> str | None:
-        found = get("-n", self._namespace, f"pod/{pod}")
+        found = get(self._namespace, "pods", pod)
         phase = str(found["status"]["phase"])
         return phase if phase in {"Succeeded", "Failed"} else None
 

@@ -6,7 +6,7 @@ import subprocess
 from typing import IO, Self
 
 from seawall_e2e.cluster import PLATFORM
-from seawall_e2e.commands import get
+from seawall_e2e.objects import get
 
 SECONDS = 20.0
 _SCRIPT = """cd /proc && found=; for each in $(grep -ls "$0" [0-9]*/cgroup); do found="$found ${each%/cgroup}"; done
@@ -17,7 +17,7 @@ class ArmedSignal:
     """Finds all processes of a pod on entering the context; `fire` sends them a signal within a few milliseconds."""
 
     def __init__(self, namespace: str, pod: str, signal: str) -> None:
-        uid = get("-n", namespace, f"pod/{pod}")["metadata"]["uid"].replace("-", "[-_]")
+        uid = get(namespace, "pods", pod)["metadata"]["uid"].replace("-", "[-_]")
         self._pod = pod
         self._command = [str(PLATFORM / "cluster"), "shell", "sh", "-c", _SCRIPT, f"pod{uid}", signal]
         self._shell: subprocess.Popen[str] | None = None

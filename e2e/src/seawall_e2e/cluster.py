@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seawall_e2e.commands import CommandFailed, Object, apply, find, get, helm, kubectl, run
+from seawall_e2e.commands import CommandFailed, Object, apply, helm, kubectl, run
+from seawall_e2e.objects import find, get, items
 from seawall_e2e.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[3]
 PLATFORM = REPOSITORY / "e2e/platform"
 CHARTS = REPOSITORY / "charts"
-CRDS = tuple(f"crd/{path.stem}.seawall.dev" for path in sorted((REPOSITORY / "crds").glob("*.yaml")))
-WAL_CLUSTER_CRD = "crd/walclusters.seawall.dev"
+CRDS = tuple(f"{path.stem}.seawall.dev" for path in sorted((REPOSITORY / "crds").glob("*.yaml")))
+WAL_CLUSTER_CRD = "walclusters.seawall.dev"
 
 BROKERS = 3
 PLAINTEXT = tuple(f"kafka-{broker}.kafka.kafka:9092" for broker in range(BROKERS))
@@ -44,7 +45,7 @@ def build_operator_image() -> str:
 def install_crds(chart: Path = CHARTS / "seawall-crds") -> None:
     """Installs or upgrades the CRDs by Helm and waits until they are served."""
     helm("upgrade", "--install", "seawall-crds", str(chart), "--namespace", "default")
-    kubectl("wait", *CRDS, "--for=condition=Established", "--timeout=30s")
+    kubectl("wait", "crd", *CRDS, "--for=condition=Established", "--timeout=30s")
 
 
 def make_namespace(name: str) -> None:
@@ -56,7 +57,7 @@ def make_namespace(name: str) -> None:
 def make_kafka_secrets(namespace: str) -> None:
     """Copies Kafka's CA certificate and its user's credentials into a namespace."""
     for name in ("kafka-ca", "kafka-user"):
-        data = get("-n", "kafka", f"secret/{name}")["data"]
+        data = get("kafka", "secrets", name)["data"]
         metadata = {"name": name, "namespace": namespace}
         apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
 
@@ -93,22 +94,19 @@ class Operator:
 
     def pods(self) -> list[str]:
         """The names of its pods."""
-        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
-        return [str(pod["metadata"]["name"]) for pod in found["items"]]
+        return [str(pod["metadata"]["name"]) for pod in self._pods()]
 
     def restarts(self) -> int:
         """How often containers of its pods were started again."""
-        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
-        return sum(each["restartCount"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
+        return sum(each["restartCount"] for each in self._containers())
 
     def is_ready(self) -> bool:
         """Whether each container of its pods is ready."""
-        found = get("-n", self.namespace, "pods", "-l", "app.kubernetes.io/name=seawall")
-        return all(each["ready"] for pod in found["items"] for each in pod["status"]["containerStatuses"])
+        return all(each["ready"] for each in self._containers())
 
     def leader(self) -> str | None:
         """The pod that holds the Lease."""
-        lease = find("-n", self.namespace, "lease/seawall")
+        lease = find(self.namespace, "leases", "seawall")
         return (lease["spec"].get("holderIdentity") or None) if lease else None
 
     def remove(self, pod: str) -> None:
@@ -132,6 +130,12 @@ class Operator:
         """The end of the log of each of its pods."""
         words = ("logs", "-l", "app.kubernetes.io/name=seawall", "--prefix", f"--tail={lines}")
         return kubectl("-n", self.namespace, *words)
+
+    def _pods(self) -> list[Object]:
+        return items(self.namespace, "pods", labels="app.kubernetes.io/name=seawall")
+
+    def _containers(self) -> list[Object]:
+        return [each for pod in self._pods() for each in pod["status"]["containerStatuses"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ class WALCluster:
 
     def find(self) -> Object | None:
         """The object, or None."""
-        return find("-n", self.namespace, f"walc/{self.name}")
+        return find(self.namespace, "walclusters", self.name)
 
     def status(self) -> Object:
         """The status of an object that is there."""
@@ -179,7 +183,7 @@ class WALCluster:
     def events(self, reason: str) -> list[Object]:
         """Its events with a reason."""
         selector = f"involvedObject.kind=WALCluster,involvedObject.name={self.name},reason={reason}"
-        return list(get("-n", self.namespace, "events", "--field-selector", selector)["items"])
+        return items(self.namespace, "events", fields=selector)
 
     def wait_event(self, reason: str, *, within: float = 60) -> Object:
         """Waits for an event with a reason."""
@@ -210,7 +214,7 @@ def signal_in_pod(namespace: str, pod: str, program: str = ".*", *, signal: str 
 
     On the node: from inside of a pod its first process is out of reach.
     """
-    uid = get("-n", namespace, f"pod/{pod}")["metadata"]["uid"].replace("-", "[-_]")
+    uid = get(namespace, "pods", pod)["metadata"]["uid"].replace("-", "[-_]")
     script = """cd /proc && killed=1; for each in $(grep -ls "$0" [0-9]*/cgroup); do
         if grep -qx "$1" "${each%cgroup}comm"; then kill -"$2" "${each%/cgroup}" && killed=0; fi
     done; exit $killed"""

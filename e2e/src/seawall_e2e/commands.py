@@ -59,18 +59,6 @@ def apply(*objects: Mapping[str, Any]) -> None:
     kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
 
-def get(*words: str) -> Object:
-    """An object, or a list of them, as JSON."""
-    found: Object = json.loads(kubectl("get", *words, "-o", "json"))
-    return found
-
-
-def find(*words: str) -> Object | None:
-    """An object as JSON; None when there is none."""
-    text = kubectl("get", *words, "--ignore-not-found", "-o", "json")
-    return json.loads(text) if text.strip() else None
-
-
 def refusal_of(*words: str) -> str:
     """The sentence with which the API server refuses what this kubectl command asks for; it must refuse."""
     try:

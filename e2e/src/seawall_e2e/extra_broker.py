@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from seawall_e2e.commands import Object, apply, get, kubectl
+from seawall_e2e.commands import Object, apply, kubectl
+from seawall_e2e.objects import get
 from seawall_e2e.reassignments import kafka_tool
 from seawall_e2e.waiting import wait_until
 
@@ -53,9 +54,9 @@ def _unregister() -> None:
 def _objects() -> tuple[Object, Object]:
     """Its configuration and its pod, made from what the platform's brokers have."""
     metadata = {"name": POD, "namespace": "kafka"}
-    properties = get("-n", "kafka", "configmap/kafka")["data"]["server.properties"]
+    properties = get("kafka", "configmaps", "kafka")["data"]["server.properties"]
     config = {"server.properties": f"{properties}\n{BROKER_ONLY}"}
-    template = get("-n", "kafka", "statefulset/kafka")["spec"]["template"]
+    template = get("kafka", "statefulsets", "kafka")["spec"]["template"]
     kept = [each for each in template["spec"]["volumes"] if each["name"] != "config"]
     own = [{"name": "config", "configMap": {"name": POD}}, {"name": "data", "emptyDir": {}}]
     # With its hostname and the Service's name it has an address, as the pods of a StatefulSet have.

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from seawall_e2e.cluster import signal_in_pod
-from seawall_e2e.commands import get
+from seawall_e2e.objects import get
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
@@ -220,9 +220,9 @@ def homecoming(database: RefDb) -> list[RegionMoved]:
 
 
 def _restarts(pod: str) -> int:
-    found = get("-n", "kafka", f"pod/{pod}")
+    found = get("kafka", "pods", pod)
     return sum(each["restartCount"] for each in found["status"]["containerStatuses"])
 
 
 def _is_ready(pod: str) -> bool:
-    return all(each["ready"] for each in get("-n", "kafka", f"pod/{pod}")["status"]["containerStatuses"])
+    return all(each["ready"] for each in get("kafka", "pods", pod)["status"]["containerStatuses"])

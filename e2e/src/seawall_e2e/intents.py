@@ -8,10 +8,11 @@ import threading
 from collections.abc import Iterable
 
 from seawall.domain.ledger.intents import decode_shard, name_hash
-from seawall_e2e.commands import Object, get
+from seawall_e2e.commands import Object
+from seawall_e2e.objects import items
 from seawall_e2e.waiting import BOUND, WaitedInVain
 
-_LABEL = ("-l", "app.kubernetes.io/component=intents")
+_LABEL = "app.kubernetes.io/component=intents"
 _SHARD = "shard"
 
 
@@ -24,14 +25,14 @@ def intents_of(objects: Iterable[Object], topics: Iterable[str]) -> dict[str, in
 
 def read_intents(namespace: str, topics: Iterable[str]) -> dict[str, int]:
     """The same, read now."""
-    return intents_of(get("-n", namespace, "configmaps", *_LABEL)["items"], topics)
+    return intents_of(items(namespace, "configmaps", labels=_LABEL), topics)
 
 
 def wait_for_a_new_intent(namespace: str, topics: Iterable[str]) -> None:
     """Returns some milliseconds after the operator has written that it is about to delete more of any of the topics."""
     hashes = {name_hash(topic): intent for topic, intent in read_intents(namespace, topics).items()}
     template = "jsonpath={.binaryData." + _SHARD + '}{"\\n"}'
-    command = ("kubectl", "-n", namespace, "get", "configmaps", *_LABEL, "--watch", "-o", template)
+    command = ("kubectl", "-n", namespace, "get", "configmaps", "-l", _LABEL, "--watch", "-o", template)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as watch:
         late = threading.Timer(BOUND, watch.kill)
         late.start()

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from seawall_e2e.acked_rows import AckedRows
-from seawall_e2e.commands import CommandFailed, Object, get
+from seawall_e2e.commands import CommandFailed, Object
 from seawall_e2e.intents import intents_of
+from seawall_e2e.objects import items
 from seawall_e2e.site import Site
 
 PAUSE = 1.5
@@ -149,7 +150,7 @@ class InvariantSampler:
         if read is None:
             return None
         try:
-            objects = get("-n", self.site.namespace, "configmaps,walholds,walclusters")["items"]
+            objects = items(self.site.namespace, "configmaps", "walholds", "walclusters")
             needed = self.rows.needed(read["flushed"])
         except CommandFailed:
             return None

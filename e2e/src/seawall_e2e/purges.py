@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import Operator, WALCluster
-from seawall_e2e.commands import Object, apply, find, get, kubectl, run
+from seawall_e2e.commands import Object, apply, kubectl, run
+from seawall_e2e.objects import find, get, items
 from seawall_e2e.waiting import wait_until
 
 POLICY = "purge"
@@ -87,14 +88,14 @@ class Purges:
         apply(self._object("WALPurge", name, {"clusterRef": {"name": self.wal.name}, "safety": FAST, **spec}))
 
         def ended() -> Run | None:
-            found = Run.of(get("-n", self.wal.namespace, f"walp/{name}"))
+            found = Run.of(get(self.wal.namespace, "walpurges", name))
             return found if found.stage in {"Completed", "Failed"} else None
 
         return wait_until(ended, f"run {name} has ended", every=0.5, explain=self.explain)
 
     def runs(self) -> list[Run]:
         """All runs, oldest first; those that have not begun last."""
-        found = [Run.of(each) for each in get("-n", self.wal.namespace, "walp")["items"]]
+        found = [Run.of(each) for each in items(self.wal.namespace, "walpurges")]
         return sorted(found, key=lambda one: one.began or "9")
 
     def completed(self) -> list[Run]:
@@ -137,7 +138,7 @@ class Purges:
 
     def state(self, hold: str) -> str | None:
         """The state of a hold; None: it has none yet, or is gone."""
-        found = find("-n", self.wal.namespace, f"walh/{hold}") or {}
+        found = find(self.wal.namespace, "walholds", hold) or {}
         state: str | None = found.get("status", {}).get("state")
         return state
 

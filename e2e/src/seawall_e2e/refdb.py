@@ -10,7 +10,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
-from seawall_e2e.commands import Object, find, get, kubectl, run
+from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.objects import find, get, items
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import BOUND, wait_until
 
@@ -127,7 +128,7 @@ class RefDb:
     def datanode_pods(self) -> list[Object]:
         """The pods of its datanodes."""
         selector = "app.kubernetes.io/name=refdb,app.kubernetes.io/component=datanode"
-        return list(get("-n", self.namespace, "pods", "-l", selector)["items"])
+        return items(self.namespace, "pods", labels=selector)
 
     def execute(self, *statements: str) -> list[dict[str, Any]]:
         """Runs statements; the frontend's answers as they came, refusals too."""
@@ -172,7 +173,7 @@ class RefDb:
         self._kubectl("delete", "pod", pod)
 
         def is_back() -> bool:
-            found = find("-n", self.namespace, f"pod/{pod}")
+            found = find(self.namespace, "pods", pod)
             return found is not None and found["metadata"]["uid"] != uid and self._is_ready(pod)
 
         wait_until(is_back, f"{pod} is ready again", within=within, explain=self.explain)
@@ -254,7 +255,7 @@ class RefDb:
         return any(each["ready"] for each in self._pod(pod)["status"]["containerStatuses"])
 
     def _pod(self, pod: str) -> dict[str, Any]:
-        return get("-n", self.namespace, f"pod/{pod}")
+        return get(self.namespace, "pods", pod)
 
     def _rolled_out(self, workload: str) -> None:
         command: tuple[str, ...] = ("rollout", "status", workload)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from seawall_e2e.cluster import Operator, WALCluster
-from seawall_e2e.commands import get, helm, kubectl
+from seawall_e2e.commands import helm, kubectl
+from seawall_e2e.objects import items
 from seawall_e2e.toolbox import Toolbox
 
 
@@ -42,7 +43,7 @@ class Site:
     def clear(self) -> None:
         """Removes all of it, as fast as it goes: the namespaces go on terminating in the background."""
         kubectl("-n", self.namespace, "delete", "walc", "--all", "--wait=false")
-        for held in get("-n", self.namespace, "walc")["items"]:
+        for held in items(self.namespace, "walclusters"):
             no_finalizer = ("--type=merge", "-p", '{"metadata": {"finalizers": null}}')
             kubectl("-n", self.namespace, "patch", "walc", held["metadata"]["name"], *no_finalizer)
         helm("uninstall", "seawall", "--namespace", self.operator.namespace, "--ignore-not-found")

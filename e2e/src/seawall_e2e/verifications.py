@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster, signal_in_pod
-from seawall_e2e.commands import Object, apply, find, get, kubectl, run
+from seawall_e2e.commands import Object, apply, kubectl, run
+from seawall_e2e.objects import find, get, items
 from seawall_e2e.waiting import wait_until
 
 ACCOUNT = "seawall-replay-verification"
@@ -125,7 +126,7 @@ class Verifications:
 
     def find(self, name: str) -> Verification:
         """How far it is."""
-        return Verification.of(get("-n", self.wal.namespace, f"walv/{name}"))
+        return Verification.of(get(self.wal.namespace, "walverifications", name))
 
     def wait_until_runs(self, name: str, *, after: str | None = None) -> Verification:
         """Waits until the container of its driver runs; of another application than `after`."""
@@ -136,7 +137,7 @@ class Verifications:
                 raise AssertionError(f"{seen} is over\n{self.explain()}")
             if seen.application in {None, after}:
                 return None
-            pod = find("-n", self.wal.namespace, f"pod/{seen.driver}") or {}
+            pod = find(self.wal.namespace, "pods", seen.driver) or {}
             containers = pod.get("status", {}).get("containerStatuses", ())
             return seen if any("running" in each["state"] for each in containers) else None
 
@@ -146,7 +147,7 @@ class Verifications:
         """Waits until a person is told to act, for this reason; returns the sentence."""
 
         def sentence() -> str | None:
-            conditions = get("-n", self.wal.namespace, f"walv/{name}").get("status", {}).get("conditions", ())
+            conditions = get(self.wal.namespace, "walverifications", name).get("status", {}).get("conditions", ())
             stalled = next((each for each in conditions if each["type"] == "Stalled"), {"status": "False"})
             is_so = (stalled["status"], stalled.get("reason")) == ("True", reason)
             return str(stalled["message"]) if is_so else None
@@ -165,8 +166,8 @@ class Verifications:
     def executors(self, application: str) -> list[str]:
         """The pods of its executors that run."""
         selector = f"sparkoperator.k8s.io/app-name={application},spark-role=executor"
-        found = get("-n", self.wal.namespace, "pods", "-l", selector, "--field-selector", "status.phase=Running")
-        return [str(pod["metadata"]["name"]) for pod in found["items"]]
+        found = items(self.wal.namespace, "pods", labels=selector, fields="status.phase=Running")
+        return [str(pod["metadata"]["name"]) for pod in found]
 
     def driver_log(self, application: str) -> str:
         """What its driver has written; nothing before it has a pod that can be read."""
@@ -227,7 +228,7 @@ class Verifications:
         return said
 
     def _end_of(self, pod: str) -> str | None:
-        phase = str(get("-n", self.wal.namespace, f"pod/{pod}")["status"]["phase"])
+        phase = str(get(self.wal.namespace, "pods", pod)["status"]["phase"])
         return phase if phase in {"Succeeded", "Failed"} else None
 
     def _object(self, version: str, kind: str, name: str, spec: Mapping[str, Any]) -> Object:

@@ -1,0 +1,95 @@
+"""Objects of Kubernetes, read by this process: a kubectl for each look would cost more than all that it looks at."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from http import HTTPStatus
+
+from kubernetes.client.api_client import ApiClient
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config import new_client_from_config
+from urllib3.exceptions import HTTPError
+
+from seawall_e2e.commands import CommandFailed, Object
+
+SECONDS = 60.0
+"""As long as kubectl may take, too."""
+_CORE, _OURS = "api/v1", "apis/seawall.dev/v1alpha1"
+_GROUPS = {
+    "configmaps": _CORE,
+    "events": _CORE,
+    "namespaces": _CORE,
+    "pods": _CORE,
+    "secrets": _CORE,
+    "statefulsets": "apis/apps/v1",
+    "leases": "apis/coordination.k8s.io/v1",
+    "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
+    "walclusters": _OURS,
+    "walholds": _OURS,
+    "walpurges": _OURS,
+    "walverifications": _OURS,
+}
+"""Kind, as the API's paths have it → group and version."""
+
+
+def find(namespace: str | None, kind: str, name: str) -> Object | None:
+    """An object; None when there is none. Kinds are plural; no namespace: it has none.
+
+    Raises:
+        CommandFailed: the API server said something else, or nothing.
+    """
+    return _read(_path(namespace, kind, name))
+
+
+def get(namespace: str | None, kind: str, name: str) -> Object:
+    """An object that must be there."""
+    found = find(namespace, kind, name)
+    if found is None:
+        raise CommandFailed(("get", kind, name), "found nothing", f"in {namespace}")
+    return found
+
+
+def items(namespace: str | None, *kinds: str, labels: str = "", fields: str = "") -> list[Object]:
+    """All objects of some kinds that these selectors choose."""
+    return [each for kind in kinds for each in _items(namespace, kind, labels, fields)]
+
+
+def _items(namespace: str | None, kind: str, labels: str, fields: str) -> Iterator[Object]:
+    page = _read(_path(namespace, kind), labelSelector=labels, fieldSelector=fields)
+    if page is None:
+        raise CommandFailed(("get", kind), "is no kind that the API server knows", "")
+    for each in page["items"]:
+        yield {"kind": page["kind"].removesuffix("List"), **each}  # which it leaves out of lists
+
+
+def _path(namespace: str | None, kind: str, *name: str) -> str:
+    where = () if namespace is None else ("namespaces", namespace)
+    return "/".join(("", _GROUPS[kind], *where, kind, *name))
+
+
+@cache
+def _client(kubeconfig: str) -> ApiClient:
+    made: ApiClient = new_client_from_config(kubeconfig)  # type: ignore[no-untyped-call]
+    return made
+
+
+def _read(path: str, **query: str) -> Object | None:
+    """What the API server has at a path; None: nothing."""
+    client = _client(os.environ["KUBECONFIG"])
+    request = client.param_serialize(
+        "GET", path, query_params=list(query.items()), header_params={"Accept": "application/json"}
+    )
+    try:
+        response = client.call_api(*request, _request_timeout=SECONDS)
+        status, answer = int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
+    except (ApiException, HTTPError, OSError) as silent:
+        raise CommandFailed(("GET", path), "was not answered", repr(silent)) from None
+    if status == HTTPStatus.NOT_FOUND:
+        return None
+    if status != HTTPStatus.OK:
+        raise CommandFailed(("GET", path), f"was answered with {status}", answer.decode(errors="replace"))
+    found: Object = json.loads(answer)
+    return found
