@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall_e2e.commands import CommandFailed, Object, apply, helm, kubectl, run
-from seawall_e2e.objects import find, get, items
+from seawall_e2e.objects import count_restarts, find, get, is_ready, items
 from seawall_e2e.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[3]
@@ -98,11 +98,11 @@ class Operator:
 
     def restarts(self) -> int:
         """How often containers of its pods were started again."""
-        return sum(each["restartCount"] for each in self._containers())
+        return sum(map(count_restarts, self._pods()))
 
     def is_ready(self) -> bool:
         """Whether each container of its pods is ready."""
-        return all(each["ready"] for each in self._containers())
+        return all(map(is_ready, self._pods()))
 
     def leader(self) -> str | None:
         """The pod that holds the Lease."""
@@ -128,14 +128,11 @@ class Operator:
 
     def log(self, lines: int = 40) -> str:
         """The end of the log of each of its pods."""
-        words = ("logs", "-l", "app.kubernetes.io/name=seawall", "--prefix", f"--tail={lines}")
+        words = ("logs", "-l", "app.kubernetes.io/name=seawall", "--prefix", f"--tail={lines}", "--ignore-errors")
         return kubectl("-n", self.namespace, *words)
 
     def _pods(self) -> list[Object]:
         return items(self.namespace, "pods", labels="app.kubernetes.io/name=seawall")
-
-    def _containers(self) -> list[Object]:
-        return [each for pod in self._pods() for each in pod["status"]["containerStatuses"]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from seawall_e2e.cluster import signal_in_pod
-from seawall_e2e.objects import get
+from seawall_e2e.objects import count_restarts, get, is_ready
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
@@ -220,9 +220,8 @@ def homecoming(database: RefDb) -> list[RegionMoved]:
 
 
 def _restarts(pod: str) -> int:
-    found = get("kafka", "pods", pod)
-    return sum(each["restartCount"] for each in found["status"]["containerStatuses"])
+    return count_restarts(get("kafka", "pods", pod))
 
 
 def _is_ready(pod: str) -> bool:
-    return all(each["ready"] for each in get("kafka", "pods", pod)["status"]["containerStatuses"])
+    return is_ready(get("kafka", "pods", pod))

@@ -57,6 +57,21 @@ def items(namespace: str | None, *kinds: str, labels: str = "", fields: str = ""
     return [each for kind in kinds for each in _items(namespace, kind, labels, fields)]
 
 
+def containers(pod: Object) -> list[Object]:
+    """The states of a pod's containers; none before its kubelet has looked at it."""
+    return list(pod.get("status", {}).get("containerStatuses", ()))
+
+
+def count_restarts(pod: Object) -> int:
+    """How often containers of a pod were started again."""
+    return sum(each["restartCount"] for each in containers(pod))
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod's containers are there, and each is ready."""
+    return bool(containers(pod)) and all(each["ready"] for each in containers(pod))
+
+
 def _items(namespace: str | None, kind: str, labels: str, fields: str) -> Iterator[Object]:
     page = _read(_path(namespace, kind), labelSelector=labels, fieldSelector=fields)
     if page is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, kubectl, run
-from seawall_e2e.objects import find, get, items
+from seawall_e2e.objects import containers, count_restarts, find, get, is_ready, items
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import BOUND, wait_until
 
@@ -223,7 +223,7 @@ class RefDb:
 
     def restarts(self, pod: str) -> int:
         """How often the pod's container was started again."""
-        return sum(each["restartCount"] for each in self._pod(pod)["status"]["containerStatuses"])
+        return count_restarts(self._pod(pod))
 
     def log(self, pod: str) -> str:
         """The log of a pod since its container's last start."""
@@ -236,7 +236,7 @@ class RefDb:
 
     def _wait_killed(self, pod: str, restarts: int) -> None:
         wait_until(lambda: self.restarts(pod) > restarts, f"{pod} died", explain=self.explain)
-        (container,) = self._pod(pod)["status"]["containerStatuses"]
+        (container,) = containers(self._pod(pod))
         if (code := container["lastState"]["terminated"]["exitCode"]) != _SIGKILLED:
             raise AssertionError(f"{pod} ended with {code}, not by SIGKILL")
 
@@ -252,7 +252,7 @@ class RefDb:
         return "released" in self._kubectl("exec", pod, "--", "sh", "-c", f"rm -f {_HOLD} && echo released")
 
     def _is_ready(self, pod: str) -> bool:
-        return any(each["ready"] for each in self._pod(pod)["status"]["containerStatuses"])
+        return is_ready(self._pod(pod))
 
     def _pod(self, pod: str) -> dict[str, Any]:
         return get(self.namespace, "pods", pod)

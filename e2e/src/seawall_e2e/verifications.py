@@ -11,7 +11,7 @@ from typing import Any
 
 from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster, signal_in_pod
 from seawall_e2e.commands import Object, apply, kubectl, run
-from seawall_e2e.objects import find, get, items
+from seawall_e2e.objects import containers, find, get, items
 from seawall_e2e.waiting import wait_until
 
 ACCOUNT = "seawall-replay-verification"
@@ -138,8 +138,7 @@ class Verifications:
             if seen.application in {None, after}:
                 return None
             pod = find(self.wal.namespace, "pods", seen.driver) or {}
-            containers = pod.get("status", {}).get("containerStatuses", ())
-            return seen if any("running" in each["state"] for each in containers) else None
+            return seen if any("running" in each["state"] for each in containers(pod)) else None
 
         return wait_until(runs, f"the driver of {name} runs", every=0.5, explain=self.explain)
 
