@@ -21,7 +21,7 @@ LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Keeps each file of tests with beds on one worker of xdist (--dist loadgroup), so that beds start once a file.
 
-    What takes long begins first, and single tests fill what is left: no worker waits for the other at the end. Without
+    What takes long begins first, and single tests fill what is left: no worker waits for the others at the end. Without
     --no-loadscope-reorder, xdist would begin with the groups of the most tests.
     """
     for item in items:
