@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -22,9 +21,7 @@ AT_ONCE = 1_000
 _EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - the public name of the constant
 
 
-def find_unreadable(
-    connection: KafkaConnection, topic: str, start: int, timeout: float, clock: Callable[[], float] = time.monotonic
-) -> Scanned | TopicFailure:
+def find_unreadable(connection: KafkaConnection, topic: str, start: int, timeout: float) -> Scanned | TopicFailure:
     """Reads for a while; `timeout` bounds how long Kafka may be silent before the first answer."""
     try:
         consumer = Consumer(_config(connection))
@@ -32,23 +29,20 @@ def find_unreadable(
         return failure_of(topic, failure.args[0])
     try:
         consumer.assign([TopicPartition(topic, 0, start)])
-        return _read(consumer, topic, start, (clock() + timeout, clock))
+        return _read(consumer, topic, start, time.monotonic() + timeout)
     finally:
         consumer.close()
 
 
-def _read(
-    consumer: Consumer, topic: str, start: int, until: tuple[float, Callable[[], float]]
-) -> Scanned | TopicFailure:
-    deadline, clock = until
+def _read(consumer: Consumer, topic: str, start: int, deadline: float) -> Scanned | TopicFailure:
     position, has_begun = start, False
-    while clock() < deadline:
-        for message in consumer.consume(AT_ONCE, timeout=min(1.0, max(0.0, deadline - clock()))):
+    while time.monotonic() < deadline:
+        for message in consumer.consume(AT_ONCE, timeout=min(1.0, max(0.0, deadline - time.monotonic()))):
             error = message.error()
             if error is not None and error.code() != _EOF:
                 return failure_of(topic, error)
             if not has_begun:
-                has_begun, deadline = True, min(deadline, clock() + SECONDS)
+                has_begun, deadline = True, min(deadline, time.monotonic() + SECONDS)
             if error is not None:
                 return Scanned(max(position, message.offset() or 0))
             found = _look_at(message)
