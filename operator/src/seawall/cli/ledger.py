@@ -68,11 +68,11 @@ def ask_operator(get: Get, arguments: argparse.Namespace, page: str, query: str 
         Refused: there is no such WALCluster or operator, or the person may not look.
         OutsideUnavailable: the API server or the operator did not answer, or the operator cannot look.
     """
-    namespace, _, name = arguments.operator.rpartition("/")
-    lease = get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
+    lease = read_lease(get, arguments.operator)
     leader = lease["spec"].get("holderIdentity") if lease is not None else None
     if not leader:
         raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
+    namespace, _, _ = arguments.operator.rpartition("/")
     path = f"/api/v1/namespaces/{namespace}/pods/{leader}:{HTTP_PORT}/proxy"
     found = get(f"{path}/{page}/{arguments.namespace}/{arguments.walcluster}{query}")
     if found is None:
@@ -80,6 +80,12 @@ def ask_operator(get: Get, arguments: argparse.Namespace, page: str, query: str 
     if "cannotLook" in found:
         raise OutsideUnavailable(f"{found['cannotLook']}: {found['message']}")
     return found
+
+
+def read_lease(get: Get, operator: str) -> Mapping[str, Any] | None:
+    """The operator's Lease, by `namespace/name`; None: there is none."""
+    namespace, _, name = operator.rpartition("/")
+    return get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
 
 
 def _explained(line: Mapping[str, Any]) -> str:

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seawall.api.meta import Key
-from seawall.api.resource import ResourceT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.api.v1alpha1.wal_verification import WALVerification
-from seawall.cli.ledger import Get
+from seawall.cli.ledger import Get, read_lease
 from seawall.cli.status_text import describe
+from seawall.domain.cluster_name import NamingT, of_cluster
 from seawall.domain.errors import Forbidden, Refused
 from seawall.domain.overview.page import build_page
-from seawall.domain.overview.seen import Leader, Seen, of_cluster
+from seawall.domain.overview.seen import Leader, Seen
 from seawall.ports.kube import Kube
 
 
@@ -47,7 +47,7 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
         raise Refused(f"there is no WALCluster {key}")
     not_read: list[str] = []
 
-    def those_of(resource: type[ResourceT]) -> Sequence[ResourceT]:
+    def those_of(resource: type[NamingT]) -> Sequence[NamingT]:
         try:
             found = kube.list(resource, key.namespace)
         except Refused as error:  # not allowed, or the CRD is not there
@@ -70,9 +70,8 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
 
 
 def _leader(operator: str, get: Get) -> Leader:
-    namespace, _, name = operator.rpartition("/")
     try:
-        lease = get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}")
+        lease = read_lease(get, operator)
     except Forbidden:
         return Leader(operator, problem=f"not known: you may not read the Lease {operator}")
     if lease is None:

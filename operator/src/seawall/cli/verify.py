@@ -16,7 +16,6 @@ from typing import Any
 
 from seawall.adapters.clock import MonotonicStopwatch, SystemClock
 from seawall.adapters.dataplane.parts import GreptimeDataPlanes
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
@@ -91,6 +90,8 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
     """With Spark on this machine, and with this person's rights."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise Refused(f"the Python package {PACKAGE} is not installed here: install spark-apps/replay-verification")
+    from seawall.adapters.kafka_clusters import ConfluentKafkaClusters  # noqa: PLC0415 - nobody else here needs it
+
     api = KubeApi(connections=2)
     kube = KubeAdapter(api, [arguments.namespace])
     cluster = kube.get(WALCluster, Key(arguments.namespace, arguments.walcluster))

@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.opened_cluster import Blocked
-from seawall.domain.cluster_name import cluster_name
+from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
@@ -60,10 +60,7 @@ def read_verifications(kube: Kube, cluster: WALCluster, policies: Iterable[Polic
     """
     if all(policy.safety.verification is None for policy in policies):
         return Verifications()
-    name = cluster.metadata.name
-    found = [
-        each for each in kube.list(WALVerification, cluster.metadata.namespace).items if cluster_name(each) == name
-    ]
+    found = of_cluster(kube.list(WALVerification, cluster.metadata.namespace).items, cluster.metadata.name)
     return Verifications(
         tuple(row for each in found for row in verified_by(each)),
         tuple(

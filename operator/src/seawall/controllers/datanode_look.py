@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
@@ -14,7 +13,7 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.record_scans import RecordScans
-from seawall.domain.cluster_name import cluster_name
+from seawall.domain.cluster_name import of_cluster
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.ledger.looked import CannotLook, Looked
@@ -56,19 +55,18 @@ class DatanodeLooks:
             )
         facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
         facts = with_ledger(facts, obj, looked, kafka, beside)
-        return Observed(facts if isinstance(looked, CannotLook) else self._with_scans(facts, obj, looked))
+        return Observed(facts if isinstance(looked, CannotLook) else self._with_scans(facts, obj, looked, opened))
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         self.scans.forget(key)
 
-    def _with_scans(self, facts: Facts, obj: WALCluster, looked: Looked) -> Facts:
+    def _with_scans(self, facts: Facts, obj: WALCluster, looked: Looked, opened: OpenedCluster | CannotLook) -> Facts:
         """With the records at which a datanode ends that crashes again and again."""
         key, restart = obj.metadata.key, obj.status.restart
         starts = suspicious_topics(facts, None if restart is None else restart.last_replay)
         ids = {name: log.topic_id for name, log in looked.read.logs.items() if log.topic_id is not None}
-        opened = self.ledgers.open(obj) if starts else None
-        if opened is not None and not isinstance(opened, CannotLook):
+        if starts and not isinstance(opened, CannotLook):
             self.scans.scan(key, opened.logs, starts, ids)
         return with_scanned(facts, self.scans.found(key, ids))
 
@@ -120,11 +118,9 @@ class DatanodeLooks:
 
     def _beside(self, obj: WALCluster) -> Beside:
         namespace, name = obj.metadata.namespace, obj.metadata.name
-        purges: Iterable[WALPurge] = self.kube.list(WALPurge, namespace).items
-        verifications: Iterable[WALVerification] = self.kube.list(WALVerification, namespace).items
         return Beside(
-            tuple(each for each in purges if cluster_name(each) == name),
-            tuple(each for each in verifications if cluster_name(each) == name),
+            of_cluster(self.kube.list(WALPurge, namespace).items, name),
+            of_cluster(self.kube.list(WALVerification, namespace).items, name),
         )
 
     def _config_map(self, obj: WALCluster, spec: WALClusterSpec) -> ConfigMap | None:

@@ -1,6 +1,9 @@
-"""The WALCluster that an object of another kind is about."""
+"""The WALCluster that an object of another kind names, and all that name one."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_hold import WALHold
@@ -8,7 +11,14 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.api.v1alpha1.wal_verification import WALVerification
 
+NamingT = TypeVar("NamingT", WALHold, WALPurge, WALPurgePolicy, WALVerification)
+
 
 def cluster_name(obj: WALHold | WALPurge | WALPurgePolicy | WALVerification) -> str | None:
     """Its name; None: the spec cannot be read, and does not even say that."""
     return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
+
+
+def of_cluster(objects: Iterable[NamingT], name: str) -> tuple[NamingT, ...]:
+    """Those that name the WALCluster of this name, also when their spec cannot be read."""
+    return tuple(each for each in objects if cluster_name(each) == name)

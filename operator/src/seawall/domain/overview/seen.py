@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from seawall.api.meta import InvalidSpec
-from seawall.api.resource import ResourceT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
@@ -55,13 +53,3 @@ class Seen:
     holds: Sequence[WALHold] = ()
     verifications: Sequence[WALVerification] = ()
     not_read: tuple[str, ...] = ()
-
-
-def of_cluster(objects: Sequence[ResourceT], name: str) -> tuple[ResourceT, ...]:
-    """Those that refer to the WALCluster of this name, also when their spec is not understood."""
-    return tuple(found for found in objects if _cluster_of(found) == name)
-
-
-def _cluster_of(found: ResourceT) -> str | None:
-    spec = found.spec
-    return spec.cluster if isinstance(spec, InvalidSpec) else spec.cluster_ref.name

@@ -53,12 +53,9 @@ def _read_by(datanode: Datanode, finding: Finding) -> BadRecord | None:
     """A finding that names a region crashes only who replays that one; where a region begins to read may be unknown."""
     if finding.topic is None or finding.offset is None:
         return None
-    regions = [region for region in datanode.regions if region.topic == finding.topic]
-    if finding.region is not None:
-        regions = [region for region in regions if region.region == int(finding.region)]
-    if all(region.reads_from is not None and region.reads_from > finding.offset for region in regions):
-        return None
-    return BadRecord(finding.topic, finding.offset, finding.message)
+    record = BadRecord(finding.topic, finding.offset, finding.message)
+    only = None if finding.region is None else int(finding.region)
+    return record if _would_read(datanode, record, only) else None
 
 
 SUSPICIOUS = frozenset({Ailment.CRASHES, Ailment.BAD_RECORD})
@@ -88,6 +85,7 @@ def with_scanned(facts: Facts, scanned: Iterable[BadRecord]) -> Facts:
     return replace(facts, bad_records=found)
 
 
-def _would_read(datanode: Datanode, record: BadRecord) -> bool:
-    regions = [region for region in datanode.regions if region.topic == record.topic]
+def _would_read(datanode: Datanode, record: BadRecord, only: int | None = None) -> bool:
+    """Whether any region of the datanode reads so far back; `only` names the one that counts."""
+    regions = [region for region in datanode.regions if region.topic == record.topic and only in {None, region.region}]
     return any(region.reads_from is None or region.reads_from <= record.offset for region in regions)
