@@ -191,6 +191,7 @@ class KafkaProcesses:
             (data / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in {"version": 1, **ids}.items()))
             return
         run(*self._java.command("kafka.tools.StorageTool", "format", "-t", self.cluster_id, "-c", path))
+        kept.parent.mkdir(parents=True, exist_ok=True)  # the first of all runs formats before it builds the archive
         unfinished = kept.with_name(f"{kept.name}.{self.cluster_id}")
         shutil.copy(data / CHECKPOINT, unfinished)
         unfinished.replace(kept)
