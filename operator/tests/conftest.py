@@ -8,27 +8,32 @@ from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
-LONGEST = (
-    *("cluster", "kafka", "test_restarts", "spark", "test_purge", "test_failover", "test_crashes", "test_real_loss"),
-    *("test_reassignment", "test_purge_crash_points", "test_data_plane", "test_deletion"),
-)
-"""Groups that take a minute or more, longest first: the tests on the cluster take a third of all time."""
+GROUPS = {"operator": "operator", "api_server": "api-server", "refdb": "kafka", "kafka": "kafka", "etcd": "etcd"}
+"""Bed → group of the tests that use it; the first counts: what the shared operator brings is dearest."""
+LONGEST = ("cluster", "operator", "kafka", "api-server", "spark", "refdb")
+"""Groups that take minutes, longest first: the tests on the cluster take a third of all time."""
 LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
 """Files without beds that take half a minute."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Keeps each file of tests with beds on one worker of xdist (--dist loadgroup), so that beds start once a file.
+    """Keeps tests that share beds on one worker of xdist (--dist loadgroup), so that beds start once.
 
-    What takes long begins first, and single tests fill what is left: no worker waits for the others at the end. Without
-    --no-loadscope-reorder, xdist would begin with the groups of the most tests.
+    A test that brings its beds itself stays with those of its file. What takes long begins first, and single tests fill
+    what is left: no worker waits for the others at the end. Without --no-loadscope-reorder, xdist would begin with the
+    groups of the most tests.
     """
     for item in items:
         if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker(pytest.mark.xdist_group(_group(item)))
     yield
     items.sort(key=_order)
+
+
+def _group(item: pytest.Item) -> str:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return next((group for bed, group in GROUPS.items() if bed in fixtures), item.path.stem)
 
 
 def _order(item: pytest.Item) -> tuple[bool, int, str]:

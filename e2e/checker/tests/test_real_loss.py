@@ -24,7 +24,7 @@ from seawall_e2e.loopback.processes import Process
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("test_real_loss")]
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("refdb")]
 FIRST = 4398046511105
 
 

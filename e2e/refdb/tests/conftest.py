@@ -17,10 +17,10 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps each file with beds on one worker of xdist, so that beds start once a file."""
+    """Keeps those with beds on one worker of xdist, so that beds start once."""
     for item in items:
         if item.path.is_relative_to(HERE) and item.get_closest_marker("integration"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker(pytest.mark.xdist_group("refdb"))
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,21 @@
 """What the contract tests of the Kube port run on: the real API server, and the fake."""
 
 import base64
-import json
 from typing import Any, Protocol
+
+import pytest
 
 from seawall.adapters.kube import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.ports import Kube
-from seawall_e2e.loopback import ApiServer
 from tests.fakes.kube import FakeKube
+from tests.support.kube import OBJECTS, KubeClient
+
+ON_API_SERVER = (pytest.mark.integration, pytest.mark.xdist_group("api-server"))  # one worker starts it
+API_VERSION = "seawall.dev/v1alpha1"
+CORE = "/api/v1/namespaces/{}/{}"
 
 
 class Bed(Protocol):
@@ -50,24 +55,23 @@ class FakeBed:
 class RealBed:
     """A namespace of a real API server."""
 
-    def __init__(self, server: ApiServer, kube: KubeAdapter, namespace: str) -> None:
-        self._server = server
+    def __init__(self, client: KubeClient, kube: KubeAdapter, namespace: str) -> None:
+        self._client = client
         self.kube = kube
         self.namespace = namespace
 
     def apply(self, name: str, spec: dict[str, Any], kind: type[AnyResource] = WALCluster) -> None:
-        self._apply({"apiVersion": "seawall.dev/v1alpha1", "kind": kind.KIND.kind, "spec": spec}, name)
+        self._apply(OBJECTS, kind.KIND.plural, name, {"apiVersion": API_VERSION, "kind": kind.KIND.kind, "spec": spec})
 
     def delete(self, name: str, kind: type[AnyResource] = WALCluster) -> None:
-        self._server.kubectl("-n", self.namespace, "delete", kind.KIND.plural, name, "--wait=false")
+        self._client.delete(f"{OBJECTS.format(self.namespace, kind.KIND.plural)}/{name}")
 
     def put_secret(self, name: str, data: dict[str, bytes]) -> None:
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        self._apply({"apiVersion": "v1", "kind": "Secret", "data": encoded}, name)
+        self._apply(CORE, "secrets", name, {"apiVersion": "v1", "kind": "Secret", "data": encoded})
 
     def put_config_map(self, name: str, data: dict[str, str]) -> None:
-        self._apply({"apiVersion": "v1", "kind": "ConfigMap", "data": data}, name)
+        self._apply(CORE, "configmaps", name, {"apiVersion": "v1", "kind": "ConfigMap", "data": data})
 
-    def _apply(self, body: dict[str, Any], name: str) -> None:
-        body = {**body, "metadata": {"name": name}}
-        self._server.kubectl("-n", self.namespace, "apply", "-f", "-", stdin=json.dumps(body))
+    def _apply(self, paths: str, plural: str, name: str, body: dict[str, Any]) -> None:
+        self._client.apply(f"{paths.format(self.namespace, plural)}/{name}", {**body, "metadata": {"name": name}})

@@ -24,10 +24,11 @@ from seawall.domain.rollout.workload import (
 )
 from seawall_e2e.loopback import ApiServer
 from tests.contract.datanode_beds import FORBIDDEN, DatanodeBed, FakeDatanodeBed, RealDatanodeBed
+from tests.contract.kube_beds import ON_API_SERVER
 from tests.support.kube import KubeClient
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=ON_API_SERVER)])
 def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[DatanodeBed]:
     """A namespace of its own."""
     if request.param == "fake":

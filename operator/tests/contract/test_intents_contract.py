@@ -16,6 +16,7 @@ from seawall.domain.intent_shards import SHARDS, IntentShard, PoolId, Unreadable
 from seawall.domain.ledger.intents import FenceRecord, encode_shard, name_hash
 from seawall.ports import IntentStore
 from seawall_e2e.loopback import ApiServer
+from tests.contract.kube_beds import ON_API_SERVER
 from tests.fakes.intents import LARGEST, FakeIntentStore
 from tests.support.kube import KubeClient
 
@@ -54,7 +55,7 @@ def real_bed(api_server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Bed:
     return Bed(ConfigMapIntentStore(KubeApi(connections=2)), namespace, kube)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=ON_API_SERVER)])
 def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bed:
     if request.param == "fake":
         return Bed(FakeIntentStore(), "ns")

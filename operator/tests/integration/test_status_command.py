@@ -13,7 +13,7 @@ import pytest
 from seawall.__main__ import main
 from tests.support.site import Site
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("test_status")]  # the operator of that file
+pytestmark = pytest.mark.integration
 
 LEASE = "default/seawall"
 """The operator's, by its default settings."""

@@ -10,11 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from seawall_e2e.loopback.processes import platform_folder
-from seawall_e2e.waiting import wait_until
-from tests.support.kube import CRD_PATH, KubeClient, Object, Refusal, crd_condition
+from tests.support.kube import KubeClient, Object, load_yaml
 
 BUILD_SECONDS = 1200.0
 APPLICATIONS = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/{}/sparkapplications"
@@ -25,15 +22,7 @@ def install_spark_crd(kube: KubeClient) -> None:
     if kube.find(APPLICATIONS.format("default")) is not None:
         return
     chart: Path = platform_folder("spark/operator.sh", BUILD_SECONDS) / "chart"
-    crd: Object = yaml.safe_load((chart / "crds/sparkoperator.k8s.io_sparkapplications.yaml").read_text())
-    try:
-        kube.create(CRD_PATH, crd)
-    except Refusal as refusal:
-        if refusal.status != 409:
-            raise
-    path = f"{CRD_PATH}/{crd['metadata']['name']}"
-    wait_until(lambda: crd_condition(kube.request("GET", path), "Established") == "True", "the CRD is Established")
-    wait_until(lambda: kube.find(APPLICATIONS.format("default")) is not None, "SparkApplications are served")
+    kube.install_crd(load_yaml(chart / "crds/sparkoperator.k8s.io_sparkapplications.yaml"))
 
 
 @dataclass(frozen=True, slots=True)
