@@ -23,11 +23,11 @@ from pathlib import Path
 from report import Report, Result
 
 from seawall_e2e import guide
-from seawall_e2e.bad_records import Region
+from seawall_e2e.bad_records import Region, region_of
 from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace, start_platform
 from seawall_e2e.commands import kubectl
 from seawall_e2e.refdb import DATANODES, RefDb, build_refdb_images
-from seawall_e2e.restarts import RIGHTS, Restarts
+from seawall_e2e.restarts import RIGHTS, Restarts, follow_roll
 from seawall_e2e.site import Site
 from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.waiting import wait_until
@@ -38,8 +38,6 @@ NAMES = ("a", "m", "zz")
 STATEMENTS = tuple(f'INSERT INTO dist_table(n, row_num) VALUES ("{name}", 1);' for name in NAMES)  # noqa: S608
 AT_ONCE = 50_000
 """Entries that are copied by one command, which has a minute."""
-PAUSE = 2.0
-"""Seconds between two looks at the roll: each is a process of kubectl, and takes time from who replays."""
 BOUND = 600.0
 MAX_RATIO = 1.2
 
@@ -104,7 +102,7 @@ def measure(bed: Bed, entries: int) -> list[Result]:
         raise RuntimeError("a region was flushed: there is less to replay than before")
     begin = time.time()
     bed.restarts.ask("bench")
-    follow(bed, begin)
+    follow_roll(bed.restarts.wal, "bench", within=BOUND, explain=bed.restarts.explain)
     completed = time.time() - begin
     rolled = [bed.prober.longest(number, begin) for number in range(len(bed.regions))]
     against, least = "sum of the bare replays", [sum(bare)]
@@ -120,23 +118,6 @@ def measure(bed: Bed, entries: int) -> list[Result]:
             away,
         ),
     ]
-
-
-def follow(bed: Bed, begin: float) -> None:
-    """Prints how the roll goes on, until it is over."""
-    said: list[str] = [""]
-
-    def is_over() -> bool:
-        status = bed.restarts.status()
-        line = f"{status.get('stage')}: {status.get('message')}"
-        if line != said[-1]:
-            said.append(line)
-            print(f"{time.time() - begin:6.1f} s  {line}", flush=True)
-        return (status.get("stage"), status.get("doneRequest")) == ("Completed", "bench")
-
-    wait_until(is_over, "the roll is over", within=BOUND, every=PAUSE, explain=bed.restarts.explain)
-    if bed.restarts.status()["restarted"] != DATANODES:
-        raise RuntimeError(f"not all datanodes were restarted: {bed.restarts.status()}")
 
 
 @contextmanager
@@ -173,7 +154,7 @@ def fill(database: RefDb, toolbox: Toolbox, entries: int) -> tuple[Region, ...]:
     found: list[Region] = []
     for answer in database.execute(*STATEMENTS):
         (wrote,) = answer["regions"]
-        region = Region(wrote["region_id"], database.leaders()[wrote["region_id"]], wrote["topic"])
+        region = region_of(database, wrote)
         row = range(wrote["entry_id"], wrote["entry_id"] + 1)
         copies = sum(
             toolbox.repeat(region.topic, row, region.number, times=AT_ONCE) for _ in range(0, entries, AT_ONCE)

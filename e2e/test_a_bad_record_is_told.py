@@ -6,7 +6,7 @@ A person gets it out as docs/restarting.md says, and no row is lost.
 from __future__ import annotations
 
 from seawall_e2e import guide
-from seawall_e2e.bad_records import Region, copy_rows, crash, step_over, wait_for_diagnosis
+from seawall_e2e.bad_records import copy_rows, crash, region_of, step_over, wait_for_diagnosis
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import RefDb, RefDbImages, in_sight
 from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
@@ -27,8 +27,7 @@ def test_a_crash_loop_is_told_with_the_offset_of_its_record_and_ends_without_the
     _, *inserted = database.execute(guide.CREATE_TABLE, *guide.INSERTS)
     before = database.rows(guide.SELECT)
     assert len(before) == len(guide.ROWS)
-    wrote = inserted[0]["regions"][0]
-    region = Region(wrote["region_id"], database.leaders()[wrote["region_id"]], wrote["topic"])
+    region = region_of(database, inserted[0]["regions"][0])
     purges.apply_policy(interval="1h", entries=1)
 
     bad = crash(database, site.toolbox, region)

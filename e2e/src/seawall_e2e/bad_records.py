@@ -40,6 +40,12 @@ class BadRecord:
         return f"offset {self.offset} of {self.region.topic}"
 
 
+def region_of(database: RefDb, wrote: Object) -> Region:
+    """The region that took a row, by what the database answered to the INSERT."""
+    number = wrote["region_id"]
+    return Region(number, database.leaders()[number], wrote["topic"])
+
+
 def crash(database: RefDb, toolbox: Toolbox, region: Region) -> BadRecord:
     """Somebody writes the record while the region's datanode is down; whenever it starts now, it crashes."""
     first = database.flushed(region.number) + 1

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from seawall_e2e.cluster import WALCluster
 from seawall_e2e.commands import kubectl
-from seawall_e2e.telling import run_and_show, step, tell
+from seawall_e2e.telling import follow, run_and_show, step, tell
 from seawall_e2e.toolbox import Toolbox, toolbox_shell
 
 PREFIX, COUNT, RECORDS = "small_wal", 4, 3_000
@@ -25,7 +23,7 @@ def grow_replicas(namespace: str, image: str) -> None:
         wal.wait("Ready")
         with toolbox.loading([f"{PREFIX}_{number}" for number in range(COUNT)], RECORDS) as load:
             run_and_show(*wal.patch_command('{"spec": {"topics": {"replicationFactor": 3}}}'))
-            follow(wal)
+            follow(lambda: progress(wal), "the reassignment ends", within=WITHIN, explain=wal.explain)
             wal.wait("Ready", within=WITHIN)
         failed, lost = len(load["failed"]), load["lost"]
         tell(f"meanwhile {load['acknowledged']} records were acknowledged, {failed} failed, {lost} are lost")
@@ -35,19 +33,13 @@ def grow_replicas(namespace: str, image: str) -> None:
         drop_former_pool(namespace)
 
 
-def follow(wal: WALCluster) -> None:
-    """Prints how far the run is, whenever that changes, until it has ended."""
-    said, deadline = "", time.monotonic() + WITHIN
-    while time.monotonic() < deadline:
-        run = wal.status().get("reassignment") or {}
-        line = f"{run.get('stage')}: {run.get('message')}"
-        if run and line != said:
-            said = line
-            tell(f"{line} ({run.get('bytesLeft', 0) // 2**20} MiB left)")
-        if run.get("stage") == "Completed":
-            return
-        time.sleep(0.5)
-    raise AssertionError(f"the reassignment does not end: {wal.explain()}")
+def progress(wal: WALCluster) -> tuple[str, bool]:
+    """How far the run is, and whether it has ended."""
+    run = wal.status().get("reassignment")
+    if not run:
+        return "", False
+    left = f"{run.get('bytesLeft', 0) // 2**20} MiB left"
+    return f"{run.get('stage')}: {run.get('message')} ({left})", run.get("stage") == "Completed"
 
 
 def drop_former_pool(namespace: str) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 
 from seawall_e2e import guide
 from seawall_e2e.acked_rows import AckedRows, build_checker_image
-from seawall_e2e.bad_records import Region, copy_rows, crash, step_over, wait_for_diagnosis
-from seawall_e2e.cluster import BROKERS, WALCluster, scale_kafka
+from seawall_e2e.bad_records import copy_rows, crash, region_of, step_over, wait_for_diagnosis
+from seawall_e2e.cluster import WALCluster, broker_away
 from seawall_e2e.commands import Object, kubectl
 from seawall_e2e.purges import SEAWALL, Purges
-from seawall_e2e.refdb import DATANODES, RefDb
-from seawall_e2e.restarts import STATEFUL_SET
+from seawall_e2e.refdb import RefDb
+from seawall_e2e.restarts import STATEFUL_SET, follow_roll, roll_of
 from seawall_e2e.telling import run_and_say, run_and_show, say, step, tell
 from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.waiting import wait_until
@@ -29,19 +28,16 @@ def restart_datanodes(wal: WALCluster, database: RefDb) -> None:
         run_and_show(*wal.patch_command(json.dumps({"spec": {"dataPlane": named}})))
         wal.wait("Serving", kind="DatanodesHealthy")
     with AckedRows(database, image) as rows:
-        with step(
-            "A restart of all datanodes is asked for while rows are written, and a broker is away: it is refused"
+        with (
+            step("A restart of all datanodes is asked for while rows are written, and a broker is away: it is refused"),
+            broker_away(),
         ):
-            try:
-                scale_kafka(BROKERS - 1)
-                _ask(wal)
-                refused = wait_until(lambda: _with_reason(wal, "NotFullyInSync"), "it is refused", explain=wal.explain)
-                say(f"{refused['reason']}: {refused['message']}")
-            finally:
-                tell("the broker comes back")
-                scale_kafka(BROKERS)
+            _ask(wal)
+            refused = wait_until(lambda: _with_reason(wal, "NotFullyInSync"), "it is refused", explain=wal.explain)
+            say(f"{refused['reason']}: {refused['message']}")
+            tell("the broker comes back")
         with step("It goes on by itself, one datanode at a time: flush, maintenance, evict, replay, the next"):
-            _follow(wal)
+            follow_roll(wal, REQUEST, within=WITHIN, explain=wal.explain)
             rows.wait_until_written_everywhere()
     with step("Was an acknowledged row lost?"):
         verdict = rows.judge()
@@ -57,7 +53,7 @@ def meet_a_bad_record(wal: WALCluster, database: RefDb, purges: Purges, image: s
     toolbox.start()
     wrote = database.execute(*guide.INSERTS)[0]["regions"][0]
     before = database.rows(guide.SELECT)
-    region = Region(wrote["region_id"], database.leaders()[wrote["region_id"]], wrote["topic"])
+    region = region_of(database, wrote)
     with step(f"Somebody writes a record without a key into {region.topic}, behind rows that only the log has"):
         bad = crash(database, toolbox, region)
         tell(f"it is at {bad.where}; datanode {region.datanode} starts, reads it, and ends, again and again")
@@ -88,28 +84,6 @@ def _ask(wal: WALCluster) -> None:
     run_and_show("-n", wal.namespace, "annotate", "walc", wal.name, "--overwrite", f"seawall.dev/restart={REQUEST}")
 
 
-def _status(wal: WALCluster) -> Object:
-    found: Object = wal.status().get("restart") or {}
-    return found
-
-
 def _with_reason(wal: WALCluster, reason: str) -> Object | None:
-    status = _status(wal)
+    status = roll_of(wal)
     return status if status.get("reason") == reason else None
-
-
-def _follow(wal: WALCluster) -> None:
-    """Prints how far the roll is, whenever that changes, until it has ended."""
-    said, deadline = "", time.monotonic() + WITHIN
-    while time.monotonic() < deadline:
-        status = _status(wal)
-        line = f"{status.get('stage')}: {status.get('message')}"
-        if line != said:
-            said = line
-            tell(line)
-        if (status.get("stage"), status.get("doneRequest")) == ("Completed", REQUEST):
-            if status["restarted"] != DATANODES:
-                raise AssertionError(f"{status['restarted']} of {DATANODES} datanodes were restarted")
-            return
-        time.sleep(0.5)
-    raise AssertionError(f"the roll does not end: {wal.explain()}")

@@ -174,7 +174,7 @@ class RefDb:
 
         def is_back() -> bool:
             found = find(self.namespace, "pods", pod)
-            return found is not None and found["metadata"]["uid"] != uid and self._is_ready(pod)
+            return found is not None and found["metadata"]["uid"] != uid and is_ready(found)
 
         wait_until(is_back, f"{pod} is ready again", within=within, explain=self.explain)
 

@@ -11,8 +11,9 @@ from typing import Any, Self
 
 from seawall_e2e.cluster import WALCluster
 from seawall_e2e.commands import CommandFailed, Object, kubectl
-from seawall_e2e.refdb import RefDb, in_sight
+from seawall_e2e.refdb import DATANODES, RefDb, in_sight
 from seawall_e2e.site import Site
+from seawall_e2e.telling import follow
 from seawall_e2e.waiting import wait_until
 
 STATEFUL_SET = "datanode"
@@ -57,8 +58,7 @@ class Restarts:
 
     def status(self) -> Object:
         """`status.restart`; empty: there is none."""
-        found: Object = self.wal.status().get("restart") or {}
-        return found
+        return roll_of(self.wal)
 
     def wait_for_stage(self, *stages: str, within: float = 60) -> Object:
         """Waits until the roll is in one of these stages."""
@@ -100,6 +100,25 @@ class Restarts:
     def explain(self) -> str:
         """The WALCluster, the database's pods and the operator's log, for people."""
         return f"{self.wal.explain()}\n{self.database.explain()}\n{self.site.operator.log()}"
+
+
+def roll_of(wal: WALCluster) -> Object:
+    """`status.restart` of a WALCluster; empty: there is none."""
+    found: Object = wal.status().get("restart") or {}
+    return found
+
+
+def follow_roll(wal: WALCluster, request: str, *, within: float, explain: Callable[[], object]) -> None:
+    """Prints how far the roll is that was asked for so, until it is over, in which all datanodes were restarted."""
+
+    def look() -> tuple[str, bool]:
+        status = roll_of(wal)
+        done = (status.get("stage"), status.get("doneRequest")) == ("Completed", request)
+        return f"{status.get('stage')}: {status.get('message')}", done
+
+    follow(look, "the roll is over", within=within, explain=explain)
+    if (restarted := roll_of(wal)["restarted"]) != DATANODES:
+        raise AssertionError(f"{restarted} of {DATANODES} datanodes were restarted")
 
 
 @dataclass(slots=True)

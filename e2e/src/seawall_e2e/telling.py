@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from seawall_e2e.commands import kubectl, run
+from seawall_e2e.waiting import wait_until
 
 STARTED = time.monotonic()
 
@@ -29,6 +30,24 @@ def say(text: str) -> None:
     """Prints text, indented."""
     for line in text.rstrip().splitlines():
         print(f"        {line}", flush=True)
+
+
+def follow(look: Callable[[], tuple[str, bool]], what: str, *, within: float, explain: Callable[[], object]) -> None:
+    """Prints what a look says, whenever that changes, until a look says, too, that it is over: `what`.
+
+    Raises:
+        WaitedInVain: it is not over within so many seconds.
+    """
+    said = [""]
+
+    def is_over() -> bool:
+        line, over = look()
+        if line != said[-1]:
+            said.append(line)
+            tell(line)
+        return over
+
+    wait_until(is_over, what, within=within, every=0.5, explain=explain)
 
 
 def echo(*command: str) -> None:
