@@ -2,7 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("no timed tests", deadline=None)  # machines are noisy
 settings.load_profile("no timed tests")
+
+GROUPS = {
+    "kube": "operator",
+    "api_server": "api-server",
+    "one_kafka": "refdb",
+    "kafka": "kafka",
+    "sasl_kafka": "kafka",
+    "etcd": "etcd",
+}
+"""Bed → group of the tests that use it; the first counts: what the shared operator brings is dearest."""
+LONGEST = ("cluster", "operator", "kafka", "api-server", "spark", "refdb")
+"""Groups that take minutes, longest first: the tests on the cluster take a third of all time."""
+LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
+"""Files without beds that take half a minute."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tells each test, and so `beds`, with which others it shares what it runs on."""
+    marker, found = metafunc.definition.get_closest_marker("xdist_group"), ""
+    if marker is not None:
+        found = marker.args[0]
+    elif metafunc.definition.get_closest_marker("integration"):
+        found = next((group for bed, group in GROUPS.items() if bed in metafunc.fixturenames), "")
+    metafunc.parametrize("beds", [found], ids=[pytest.HIDDEN_PARAM], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def beds(request: pytest.FixtureRequest) -> str:
+    """The group of a test; fixtures that depend on it last until a test of another group begins.
+
+    Processes that nobody uses any more take a tenth of the machine.
+    """
+    return str(getattr(request, "param", ""))  # a TestCase has none
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Keeps tests of a group on one worker of xdist (--dist loadgroup), so that beds start once.
+
+    A test that brings its beds itself stays with those of its file. What takes long begins first, and single tests fill
+    what is left: no worker waits for the others at the end. Without --no-loadscope-reorder, xdist would begin with the
+    groups of the most tests.
+    """
+    for item in items:
+        group = item.callspec.params["beds"] if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ""
+        if item.get_closest_marker("xdist_group") is None and (group or item.get_closest_marker("integration")):
+            item.add_marker(pytest.mark.xdist_group(group or item.path.stem))
+    yield
+    items.sort(key=_order)
+
+
+def _order(item: pytest.Item) -> tuple[bool, int, str]:
+    marker = item.get_closest_marker("xdist_group")
+    if marker is None:
+        return True, int(item.path.stem not in LONG), ""
+    group = str(marker.args[0])
+    return False, LONGEST.index(group) if group in LONGEST else len(LONGEST), group

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,26 +11,16 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
-HERE = Path(__file__).parent
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps those with beds on one worker of xdist, so that beds start once."""
-    for item in items:
-        if item.path.is_relative_to(HERE) and item.get_closest_marker("integration"):
-            item.add_marker(pytest.mark.xdist_group("refdb"))
-
 
 @pytest.fixture(scope="session")
-def one_kafka() -> Iterator[KafkaProcesses]:
+def one_kafka(beds: str) -> Iterator[KafkaProcesses]:
     """One broker."""
     with KafkaProcesses(brokers=1) as processes:
         yield processes
 
 
 @pytest.fixture(scope="session")
-def etcd() -> Iterator[EtcdProcess]:
+def etcd(beds: str) -> Iterator[EtcdProcess]:
     """One etcd; databases on it have prefixes of their own."""
     with EtcdProcess() as process:
         yield process

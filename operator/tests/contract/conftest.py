@@ -7,11 +7,11 @@ import pytest
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall_e2e.loopback import ApiServer
-from tests.contract.kube_beds import ON_API_SERVER, Bed, FakeBed, RealBed
+from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.support.kube import KubeClient
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=ON_API_SERVER)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bed:
     """A namespace of its own."""
     if request.param == "fake":

@@ -3,8 +3,6 @@
 import base64
 from typing import Any, Protocol
 
-import pytest
-
 from seawall.adapters.kube import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
@@ -13,7 +11,6 @@ from seawall.ports import Kube
 from tests.fakes.kube import FakeKube
 from tests.support.kube import OBJECTS, KubeClient
 
-ON_API_SERVER = (pytest.mark.integration, pytest.mark.xdist_group("api-server"))  # one worker starts it
 API_VERSION = "seawall.dev/v1alpha1"
 CORE = "/api/v1/namespaces/{}/{}"
 

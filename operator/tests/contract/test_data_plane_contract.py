@@ -16,7 +16,7 @@ from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.dataplane import FakeDataPlane, FakeRegion
 
-REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))
+pytestmark = pytest.mark.xdist_group("kafka")
 NOBODY = "http://127.0.0.1:1"
 
 
@@ -95,7 +95,7 @@ def refdb_tables(refdb: RefDbProcesses) -> RefDbTables:
     return RefDbTables(refdb)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=REAL)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "fake":
         fake = FakeDataPlane()
@@ -183,7 +183,6 @@ def test_silence_says_who_is_silent(silent: DataPlane) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.xdist_group("kafka")
 def test_a_frontend_that_is_taken_for_a_metasrv_is_told(refdb: RefDbProcesses) -> None:
     frontend, metasrv = f"http://{refdb.frontend_address}", f"http://{refdb.metasrv_address}"
     swapped = GreptimeDB(frontend, metasrv)

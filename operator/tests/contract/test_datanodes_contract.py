@@ -24,11 +24,12 @@ from seawall.domain.rollout.workload import (
 )
 from seawall_e2e.loopback import ApiServer
 from tests.contract.datanode_beds import FORBIDDEN, DatanodeBed, FakeDatanodeBed, RealDatanodeBed
-from tests.contract.kube_beds import ON_API_SERVER
 from tests.support.kube import KubeClient
 
+pytestmark = pytest.mark.xdist_group("api-server")
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=ON_API_SERVER)])
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[DatanodeBed]:
     """A namespace of its own."""
     if request.param == "fake":

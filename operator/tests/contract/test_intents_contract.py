@@ -16,9 +16,10 @@ from seawall.domain.intent_shards import SHARDS, IntentShard, PoolId, Unreadable
 from seawall.domain.ledger.intents import FenceRecord, encode_shard, name_hash
 from seawall.ports import IntentStore
 from seawall_e2e.loopback import ApiServer
-from tests.contract.kube_beds import ON_API_SERVER
 from tests.fakes.intents import LARGEST, FakeIntentStore
 from tests.support.kube import KubeClient
+
+pytestmark = pytest.mark.xdist_group("api-server")
 
 POOL = PoolId("ns", "_5L6g3nShT-eMCtK--X86_", "Greptime_WAL.topic-")
 """Kafka takes more characters than Kubernetes does."""
@@ -55,7 +56,7 @@ def real_bed(api_server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Bed:
     return Bed(ConfigMapIntentStore(KubeApi(connections=2)), namespace, kube)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=ON_API_SERVER)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bed:
     if request.param == "fake":
         return Bed(FakeIntentStore(), "ns")

@@ -18,7 +18,7 @@ from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 
 KEY = Key("wal", "orders")
 NOBODY = "127.0.0.1:1"
-REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
+pytestmark = pytest.mark.xdist_group("kafka")
 
 
 class World:
@@ -60,7 +60,7 @@ class World:
         wait_until(lambda: self.configs_of(topic) == expected, f"{topic} has its configs")
 
 
-@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=REAL)])
+@pytest.fixture(params=["fake", "late fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "real":
         kafka: KafkaProcesses = request.getfixturevalue("kafka")

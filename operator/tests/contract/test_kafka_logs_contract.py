@@ -44,7 +44,7 @@ NOBODY = "127.0.0.1:1"
 MOST_PROCESSOR_SECONDS = 2.0
 """For some calls that wait for a broker that is down; a client that connects without a pause takes all there are."""
 LONG_AGO = datetime.fromtimestamp(0, UTC)
-REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
+pytestmark = pytest.mark.xdist_group("kafka")
 
 
 class Bed(Protocol):
@@ -194,7 +194,7 @@ class World:
         return dict(answer.by_broker)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=REAL)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
     return World(FakeBed() if request.param == "fake" else RealBed(request.getfixturevalue("kafka")))
 

@@ -16,6 +16,8 @@ from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
 from tests.contract.kube_beds import Bed
 
+pytestmark = pytest.mark.xdist_group("api-server")
+
 SPEC: dict[str, Any] = {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}, "topics": {"count": 2}}
 STATUS = WALClusterStatus(kafka=KafkaStatus(cluster_id="c", brokers=BrokersStatus(total=3, online=2)))
 

@@ -21,6 +21,8 @@ RUN = WALPurgeSpec(
     safety=SafetySpec(keep_entries=7, stale_after=timedelta(seconds=3), open_grace=timedelta(seconds=13)),
 )
 
+pytestmark = pytest.mark.xdist_group("api-server")
+
 
 def policy(bed: Bed) -> WALPurgePolicy:
     bed.apply("nightly", POLICY, WALPurgePolicy)

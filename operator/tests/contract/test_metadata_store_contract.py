@@ -19,7 +19,7 @@ from tests.fakes.dataplane import FakeMetadataStore
 
 REGION = 4398046511105  # table 1024, number 1
 LARGE = (2**32 - 1) << 32 | 7  # beyond 2^63, and beyond what a float can hold
-REAL = (pytest.mark.integration, pytest.mark.xdist_group("etcd"))
+pytestmark = pytest.mark.xdist_group("etcd")
 
 
 class Database(Protocol):
@@ -87,7 +87,13 @@ class World:
         return self.store.snapshot().topics[self.topic]
 
 
-@pytest.fixture(params=["fake", pytest.param("etcd", marks=REAL), pytest.param("secure etcd", marks=REAL)])
+@pytest.fixture(
+    params=[
+        "fake",
+        pytest.param("etcd", marks=pytest.mark.integration),
+        pytest.param("secure etcd", marks=pytest.mark.integration),
+    ]
+)
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "fake":
         fake = FakeMetadataStore()

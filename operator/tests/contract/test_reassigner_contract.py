@@ -23,13 +23,13 @@ from seawall.domain.topics.actions import ConfigChange
 from seawall_e2e.waiting import wait_until
 from tests.contract.reassigner_beds import FakeBed, RealBed, World
 
-REAL = (pytest.mark.integration, pytest.mark.xdist_group("kafka"))  # one worker starts the brokers
+pytestmark = pytest.mark.xdist_group("kafka")
 NOTHING = ThrottledReplicas()
 SLOW = 1_000
 """Bytes a second: nobody gets anywhere."""
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=REAL)])
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
     return World(FakeBed() if request.param == "fake" else RealBed(request.getfixturevalue("kafka")))
 

@@ -20,6 +20,8 @@ from tests.support.kube import KubeClient
 from tests.support.spark import install_spark_crd
 from tests.verification_world import KAFKA
 
+pytestmark = pytest.mark.xdist_group("api-server")
+
 
 @pytest.fixture
 def spark(bed: Bed, request: pytest.FixtureRequest) -> Iterator[SparkBed]:

@@ -37,6 +37,7 @@ class FakeKube:
 
     def __init__(self, now: Callable[[], datetime] | None = None) -> None:
         self._objects: dict[tuple[str, Key], dict[str, Any]] = {}
+        self._parsed: dict[tuple[str, Key], AnyResource] = {}
         self._config_maps: dict[Key, ConfigMap] = {}
         self._versions = itertools.count(1)
         self._created = itertools.count()
@@ -83,14 +84,13 @@ class FakeKube:
 
     def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:
         """Reads an object."""
-        raw = self._objects.get((resource.KIND.kind, key))
-        return None if raw is None else resource.parse(_sent(raw))
+        return self._read(resource, key) if (resource.KIND.kind, key) in self._objects else None
 
     def list(self, resource: type[ResourceT], namespace: str | None = None) -> Listing[ResourceT]:
         """All objects of a kind."""
         found = [
-            resource.parse(_sent(raw))
-            for (kind, key), raw in self._objects.items()
+            self._read(resource, key)
+            for kind, key in self._objects
             if kind == resource.KIND.kind and namespace in {None, key.namespace}
         ]
         return Listing(found, complete=self.may_list_all or namespace is not None)
@@ -109,7 +109,9 @@ class FakeKube:
         self.apply(key, spec.model_dump(mode="json", by_alias=True, exclude_none=True), kind=resource)
         if owner is not None:
             reference = {"kind": owner.KIND.kind, "name": owner.metadata.name, "uid": owner.metadata.uid}
-            self._objects[resource.KIND.kind, key]["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+            raw = self._objects[resource.KIND.kind, key]
+            raw["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+            self._touch(raw)
 
     def delete(self, obj: AnyResource) -> None:
         """Deletes an object as it was read."""
@@ -168,6 +170,14 @@ class FakeKube:
     def post_event(self, obj: AnyResource, event: Event) -> None:  # noqa: ARG002 - the port has it
         """Posts an Event."""
         self.events.append(event)
+
+    def _read(self, resource: type[ResourceT], key: Key) -> ResourceT:
+        """An object that exists; nobody can change what is read, so that each version need be parsed only once."""
+        stored = (resource.KIND.kind, key)
+        raw, parsed = self._objects[stored], self._parsed.get(stored)
+        if not isinstance(parsed, resource) or parsed.metadata.resource_version != raw["metadata"]["resourceVersion"]:
+            self._parsed[stored] = parsed = resource.parse(_sent(raw))
+        return parsed
 
     def _one_second_later(self) -> datetime:
         return _START + timedelta(seconds=next(self._created))

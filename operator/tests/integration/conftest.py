@@ -24,7 +24,7 @@ NewOperator = Callable[..., OperatorProcess]
 
 
 @pytest.fixture(scope="session")
-def kube() -> Iterator[KubeClient]:
+def kube(beds: str) -> Iterator[KubeClient]:
     """The shared operator's API server, with the CRDs."""
     with ApiServer() as server:
         client = KubeClient(server)

@@ -31,7 +31,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[KafkaProcesses]:
+def kafka(beds: str) -> Iterator[KafkaProcesses]:
     """One broker, with and without TLS and passwords."""
     with KafkaProcesses(brokers=1, sasl_ssl=True) as processes:
         yield processes
