@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images spark tools cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images spark spark-images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -25,7 +25,7 @@ demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 to
 test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
-	@.ci/timed 'check, beside it cluster, Kafka, Spark Operator and images' $(MAKE) --no-print-directory -j3 -Oline check images spark
+	@.ci/timed 'check, beside it cluster, Kafka and images' $(MAKE) --no-print-directory -j3 -Oline check images spark-images
 	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
@@ -74,6 +74,10 @@ images: cluster ## Build the images of the operator, the reference database and 
 spark: cluster ## Install the Spark Operator into the cluster, and load the image of the replay verification
 	@$(PLATFORM)/spark/deploy.sh
 	@spark-apps/replay-verification/image.sh
+
+spark-images: ## Build the images of `make spark`; the first test that needs them loads them, while others go on
+	@$(PLATFORM)/spark/deploy.sh --build
+	@spark-apps/replay-verification/image.sh --build
 
 tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs the Spark Operator into the cluster, which must be up; changes nothing when it is there as it should be.
+# With --build it only builds the image, and needs no cluster.
 # By its own chart: namespace spark-operator, applications in every namespace, everything else as the chart has it.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
-eval "$("$PLATFORM/cluster" env)"
 limit=180
 
 jars=$("$PLATFORM/spark/jars.sh")
@@ -13,6 +13,8 @@ spark=$("$PLATFORM/images.sh" spark "$REPO" spark-apps/replay-verification/Docke
   --only spark-apps/replay-verification/image/entrypoint.sh requirements/verification.lock)
 image=$("$PLATFORM/images.sh" spark-operator "$PLATFORM/spark" operator.Dockerfile --base-image "$spark" \
   --build-context "operator=$operator/image" --only operator.Dockerfile)
+[ "${1:-}" != --build ] || exit 0
+eval "$("$PLATFORM/cluster" env)"
 "$PLATFORM/cluster" load "$image"
 
 kubectl apply -f - >/dev/null <<'K'
