@@ -26,13 +26,15 @@ LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tells each test, and so `beds`, with which others it shares what it runs on."""
+    """Tells each test, `beds` and xdist with which others it shares what it runs on."""
     marker, found = metafunc.definition.get_closest_marker("xdist_group"), ""
     if marker is not None:
-        found = marker.args[0]
+        found = str(marker.args[0])
     elif metafunc.definition.get_closest_marker("integration"):
         found = next((group for bed, group in GROUPS.items() if bed in metafunc.fixturenames), "")
-    metafunc.parametrize("beds", [found], ids=[pytest.HIDDEN_PARAM], indirect=True, scope="session")
+    marks = [pytest.mark.xdist_group(found)] if found and marker is None else []
+    group = pytest.param(found, id=pytest.HIDDEN_PARAM, marks=marks)
+    metafunc.parametrize("beds", [group], indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,9 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     groups of the most tests.
     """
     for item in items:
-        group = item.callspec.params["beds"] if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ""
-        if item.get_closest_marker("xdist_group") is None and (group or item.get_closest_marker("integration")):
-            item.add_marker(pytest.mark.xdist_group(group or item.path.stem))
+        if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     yield
     items.sort(key=_order)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Spark Operator into the cluster, which must be up; changes nothing when it is there as it should be.
-# With --build it only builds the image, and needs no cluster.
 # By its own chart: namespace spark-operator, applications in every namespace, everything else as the chart has it.
+# With --build it only builds the image, and needs no cluster.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 limit=180
