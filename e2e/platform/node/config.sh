@@ -62,7 +62,6 @@ maxPods: 110
 featureGates: {KubeletCrashLoopBackOffMax: true}
 crashLoopBackOff: {maxContainerRestartPeriod: 1s}
 syncFrequency: 10s
-nodeStatusUpdateFrequency: 4s
 serializeImagePulls: false
 K
 

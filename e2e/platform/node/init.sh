@@ -79,11 +79,16 @@ keep() { # NAME COMMAND...
 }
 
 # The provisioner makes folders of mode 0750 owned by root, and kubelet applies no fsGroup to
-# hostPath volumes: without this, no pod that is not root could use a volume.
+# hostPath volumes: without this, no pod that is not root could use a volume. A look costs no process.
 open_volumes() {
+  local seen=/run/volumes.seen never
+  exec {never}<> <(:)
   while :; do
-    find "$RUN/volumes" -mindepth 1 -maxdepth 1 -perm 0750 -exec chmod 0777 {} +
-    sleep 0.3
+    if [ "$RUN/volumes" -nt "$seen" ]; then
+      touch -d '1 second ago' "$seen"
+      find "$RUN/volumes" -mindepth 1 -maxdepth 1 -perm 0750 -exec chmod 0777 {} +
+    fi
+    read -rt 0.3 -u "$never" || true
   done
 }
 
@@ -117,10 +122,13 @@ keep kube-controller-manager kube-controller-manager --kubeconfig="$kcm" \
   --service-account-private-key-file="$pki/sa.key" --use-service-account-credentials=true \
   --leader-elect=false --enable-hostpath-provisioner=true --controllers='*,bootstrapsigner,tokencleaner' --bind-address=127.0.0.1
 scheduler=$pki/scheduler.kubeconfig
+# Seen once: a pod was tried before its volume was bound, that this came was missed, and the pod waited five minutes,
+# until the scheduler looked at all that it had given up.
 keep kube-scheduler kube-scheduler --kubeconfig="$scheduler" \
-  --authentication-kubeconfig="$scheduler" --authorization-kubeconfig="$scheduler" --leader-elect=false --bind-address=127.0.0.1
+  --authentication-kubeconfig="$scheduler" --authorization-kubeconfig="$scheduler" --leader-elect=false --bind-address=127.0.0.1 \
+  --pod-max-in-unschedulable-pods-duration=5s
 keep kubelet kubelet --config="$RUN/etc/kubelet.yaml" --kubeconfig="$pki/kubelet.kubeconfig" \
-  --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir=/var/lib/kubelet
+  --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir=/var/lib/kubelet --housekeeping-interval=1m
 keep kube-proxy kube-proxy --config="$RUN/etc/kube-proxy.yaml" --hostname-override="$NODE"
 keep coredns coredns -conf "$RUN/etc/Corefile"
 

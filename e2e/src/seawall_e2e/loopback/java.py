@@ -15,7 +15,7 @@ from seawall_e2e.loopback.processes import Process, cache_folder, platform_folde
 DOWNLOAD_TIMEOUT = 900
 """The first call on a machine downloads the jars."""
 
-SMALL_AND_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+SMALL_AND_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 LOG4J = """\
 Configuration:
   Appenders:

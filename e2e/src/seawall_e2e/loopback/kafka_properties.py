@@ -42,8 +42,8 @@ def properties_of(index: int, ports: Sequence[NodePorts], data: Path, tls: Path 
         "log.cleaner.dedupe.buffer.size": "2097152",
         "log.cleaner.threads": "1",
         "metadata.max.idle.interval.ms": "5000",  # a third of what an idle node costs is records that say nothing
-        "num.network.threads": "2",
-        "num.io.threads": "4",
+        **dict.fromkeys(("num.network.threads", "group.coordinator.threads"), "1"),
+        **dict.fromkeys(("num.io.threads", "background.threads"), "2"),
     }
 
 
