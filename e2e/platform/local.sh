@@ -33,6 +33,21 @@ node_revision() { { echo "$bin $pause"; tree_manifest "$PLATFORM/node"; } | hash
 
 is_up() { node_pid >/dev/null; }
 
+# own_store: sets STORE, the first store of images in the cache that no other node uses. To import them all takes a
+# minute of two cores, and their names tell what is inside: what one node imported serves the next. The lock is on 8,
+# which the node's processes keep open.
+own_store() {
+  local number
+  mkdir -p "$CACHE/containerd"
+  for number in {1..100}; do
+    STORE=$CACHE/containerd/$number
+    exec 8>"$STORE.lock"
+    ! flock -n 8 || break
+  done
+  # Some 40 images: rather begin anew than look after each of them.
+  [ "$(find "$STORE" -maxdepth 3 -path '*/snapshots/*' 2>/dev/null | wc -l)" -le 120 ] || rm -rf "$STORE"
+}
+
 cluster_up() {
   [ "$(id -u)" = 0 ] || die "the local cluster needs root: it makes namespaces, mounts and cgroups"
   packages containerd runc containernetworking-plugins iptables nftables conntrack iproute2 procps util-linux curl openssl git ca-certificates
@@ -48,12 +63,14 @@ cluster_up() {
     rm -f "$RUN"/log/*
     ln -sfn "$bin" "$RUN/bin"
     node_revision >"$RUN/etc.revision"
-    export RUN NODE=$INSTANCE NODE_IP API_PORT BIN=$bin PAUSE_IMAGE=$pause
+    own_store
+    export RUN STORE NODE=$INSTANCE NODE_IP API_PORT BIN=$bin PAUSE_IMAGE=$pause
     "$PLATFORM/node/pki.sh" "$RUN/pki"
     "$PLATFORM/node/config.sh"
     say "starting node $INSTANCE"
     setsid nohup "$PLATFORM/node/enter.sh" >"$RUN/log/node.log" 2>&1 </dev/null 9>&- &
     echo $! >"$RUN/node.pid"
+    exec 8>&-
   elif [ "$(node_revision)" != "$(cat "$RUN/etc.revision" 2>/dev/null)" ]; then
     say "the node runs an older state of e2e/platform: \`cluster down\`, then \`up\`, brings it up to date"
   fi
@@ -90,7 +107,7 @@ cluster_down() {
       find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
     done <"$RUN/cgroups"
   fi
-  # containerd/ holds the imported images and stays; the API server's memory does not.
+  # The imported images stay, in the cache; the API server's memory does not.
   rm -rf "${RUN:?}"/{node.pid,cgroups,etc.revision,sock,pki,etc,etcd,kubelet,volumes,pod-logs,container-logs,cni,bin}
 }
 

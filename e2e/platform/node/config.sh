@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the daemons' configuration into the run folder.
-# From the caller: RUN, NODE_IP, PAUSE_IMAGE.
+# From the caller: RUN, STORE, NODE_IP, PAUSE_IMAGE.
 set -euo pipefail
 pki=$RUN/pki
 mkdir -p "$RUN/etc/cni" "$RUN/etc/manifests"
@@ -8,7 +8,7 @@ cd "$RUN/etc"
 
 cat >containerd.toml <<K
 version = 2
-root = "$RUN/containerd"
+root = "$STORE"
 state = "/run/containerd"
 disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs", "io.containerd.internal.v1.opt"]
 [grpc]

@@ -128,7 +128,7 @@ keep kube-scheduler kube-scheduler --kubeconfig="$scheduler" \
   --authentication-kubeconfig="$scheduler" --authorization-kubeconfig="$scheduler" --leader-elect=false --bind-address=127.0.0.1 \
   --pod-max-in-unschedulable-pods-duration=5s
 keep kubelet kubelet --config="$RUN/etc/kubelet.yaml" --kubeconfig="$pki/kubelet.kubeconfig" \
-  --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir=/var/lib/kubelet --housekeeping-interval=1m
+  --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir=/var/lib/kubelet
 keep kube-proxy kube-proxy --config="$RUN/etc/kube-proxy.yaml" --hostname-override="$NODE"
 keep coredns coredns -conf "$RUN/etc/Corefile"
 
