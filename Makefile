@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit test-integration e2e e2e-soak check format crds proto lock images spark spark-images tools cluster cluster-down bench
+.PHONY: help demo test test-unit test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -25,7 +25,7 @@ demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 to
 test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
-	@.ci/timed 'check, beside it cluster, Kafka and images' $(MAKE) --no-print-directory -j3 -Oline check images spark-images
+	@.ci/timed 'check, beside it cluster, Kafka and images' $(MAKE) --no-print-directory -j4 -Oline check collect images spark-images
 	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
@@ -52,6 +52,9 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	.venv/bin/yamllint --strict crds .pre-commit-config.yaml charts/*/Chart.yaml charts/*/values.yaml
 	requirements/lock.sh --check
 	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
+
+collect: .venv/.stamp ## Import all tests: what cannot be is told early, and workers find them compiled
+	@found=$$($(PYTEST) --collect-only -qq operator/tests spark-apps e2e) || { echo "$$found"; exit 1; }
 
 format: .venv/.stamp ## Format the code and mend what the linter can
 	.venv/bin/ruff format

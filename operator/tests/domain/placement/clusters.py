@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cache
-from typing import TypeVar
 
 from hypothesis import strategies as st
 
@@ -21,8 +18,6 @@ class Case:
     brokers: tuple[Broker, ...]
     demand: Demand
 
-
-T = TypeVar("T", bound=Hashable)
 
 RACKS = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8)
 STATES = st.sampled_from([BrokerState.ONLINE] * 5 + [BrokerState.FENCED, BrokerState.OFFLINE])
@@ -43,9 +38,8 @@ def cases(draw: st.DrawFn, *, healthy: bool = False) -> Case:
     everywhere = [broker.id for broker in brokers] + ([] if healthy else [77])
     crowded = draw(st.lists(st.sampled_from(everywhere), min_size=1, unique=True))
     rows = draw(st.integers(0, 14))
-    replicas = _unique(tuple(crowded), 4)
     partitions = tuple(
-        _draw_partition(draw, PartitionId(f"t{row // 2}", row % 2), replicas, healthy=healthy) for row in range(rows)
+        draw(_partitions(PartitionId(f"t{row // 2}", row % 2), crowded, healthy=healthy)) for row in range(rows)
     )
     topics = sorted({partition.id.topic for partition in partitions})
     return Case(
@@ -60,30 +54,13 @@ def cases(draw: st.DrawFn, *, healthy: bool = False) -> Case:
     )
 
 
-def _draw_partition(
-    draw: st.DrawFn, id_: PartitionId, some: st.SearchStrategy[list[int]], *, healthy: bool
-) -> Partition:
-    replicas = tuple(draw(some))
+@st.composite
+def _partitions(draw: st.DrawFn, id_: PartitionId, brokers: list[int], *, healthy: bool) -> Partition:
+    replicas = tuple(draw(st.lists(st.sampled_from(brokers), min_size=1, max_size=4, unique=True)))
     if healthy or draw(st.booleans()):
-        return Partition(id_, replicas, frozenset(replicas), draw(_one_of(replicas)))
-    isr = draw(_some_of(replicas))
-    return Partition(id_, replicas, frozenset(isr), draw(_one_of((*sorted(isr), None))))
-
-
-# To make a strategy takes longer than to draw from it.
-@cache
-def _one_of(values: tuple[T, ...]) -> st.SearchStrategy[T]:
-    return st.sampled_from(values)
-
-
-@cache
-def _some_of(values: tuple[int, ...]) -> st.SearchStrategy[set[int]]:
-    return st.sets(st.sampled_from(values), min_size=1)
-
-
-@cache
-def _unique(values: tuple[int, ...], most: int) -> st.SearchStrategy[list[int]]:
-    return st.lists(st.sampled_from(values), min_size=1, max_size=most, unique=True)
+        return Partition(id_, replicas, frozenset(replicas), draw(st.sampled_from(replicas)))
+    isr = draw(st.sets(st.sampled_from(replicas), min_size=1))
+    return Partition(id_, replicas, frozenset(isr), draw(st.sampled_from([*sorted(isr), None])))
 
 
 def after(case: Case, wanted: dict[PartitionId, tuple[int, ...]]) -> tuple[Partition, ...]:
