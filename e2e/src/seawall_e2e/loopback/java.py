@@ -7,6 +7,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from seawall_e2e.commands import run
@@ -46,12 +47,17 @@ class Java:
     def archive_path(self) -> Path:
         """Where this class path's and this JDK's archive is; it fits no other."""
         # The JDK checks the jars' times itself and then just runs without the archive.
-        key = hashlib.sha256((self._class_path + run("java", "--version")).encode()).hexdigest()[:16]
+        key = hashlib.sha256((self._class_path + _java_version()).encode()).hexdigest()[:16]
         return cache_folder() / "appcds" / f"{key}.jsa"
 
     def use_archive(self, path: Path) -> None:
         """Lets commands use the archive from now on."""
         self._archive = path
+
+
+@cache
+def _java_version() -> str:
+    return run("java", "--version")
 
 
 def build_archive(java: Java, main: str, *args: str | Path, folder: Path, ready: str, timeout: float) -> None:

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -204,6 +205,7 @@ def free_ports(count: int) -> list[int]:
     raise BedError(f"there are no {count} free ports on loopback")
 
 
+@cache
 def platform_folder(script: str, timeout: float) -> Path:
     """The folder that a script of e2e/platform makes (or made before) and prints."""
     platform = Path(__file__).parents[3] / "platform"
