@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from seawall_e2e.commands import kubectl
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
@@ -13,7 +12,7 @@ def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(
     wal = site.wal_cluster()
     wal.apply(site.pool(500))
 
-    kubectl("-n", site.namespace, "wait", "walc/wal", "--for=condition=Reconciling", "--timeout=30s")
+    wal.wait("CreatingTopics")  # for a second or two: a process of kubectl might begin to look when it is over
     site.operator.crash(pod)
     print(wal.explain())
 
