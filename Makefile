@@ -6,6 +6,7 @@ SHELL := bash
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest
 PLATFORM := e2e/platform
+TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
@@ -26,7 +27,7 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check, beside it cluster, Kafka and images' $(MAKE) --no-print-directory -j4 -Oline check collect images spark-images
-	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder operator/tests spark-apps e2e
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(TESTS)
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'
@@ -54,7 +55,7 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	@helm="$$($(PLATFORM)/binaries.sh)/helm"; "$$helm" lint --strict charts/seawall charts/seawall-crds
 
 collect: .venv/.stamp ## Import all tests: what cannot be is told early, and workers find them compiled
-	@found=$$($(PYTEST) --collect-only -qq operator/tests spark-apps e2e) || { echo "$$found"; exit 1; }
+	@found=$$($(PYTEST) --collect-only -qq $(TESTS)) || { echo "$$found"; exit 1; }
 
 format: .venv/.stamp ## Format the code and mend what the linter can
 	.venv/bin/ruff format

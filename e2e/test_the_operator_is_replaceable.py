@@ -12,7 +12,8 @@ def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(
     wal = site.wal_cluster()
     wal.apply(site.pool(500))
 
-    wal.wait("CreatingTopics")  # for a second or two: a process of kubectl might begin to look when it is over
+    # For a second or two: a process of kubectl might begin to look when it is over.
+    wal.wait("CreatingTopics", within=30)
     site.operator.crash(pod)
     print(wal.explain())
 

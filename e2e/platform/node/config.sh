@@ -62,6 +62,7 @@ maxPods: 110
 featureGates: {KubeletCrashLoopBackOffMax: true}
 crashLoopBackOff: {maxContainerRestartPeriod: 1s}
 syncFrequency: 10s
+nodeStatusUpdateFrequency: 4s
 serializeImagePulls: false
 K
 

@@ -79,7 +79,8 @@ keep() { # NAME COMMAND...
 }
 
 # The provisioner makes folders of mode 0750 owned by root, and kubelet applies no fsGroup to
-# hostPath volumes: without this, no pod that is not root could use a volume. A look costs no process.
+# hostPath volumes: without this, no pod that is not root could use a volume. A look costs no process:
+# to read from a pipe that never says anything is to sleep.
 open_volumes() {
   local seen=/run/volumes.seen never
   exec {never}<> <(:)
@@ -123,7 +124,8 @@ keep kube-controller-manager kube-controller-manager --kubeconfig="$kcm" \
   --leader-elect=false --enable-hostpath-provisioner=true --controllers='*,bootstrapsigner,tokencleaner' --bind-address=127.0.0.1
 scheduler=$pki/scheduler.kubeconfig
 # Seen once: a pod was tried before its volume was bound, that this came was missed, and the pod waited five minutes,
-# until the scheduler looked at all that it had given up.
+# until the scheduler looked at all that it had given up. It does so each half minute, at those that wait for longer than
+# this.
 keep kube-scheduler kube-scheduler --kubeconfig="$scheduler" \
   --authentication-kubeconfig="$scheduler" --authorization-kubeconfig="$scheduler" --leader-elect=false --bind-address=127.0.0.1 \
   --pod-max-in-unschedulable-pods-duration=5s

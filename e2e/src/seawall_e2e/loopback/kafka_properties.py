@@ -42,8 +42,10 @@ def properties_of(index: int, ports: Sequence[NodePorts], data: Path, tls: Path 
         "log.cleaner.dedupe.buffer.size": "2097152",
         "log.cleaner.threads": "1",
         "metadata.max.idle.interval.ms": "5000",  # a third of what an idle node costs is records that say nothing
-        **dict.fromkeys(("num.network.threads", "group.coordinator.threads"), "1"),
-        **dict.fromkeys(("num.io.threads", "background.threads"), "2"),
+        "num.network.threads": "1",  # each thread looks three times a second whether there is work
+        "num.io.threads": "2",
+        "group.coordinator.threads": "1",
+        "background.threads": "2",
     }
 
 
