@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers import claims, ledger_look, topic_deletion, wal_hold, wal_purge
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
-from seawall.controllers.topic_configs import RecentConfigs
+from seawall.controllers.recent_topics import RecentTopics
 from seawall.controllers.topic_logs import read_logs
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import dead_watch, look, rules
@@ -213,7 +213,7 @@ def offsets_first(patch: Patch) -> None:
 
     def opened(self: ClusterOpener, cluster: WALCluster) -> OpenedCluster:
         found = honest(self, cluster)
-        early.update(read(found, self.view(cluster, found), RecentConfigs(), 0))
+        early.update(read(found, self.view(cluster, found), RecentTopics(), 0))
         return found
 
     def known(*_: object) -> Mapping[str, TopicLog]:

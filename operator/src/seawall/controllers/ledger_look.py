@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.claims import read_holds, read_policies, read_verifications
 from seawall.controllers.declarations import read_declarations
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
-from seawall.controllers.topic_configs import RecentConfigs
+from seawall.controllers.recent_topics import RecentTopics
 from seawall.controllers.topic_logs import read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.dataplane.metadata import MetadataSnapshot
@@ -43,7 +43,7 @@ class _Remembered:
 
     uid: str
     memory: Memory
-    configs: RecentConfigs = field(default_factory=RecentConfigs)
+    topics: RecentTopics = field(default_factory=RecentTopics)
     lock: threading.Lock = field(default_factory=threading.Lock)
     seen_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
     begun: int = 0
@@ -125,7 +125,7 @@ class LedgerLooks:
         if remembered is None or remembered.uid != cluster.metadata.uid:
             return None
         with remembered.lock:
-            return self._try_look(_Remembered(remembered.uid, remembered.memory, remembered.configs), cluster, run)
+            return self._try_look(_Remembered(remembered.uid, remembered.memory, remembered.topics), cluster, run)
 
     def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
         """The ports of a WALCluster, for those who act on what a look showed."""
@@ -180,7 +180,7 @@ class LedgerLooks:
         datanodes = opened.parts.data_plane.reports()
         snapshot = opened.parts.metadata_store.snapshot()
         view = self.clusters.view(cluster, opened)
-        logs = read_logs(opened, view, remembered.configs, began)
+        logs = read_logs(opened, view, remembered.topics, began)
         pool = PoolId(cluster.metadata.namespace, view.cluster_id, opened.topics.prefix)
         shards = self._read_shards(pool, logs)
         records = shards.of_topics(logs)

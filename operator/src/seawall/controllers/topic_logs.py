@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.controllers.opened_cluster import Blocked, OpenedCluster
-from seawall.controllers.topic_configs import RecentConfigs
+from seawall.controllers.recent_topics import RecentTopics
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
 from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
@@ -19,10 +19,10 @@ from seawall.ports import KafkaLogs
 COMPACT = "compact"
 
 
-def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentConfigs, now: int) -> dict[str, TopicLog]:
+def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentTopics, now: int) -> dict[str, TopicLog]:
     """Identity, ends and size of the log of each topic of the pool. What Kafka did not tell of a topic is None.
 
-    The configs may be some seconds old (`recent`; `now` is the stopwatch's milliseconds), all else is read anew.
+    Configs and sizes may be some seconds old (`recent`; `now` is the stopwatch's milliseconds), all else is read anew.
 
     The ids are read before the offsets: those of a topic that is recreated in between are taken for the old one's once,
     and before anything is deleted the ids are compared again.
@@ -37,8 +37,8 @@ def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentConfigs, now
     try:
         described = opened.logs.describe_topics(topics)
         ids = {name: found.topic_id for name in led if isinstance(found := described.get(name), DescribedTopic)}
-        configs = recent.read(opened.admin, ids, now)
-        sizes = opened.logs.describe_sizes(topics)
+        configs = recent.configs(opened.admin, ids, now)
+        sizes = recent.sizes(opened.logs, ids, now)
         offsets = opened.logs.describe_offsets(topics)
     except (OutsideUnavailable, Refused) as error:
         raise Blocked(Obstacle.KAFKA, str(error)) from error
@@ -48,7 +48,9 @@ def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentConfigs, now
     }
 
 
-def _log(spec: TopicsSpec, described: object, configs: Configs | None, sizes: object, offsets: object) -> TopicLog:
+def _log(
+    spec: TopicsSpec, described: object, configs: Configs | None, sizes: LogSizes | None, offsets: object
+) -> TopicLog:
     """One topic's log. A topic without configs has no leader, and one without an id is taken for no topic."""
     if not isinstance(described, DescribedTopic) or not isinstance(offsets, LogOffsets) or configs is None:
         return TopicLog(described.topic_id if isinstance(described, DescribedTopic) else None, None, None, None)
@@ -58,7 +60,7 @@ def _log(spec: TopicsSpec, described: object, configs: Configs | None, sizes: ob
         offsets.leader_epoch,
         offsets.log_start,
         offsets.high_watermark,
-        size_bytes=_size(described, sizes) if isinstance(sizes, LogSizes) else None,
+        size_bytes=_size(described, sizes) if sizes is not None else None,
         under_min_isr=len(described.topic.isr) < least,
         compacted=COMPACT in configs.get("cleanup.policy", ""),
     )

@@ -121,9 +121,9 @@ class WALPurgeStatus(StatusModel):
     entries_deleted: Annotated[int, Field(ge=0)] | None = None
     """Entries that the run deleted, over all topics."""
     bytes_before: Annotated[int, Field(ge=0)] | None = None
-    """Bytes of these topics on the leaders' disks when the run began."""
+    """Bytes of these topics on the leaders' disks when the run began, or up to 10 s before."""
     bytes_after: Annotated[int, Field(ge=0)] | None = None
-    """The same at its end. Closed segments only free disk space, and some minutes later."""
+    """The same when it ended. Closed segments only free disk space, and some minutes later."""
     flush: FlushStatus | None = None
     """The flushes that the run asks for; absent until it asks."""
     verification_time: datetime | None = None
