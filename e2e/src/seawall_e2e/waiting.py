@@ -11,7 +11,9 @@ FoundT = TypeVar("FoundT")
 BOUND = 90.0
 """Seconds; far beyond what anything waited for takes on a quiet machine."""
 LONGEST_PAUSE = 1.0
-"""Between two looks, in seconds."""
+"""After a look that took long, in seconds."""
+RARELY = 0.5
+"""Between two looks for what is long in coming, in seconds at most."""
 
 
 class WaitedInVain(AssertionError):  # noqa: N818 - named for what happened
@@ -28,18 +30,19 @@ def wait_until(
 ) -> FoundT:
     """Looks every few moments until there is something to see, and returns it.
 
-    A look that takes long (a process of kubectl) is followed by a longer pause, so that waiting does not keep
-    the machine busy.
+    Waiting does not keep the machine busy: a look that takes long (a process of kubectl) is followed by a longer pause,
+    and what has not come for a while is looked for less often, so that it is seen a twentieth of its time later.
 
     Raises:
         WaitedInVain: there was not, within so many seconds; `what` and `explain` make up the message.
     """
-    deadline = time.monotonic() + within
+    first = time.monotonic()
     while True:
         began = time.monotonic()
         found = look()
         if found:
             return found
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > first + within:
             raise WaitedInVain(f"not within {within:g} s: {what}\n{explain()}".rstrip())
-        time.sleep(max(every, min(2 * (time.monotonic() - began), LONGEST_PAUSE)))
+        time.sleep(max(every, min(2 * (now - began), LONGEST_PAUSE), min((now - first) / 20, RARELY)))
