@@ -27,8 +27,8 @@ def test_a_gated_purge_goes_exactly_as_far_as_a_verification_proved_whose_hold_k
     verifications = Verifications(site.wal_cluster(), verification_image)
     gated, free = sorted(site.topics())[:2], sorted(site.topics())[2:]
     with AckedRows(database_in_sight, checker_image) as rows, InvariantSampler(site, rows) as sampler:
-        purges.apply_policy(topics=gated, safety={**FAST, **GATE})
         faults.run(flush)
+        purges.apply_policy(topics=gated, safety={**FAST, **GATE})
         unverified = run_once_more(purges)
         untouched = site.log_starts()
         with reading(verifications) as reads:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -90,33 +90,39 @@ class Purged:
 
 
 @pytest.fixture
-def make_purged(
+def purged_cluster(
     kube: KubeClient, kafka: KafkaProcesses, etcd: EtcdProcess, operator: OperatorProcess
-) -> Iterator[Callable[[], Purged]]:
+) -> Callable[[], AbstractContextManager[Purged]]:
     """Makes databases on two datanodes, with a table of two regions and a WALCluster: Seawall moves the markers."""
-    with ExitStack() as made:
 
-        def make() -> Purged:
-            database = made.enter_context(RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2))
+    @contextmanager
+    def make() -> Iterator[Purged]:
+        with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
             site = new_site(kube, kafka, operator)
-            made.callback(site.clear)
-            greptimedb = {
-                "version": "1.1",
-                "autoPrune": "Disabled",
-                "metasrv": f"http://{database.metasrv_address}",
-                "frontend": f"http://{database.frontend_address}",
-                "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
-            }
-            site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
-            site.wait_ready()
-            answer = database.sql(
-                "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k)"
-                ' (PARTITION a VALUES LESS THAN ("k2"), PARTITION b VALUES LESS THAN (MAXVALUE))'
-            )
-            assert "code" not in answer, answer
-            return Purged(site, database)
+            try:
+                _declare(site, database, etcd)
+                yield Purged(site, database)
+            finally:
+                site.clear()
 
-        yield make
+    return make
+
+
+def _declare(site: Site, database: RefDbProcesses, etcd: EtcdProcess) -> None:
+    greptimedb = {
+        "version": "1.1",
+        "autoPrune": "Disabled",
+        "metasrv": f"http://{database.metasrv_address}",
+        "frontend": f"http://{database.frontend_address}",
+        "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
+    }
+    site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
+    site.wait_ready()
+    answer = database.sql(
+        "CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k)"
+        ' (PARTITION a VALUES LESS THAN ("k2"), PARTITION b VALUES LESS THAN (MAXVALUE))'
+    )
+    assert "code" not in answer, answer
 
 
 def skipped(run: Object) -> dict[str, str]:
@@ -255,8 +261,9 @@ def verify_here(purged: Purged) -> None:
 
 
 def begin_by_size(purged: Purged) -> None:
-    """A policy without any times begins a run because a topic is larger than it says."""
+    """A policy without any times begins a run because a topic is larger than it says, and can be purged."""
     purged.write()
+    purged.database.sql("ADMIN flush_table('t')")  # else the run would come after ten graces, in case a flush helps
     before = purged.log_starts()
     policies, runs = (OBJECTS.format(purged.site.namespace, plural) for plural in ("walpurgepolicies", "walpurges"))
     body = {
@@ -319,21 +326,21 @@ def delete_what_is_in_use(purged: Purged) -> None:
 
 
 STORIES = (
-    (shrink, wait_for_a_verification),
     (shrink, stop_by_hold, verify_here),
     (shrink, restart, begin_by_size),
+    (shrink, wait_for_a_verification),
     (shrink, stop_by_annotation, lose_a_topic, delete_what_is_in_use),
 )
 """The longest first."""
 
 
 def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
-    make_purged: Callable[[], Purged],
+    purged_cluster: Callable[[], AbstractContextManager[Purged]],
 ) -> None:
     def tell(story: tuple[Callable[[Purged], None], ...]) -> None:
-        purged = make_purged()
-        for part in story:
-            part(purged)
+        with purged_cluster() as purged:
+            for part in story:
+                part(purged)
 
     with ThreadPoolExecutor(len(STORIES)) as pool:
         for told in [pool.submit(tell, story) for story in STORIES]:
