@@ -91,12 +91,8 @@ def test_sizes_are_ten_seconds_old_at_most(kafka: Asked) -> None:
     def size(now: int) -> int:
         return recent.sizes(logs, ids(kafka), now)["wal_1"].by_broker[1]
 
-    assert [size(now) for now in (0, SIZES_FRESH_FOR_MS - 1, SIZES_FRESH_FOR_MS, SIZES_FRESH_FOR_MS + 1)] == [
-        1,
-        1,
-        2,
-        2,
-    ]
+    moments = (0, SIZES_FRESH_FOR_MS - 1, SIZES_FRESH_FOR_MS, SIZES_FRESH_FOR_MS + 1)
+    assert [size(now) for now in moments] == [1, 1, 2, 2]
 
 
 def test_a_topic_whose_size_kafka_did_not_tell_has_none_and_is_asked_for_again(kafka: Asked) -> None:

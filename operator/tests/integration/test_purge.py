@@ -100,7 +100,7 @@ def purged_cluster(
         with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
             site = new_site(kube, kafka, operator)
             try:
-                _declare(site, database, etcd)
+                _make_pool_and_table(site, database, etcd)
                 yield Purged(site, database)
             finally:
                 site.clear()
@@ -108,7 +108,7 @@ def purged_cluster(
     return make
 
 
-def _declare(site: Site, database: RefDbProcesses, etcd: EtcdProcess) -> None:
+def _make_pool_and_table(site: Site, database: RefDbProcesses, etcd: EtcdProcess) -> None:
     greptimedb = {
         "version": "1.1",
         "autoPrune": "Disabled",
@@ -263,7 +263,8 @@ def verify_here(purged: Purged) -> None:
 def begin_by_size(purged: Purged) -> None:
     """A policy without any times begins a run because a topic is larger than it says, and can be purged."""
     purged.write()
-    purged.database.sql("ADMIN flush_table('t')")  # else the run would come after ten graces, in case a flush helps
+    # Else the run would come after ten graces, in case a flush helps.
+    assert "code" not in purged.database.sql("ADMIN flush_table('t')")
     before = purged.log_starts()
     policies, runs = (OBJECTS.format(purged.site.namespace, plural) for plural in ("walpurgepolicies", "walpurges"))
     body = {
