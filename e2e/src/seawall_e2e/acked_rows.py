@@ -17,8 +17,8 @@ from itertools import count
 from typing import Any, Self
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
-from seawall_e2e.commands import Object, apply, kubectl, run
-from seawall_e2e.objects import get
+from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.objects import apply, get
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import wait_until

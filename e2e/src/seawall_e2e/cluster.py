@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seawall_e2e.commands import CommandFailed, Object, apply, helm, kubectl, run
-from seawall_e2e.objects import count_restarts, find, get, is_ready, items
+from seawall_e2e.commands import CommandFailed, Object, helm, kubectl, run
+from seawall_e2e.objects import apply, count_restarts, delete, find, get, is_ready, items
 from seawall_e2e.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[3]
@@ -174,7 +174,7 @@ class WALCluster:
 
     def delete(self, *, within: float = 60) -> None:
         """Deletes it and waits until it is gone."""
-        kubectl("-n", self.namespace, "delete", "walc", self.name, "--wait=false")
+        delete(self.namespace, "walclusters", self.name)
         wait_until(lambda: self.find() is None, f"{self} is gone", within=within, explain=self.explain)
 
     def events(self, reason: str) -> list[Object]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +50,6 @@ def kubectl(*words: str, stdin: str = "", timeout: float = 60) -> str:
 def helm(*words: str, timeout: float = 120) -> str:
     """Runs helm on the cluster of KUBECONFIG."""
     return run("helm", *words, timeout=timeout)
-
-
-def apply(*objects: Mapping[str, Any]) -> None:
-    """Applies objects."""
-    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
 
 def refusal_of(*words: str) -> str:

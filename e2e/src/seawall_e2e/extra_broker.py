@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from seawall_e2e.commands import Object, apply, kubectl
-from seawall_e2e.objects import get
+from seawall_e2e.commands import Object, kubectl
+from seawall_e2e.objects import apply, get
 from seawall_e2e.reassignments import kafka_tool
 from seawall_e2e.waiting import wait_until
 

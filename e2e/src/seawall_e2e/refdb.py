@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+import yaml
+
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, kubectl, run
-from seawall_e2e.objects import containers, count_restarts, find, get, is_ready, items
+from seawall_e2e.objects import apply, containers, count_restarts, find, get, is_ready, items
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import BOUND, wait_until
 
@@ -104,7 +106,7 @@ class RefDb:
     def start(self) -> None:
         """Starts it and waits until every datanode has reported."""
         for part, workloads in _PARTS.items():
-            self._kubectl("apply", "-f", "-", stdin=self._manifests(part))
+            apply(*map(self._placed, yaml.safe_load_all(self._manifests(part))))
             for workload in workloads:
                 self._rolled_out(workload)
         wait_until(
@@ -237,8 +239,11 @@ class RefDb:
     def _wait_killed(self, pod: str, restarts: int) -> None:
         wait_until(lambda: self.restarts(pod) > restarts, f"{pod} died", explain=self.explain)
         (container,) = containers(self._pod(pod))
-        if (code := container["lastState"]["terminated"]["exitCode"]) != _SIGKILLED:
-            raise AssertionError(f"{pod} ended with {code}, not by SIGKILL")
+        # Sometimes it does not say: kubelet removes all but the last of a container's dead ones each minute, and takes
+        # the new one for dead as long as it was made and does not run yet.
+        ended = container["lastState"].get("terminated")
+        if ended is not None and ended["exitCode"] != _SIGKILLED:
+            raise AssertionError(f"{pod} ended with {ended['exitCode']}, not by SIGKILL")
 
     def _signal(self, datanode: int, name: str) -> None:
         self._kubectl("exec", f"datanode-{datanode}", "--", "pkill", f"-{name}", "-f", "bin/refdb")
@@ -247,6 +252,9 @@ class RefDb:
         text = (REFDB / f"deploy/{part}.yaml").read_text()
         text = text.replace("@REGION_FAILOVER@", str(self.region_failover).lower())
         return text.replace("@ETCD@", self.images.etcd).replace("@REFDB@", self.images.refdb)
+
+    def _placed(self, manifest: Object) -> Object:
+        return {**manifest, "metadata": {**manifest["metadata"], "namespace": self.namespace}}
 
     def _is_released(self, pod: str) -> bool:
         return "released" in self._kubectl("exec", pod, "--", "sh", "-c", f"rm -f {_HOLD} && echo released")

@@ -6,7 +6,7 @@ from typing import Any
 
 from seawall_e2e.cluster import Operator, WALCluster
 from seawall_e2e.commands import CommandFailed, helm, kubectl
-from seawall_e2e.objects import find, items
+from seawall_e2e.objects import delete, find, items
 from seawall_e2e.toolbox import Toolbox
 
 
@@ -42,12 +42,12 @@ class Site:
 
     def clear(self) -> None:
         """Removes all of it, as fast as it goes: the namespaces go on terminating in the background."""
-        kubectl("-n", self.namespace, "delete", "walc", "--all", "--wait=false")
+        delete(self.namespace, "walclusters")
         for held in items(self.namespace, "walclusters"):
             self._release(held["metadata"]["name"])
         helm("uninstall", "seawall", "--namespace", self.operator.namespace, "--ignore-not-found")
-        both = (self.namespace, self.operator.namespace)
-        kubectl("delete", "namespace", *both, "--ignore-not-found", "--wait=false")
+        for namespace in (self.namespace, self.operator.namespace):
+            delete(None, "namespaces", namespace)
         self.toolbox.delete_topics(f"{self.prefix}_")
 
     def _release(self, wal_cluster: str) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import PLAINTEXT, START_SECONDS
-from seawall_e2e.commands import CommandFailed, apply, kubectl
+from seawall_e2e.commands import CommandFailed, kubectl
+from seawall_e2e.objects import apply
 from seawall_e2e.shell import Shell
 
 SCRIPT, LOAD = Path(__file__).with_name("in_pod.py"), Path(__file__).with_name("load.py")

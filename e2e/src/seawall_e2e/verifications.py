@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster, signal_in_pod
-from seawall_e2e.commands import Object, apply, kubectl, run
-from seawall_e2e.objects import containers, find, get, items
+from seawall_e2e.commands import Object, kubectl, run
+from seawall_e2e.objects import apply, containers, find, get, items
 from seawall_e2e.waiting import wait_until
 
 ACCOUNT = "seawall-replay-verification"
