@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, kubectl, run
-from seawall_e2e.objects import apply, get
+from seawall_e2e.objects import apply, delete, get, items, wait_complete
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import wait_until
@@ -26,6 +26,7 @@ from seawall_e2e.waiting import wait_until
 TABLE = "acked_rows"
 WRITERS = 2
 LABELS = {"app.kubernetes.io/name": "checker"}
+_ROLES = ("writer", "reader")
 _JOURNALS = "checker-journals"
 _TIMEOUTS = {"writer": "5", "reader": "15", "judge": "60"}
 """Seconds to wait for an answer: to read all rows takes longer; but a reader does not wait long for who is stopped."""
@@ -71,18 +72,19 @@ class AckedRows:
 
     def __enter__(self) -> Self:
         apply(self._volume(), self._stateful_set("writer", WRITERS), self._stateful_set("reader", 1))
-        for role in ("writer", "reader"):
-            status = ("rollout", "status", f"statefulset/checker-{role}", f"--timeout={START_SECONDS}s")
-            self._kubectl(*status, timeout=START_SECONDS + 10)
+        for role in _ROLES:
+            wait_complete(
+                self._namespace, "statefulsets", f"checker-{role}", within=START_SECONDS, explain=self.explain
+            )
         self.wait_until_written_everywhere()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._teller.close()
-        self._kubectl("delete", "statefulset", "-l", "app.kubernetes.io/name=checker")
-        names = [f"pod/checker-writer-{number}" for number in range(WRITERS)] + ["pod/checker-reader-0"]
-        for name in names:
-            self._kubectl("wait", name, "--for=delete", "--timeout=60s", timeout=70)
+        for role in _ROLES:
+            delete(self._namespace, "statefulsets", f"checker-{role}")
+        both = f"app.kubernetes.io/name=checker,app.kubernetes.io/component in ({','.join(_ROLES)})"
+        wait_until(lambda: not items(self._namespace, "pods", labels=both), "writers and reader are gone", within=60)
 
     def progress(self) -> Progress:
         """How far they are."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from seawall_e2e.commands import CommandFailed, Object, helm, kubectl, run
-from seawall_e2e.objects import apply, count_restarts, delete, find, get, is_ready, items
+from seawall_e2e.objects import apply, count_restarts, delete, find, get, is_ready, items, wait_complete
 from seawall_e2e.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[3]
@@ -84,8 +84,7 @@ class Operator:
     def scale(self, replicas: int) -> None:
         """Runs so many pods of it, and waits until they are ready."""
         kubectl("-n", self.namespace, "scale", "deployment/seawall", f"--replicas={replicas}")
-        status = ("rollout", "status", "deployment/seawall", f"--timeout={START_SECONDS}s")
-        kubectl("-n", self.namespace, *status, timeout=START_SECONDS + 10)
+        wait_complete(self.namespace, "deployments", "seawall", within=START_SECONDS, explain=self.log)
 
     def uninstall(self) -> None:
         """Uninstalls the release and waits until no pod of it is left."""

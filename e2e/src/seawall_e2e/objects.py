@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -18,6 +18,7 @@ from kubernetes.config import new_client_from_config
 from urllib3.exceptions import HTTPError
 
 from seawall_e2e.commands import CommandFailed, Object
+from seawall_e2e.waiting import wait_until
 
 SECONDS = 60.0
 """As long as kubectl may take, too."""
@@ -28,6 +29,7 @@ _GROUPS = {
     "namespaces": _CORE,
     "pods": _CORE,
     "secrets": _CORE,
+    "deployments": "apis/apps/v1",
     "statefulsets": "apis/apps/v1",
     "leases": "apis/coordination.k8s.io/v1",
     "customresourcedefinitions": "apis/apiextensions.k8s.io/v1",
@@ -106,6 +108,18 @@ def count_restarts(pod: Object) -> int:
 def is_ready(pod: Object) -> bool:
     """Whether a pod's containers are there, and each is ready."""
     return bool(containers(pod)) and all(each["ready"] for each in containers(pod))
+
+
+def wait_complete(namespace: str, kind: str, name: str, *, within: float, explain: Callable[[], object]) -> None:
+    """Waits until a Deployment or StatefulSet has as many pods as it should, each ready."""
+
+    def is_complete() -> bool:
+        workload = get(namespace, kind, name)
+        status, wanted = workload.get("status", {}), workload["spec"]["replicas"]
+        is_seen = status.get("observedGeneration") == workload["metadata"]["generation"]
+        return bool(is_seen and status.get("replicas", 0) == status.get("readyReplicas", 0) == wanted)
+
+    wait_until(is_complete, f"the pods of {name} are ready", within=within, explain=explain)
 
 
 def _items(namespace: str | None, kind: str, labels: str, fields: str) -> Iterator[Object]:

@@ -13,7 +13,7 @@ import yaml
 
 from seawall_e2e.cluster import REPOSITORY, START_SECONDS
 from seawall_e2e.commands import Object, kubectl, run
-from seawall_e2e.objects import apply, containers, count_restarts, find, get, is_ready, items
+from seawall_e2e.objects import apply, containers, count_restarts, find, get, is_ready, items, wait_complete
 from seawall_e2e.shell import Shell
 from seawall_e2e.waiting import BOUND, wait_until
 
@@ -25,11 +25,9 @@ WAL_CONFIG_MAP = "greptimedb-wal"
 INTERNAL_ERROR = 1003
 """The code with which a query fails that needs a dead datanode."""
 
-DATANODE_SET = "statefulset/datanode"
-
 _PARTS = {
-    "etcd": ("statefulset/etcd",),
-    "refdb": ("deployment/metasrv", "deployment/frontend", DATANODE_SET),
+    "etcd": (("statefulsets", "etcd"),),
+    "refdb": (("deployments", "metasrv"), ("deployments", "frontend"), ("statefulsets", "datanode")),
 }
 """A file of manifests each, with what to wait for."""
 _SIGKILLED = 137
@@ -107,8 +105,8 @@ class RefDb:
         """Starts it and waits until every datanode has reported."""
         for part, workloads in _PARTS.items():
             apply(*map(self._placed, yaml.safe_load_all(self._manifests(part))))
-            for workload in workloads:
-                self._rolled_out(workload)
+            for kind, name in workloads:
+                wait_complete(self.namespace, kind, name, within=START_SECONDS, explain=self.explain)
         wait_until(
             lambda: len(self._ask(("http://metasrv:4000/admin/heartbeat", {}))[0]) == DATANODES,
             "every datanode has reported",
@@ -264,15 +262,6 @@ class RefDb:
 
     def _pod(self, pod: str) -> dict[str, Any]:
         return get(self.namespace, "pods", pod)
-
-    def _rolled_out(self, workload: str) -> None:
-        command: tuple[str, ...] = ("rollout", "status", workload)
-        if workload == DATANODE_SET:  # nobody rolls it out: its strategy is OnDelete
-            command = ("wait", workload, f"--for=jsonpath={{.status.readyReplicas}}={DATANODES}")
-        try:
-            self._kubectl(*command, f"--timeout={START_SECONDS}s", timeout=START_SECONDS + 10)
-        except AssertionError as failed:
-            raise AssertionError(f"{failed}\n{self.explain()}") from None
 
     def _ask(self, *requests: tuple[str, dict[str, str]]) -> list[Any]:
         """HTTP from within the cluster: pods cannot be reached from the host."""

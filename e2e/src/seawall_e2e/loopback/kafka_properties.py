@@ -42,6 +42,7 @@ def properties_of(index: int, ports: Sequence[NodePorts], data: Path, tls: Path 
         "log.cleaner.dedupe.buffer.size": "2097152",
         "log.cleaner.threads": "1",
         "metadata.max.idle.interval.ms": "5000",  # a third of what an idle node costs is records that say nothing
+        "replica.fetch.wait.max.ms": "1500",  # a sixth of what idle brokers cost is to ask each other for nothing
         "num.network.threads": "1",  # each thread looks three times a second whether there is work
         "num.io.threads": "2",
         "group.coordinator.threads": "1",
