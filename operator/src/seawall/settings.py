@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 class Settings(BaseSettings):
     """Settings of one operator process."""
 
-    model_config = SettingsConfigDict(env_prefix="SEAWALL_", frozen=True, use_attribute_docstrings=True)
+    model_config = SettingsConfigDict(env_prefix="SEAWALL_", frozen=True)
 
     namespaces: Annotated[tuple[str, ...], NoDecode] = ()
     """Namespaces to serve, comma-separated; empty means the whole cluster."""

@@ -76,7 +76,6 @@ class APIModel(BaseModel):
         alias_generator=to_camel,
         validate_by_name=True,
         validate_by_alias=True,
-        use_attribute_docstrings=True,
         validate_default=True,
     )
     RULES: ClassVar[tuple[Rule, ...]] = ()

@@ -6,9 +6,14 @@ bound, because the API server estimates the cost of CEL rules from the bounds; a
 
 from __future__ import annotations
 
+import ast
+import inspect
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import ModelSchema
 
 from seawall.api.meta import APIModel
 
@@ -31,10 +36,37 @@ def build_schema(model: type[APIModel]) -> Schema:
     Raises:
         NotStructuralError: naming the field.
     """
-    document = model.model_json_schema(mode="validation", by_alias=True)
+    document = model.model_json_schema(mode="validation", by_alias=True, schema_generator=_Described)
     definitions = document.pop("$defs", {})
     rules = {found.__name__: found.RULES for found in _models(model)}
     return _Converter(definitions, rules).convert(document, model.__name__)
+
+
+class _Described(GenerateJsonSchema):
+    """Attribute docstrings are descriptions.
+
+    Pydantic's `use_attribute_docstrings` would read the sources at each start of the operator and of a command.
+    """
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        found = super().model_schema(schema)
+        model = schema["cls"]
+        for name, text in _attribute_docstrings(model).items():
+            found["properties"][model.model_fields[name].alias]["description"] = text
+        return found
+
+
+def _attribute_docstrings(model: type[Any]) -> dict[str, str]:
+    """Field → the text below it, in the class or in the nearest base class that has one."""
+    texts: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        if issubclass(each, APIModel):
+            (definition,) = ast.parse(inspect.getsource(each)).body
+            for field, below in pairwise(getattr(definition, "body", ())):
+                match field, below:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                        texts[name] = inspect.cleandoc(text)
+    return {name: texts[name] for name in model.model_fields if name in texts}
 
 
 def _models(model: type[APIModel]) -> set[type[APIModel]]:
