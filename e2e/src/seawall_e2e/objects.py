@@ -86,13 +86,15 @@ def apply(*objects: Mapping[str, Any]) -> None:
             raise CommandFailed(("apply", path), "found no such namespace or kind", "")
 
 
-def delete(namespace: str | None, kind: str, name: str | None = None) -> None:
+def delete(namespace: str | None, kind: str, name: str | None = None, **query: str) -> None:
     """Deletes an object, or all of a kind in a namespace, if there are any; each goes once its finalizers let it.
+
+    The query are options of the API, such as `gracePeriodSeconds`.
 
     Raises:
         CommandFailed: the API server refused, or did not answer.
     """
-    _ask("DELETE", _path(namespace, kind, *(() if name is None else (name,))), {})
+    _ask("DELETE", _path(namespace, kind, *(() if name is None else (name,))), query)
 
 
 def containers(pod: Object) -> list[Object]:

@@ -46,6 +46,9 @@ class Site:
         for held in items(self.namespace, "walclusters"):
             self._release(held["metadata"]["name"])
         helm("uninstall", "seawall", "--namespace", self.operator.namespace, "--ignore-not-found")
+        # While pods end in their own time, Kubernetes goes through all kinds of the namespace again and again.
+        for kind in ("deployments", "statefulsets", "pods"):
+            delete(self.namespace, kind, gracePeriodSeconds="0")
         for namespace in (self.namespace, self.operator.namespace):
             delete(None, "namespaces", namespace)
         self.toolbox.delete_topics(f"{self.prefix}_")
