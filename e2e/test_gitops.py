@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
 from tests.test_argocd_health import health
 
 
@@ -11,6 +14,9 @@ def test_argo_cd_reads_the_state_of_real_objects(site: Site) -> None:
     wal = site.wal_cluster()
     wal.apply(site.pool(2))
     ready = wal.wait("Ready")
+    # The older one owns the pool, and Kubernetes counts whole seconds; of one second, the UID decides.
+    next_second = datetime.fromisoformat(ready["metadata"]["creationTimestamp"]) + timedelta(seconds=1)
+    wait_until(lambda: datetime.now(UTC) >= next_second, "the next second has begun")
     rival = site.wal_cluster("rival")
     rival.apply(site.pool(2))
     claimed = rival.wait("PrefixClaimed")
