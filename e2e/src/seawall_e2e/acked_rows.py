@@ -183,5 +183,5 @@ class AckedRows:
             "volumes": [{"name": "journals", "persistentVolumeClaim": {"claimName": _JOURNALS}}],
         }
 
-    def _kubectl(self, *words: str, timeout: float = 60) -> str:
-        return kubectl("-n", self._namespace, *words, timeout=timeout)
+    def _kubectl(self, *words: str) -> str:
+        return kubectl("-n", self._namespace, *words)

@@ -133,22 +133,25 @@ def _items(namespace: str | None, kind: str, labels: str, fields: str) -> Iterat
 
 
 def _path(namespace: str | None, kind: str, *name: str) -> str:
-    where = () if namespace is None else ("namespaces", namespace)
-    return "/".join(("", _GROUPS[kind], *where, kind, *name))
-
-
-@cache
-def _client(kubeconfig: str) -> ApiClient:
-    made: ApiClient = new_client_from_config(kubeconfig)  # type: ignore[no-untyped-call]
-    return made
+    return _path_in(_GROUPS[kind], namespace, kind, *name)
 
 
 def _applied_path(version: str, kind: str, namespace: str | None, name: str) -> str:
     """Where an object is; its kind's plural as Kubernetes guesses it (`meta.UnsafeGuessKindToResource`)."""
     group = _CORE if version == "v1" else f"apis/{version}"
     plural = f"{kind.lower()[:-1]}ies" if kind.endswith("y") else f"{kind.lower()}s"
+    return _path_in(group, namespace, plural, name)
+
+
+def _path_in(group: str, namespace: str | None, kind: str, *name: str) -> str:
     where = () if namespace is None else ("namespaces", namespace)
-    return "/".join(("", group, *where, plural, name))
+    return "/".join(("", group, *where, kind, *name))
+
+
+@cache
+def _client(kubeconfig: str) -> ApiClient:
+    made: ApiClient = new_client_from_config(kubeconfig)  # type: ignore[no-untyped-call]
+    return made
 
 
 def _ask(method: str, path: str, query: Mapping[str, str], body: str | None = None) -> Object | None:

@@ -271,5 +271,5 @@ class RefDb:
     def _shell(self) -> Shell:
         return Shell(self.namespace, "deployment/frontend", ("python", "-c", _ASK))
 
-    def _kubectl(self, *words: str, stdin: str = "", timeout: float = 60) -> str:
-        return kubectl("-n", self.namespace, *words, stdin=stdin, timeout=timeout)
+    def _kubectl(self, *words: str, stdin: str = "") -> str:
+        return kubectl("-n", self.namespace, *words, stdin=stdin)

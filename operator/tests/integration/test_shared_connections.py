@@ -40,6 +40,11 @@ def clients() -> set[str]:
     return found
 
 
+def wait_for_one_client(before: set[str], what: str) -> None:
+    """Waits until this process has exactly one client that it did not have before."""
+    wait_until(lambda: len(clients() - before) == 1, what)
+
+
 @pytest.fixture
 def clients_before() -> set[str]:
     """The clients of other tests and their fixtures: those of a test that is over may end in the middle of this one."""
@@ -50,12 +55,12 @@ def test_equal_connections_are_one_client_until_nobody_uses_it(kafka: KafkaProce
     clusters = ConfluentKafkaClusters()
     for key in KEYS:
         assert isinstance(clusters.connect(key, KafkaConnection(kafka.bootstrap_servers)).view(), KafkaView)
-    wait_until(lambda: len(clients() - clients_before) == 1, "all have one client")
+    wait_for_one_client(clients_before, "all have one client")
     for key in KEYS[1:]:
         clusters.forget(key)
     clusters.forget(Key("wal", "never-seen"))
     assert isinstance(clusters.connect(KEYS[0], KafkaConnection(kafka.bootstrap_servers)).view(), KafkaView)
-    wait_until(lambda: len(clients() - clients_before) == 1, "the last one has the same client")
+    wait_for_one_client(clients_before, "the last one has the same client")
     clusters.forget(KEYS[0])
     wait_until(lambda: clients() <= clients_before, "the last client has ended")
 
@@ -74,7 +79,7 @@ def test_a_changed_password_moves_only_the_objects_that_have_it(
     assert refused.why is Unreachable.AUTHENTICATION_FAILED
     assert isinstance(clusters.connect(other, right).view(), KafkaView)
     assert isinstance(clusters.connect(one, right).view(), KafkaView)
-    wait_until(lambda: len(clients() - clients_before) == 1, "only the right connection is left")
+    wait_for_one_client(clients_before, "only the right connection is left")
     clusters.forget(one)
     clusters.forget(other)
 
