@@ -62,6 +62,10 @@ class Undescribed(APIModel):
     size: int
 
 
+class DeclaredAnew(Inner):
+    size: int = 7
+
+
 class Union(APIModel):
     either: Inner | Annotated[str, Field(max_length=9)]
     """Two shapes."""
@@ -73,6 +77,7 @@ class Union(APIModel):
         (Unbounded, "Unbounded.text: a string needs maxLength"),
         (UnboundedList, "UnboundedList.texts: a array needs maxItems"),
         (Undescribed, "Undescribed.size: has no description"),
+        (DeclaredAnew, "DeclaredAnew.size: has no description"),
         (Union, "Union.either: only integer"),
     ],
 )

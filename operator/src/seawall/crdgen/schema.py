@@ -57,10 +57,12 @@ class _Described(GenerateJsonSchema):
 
 
 def _attribute_docstrings(model: type[Any]) -> dict[str, str]:
-    """Field → the text below it, in the class or in the nearest base class that has one."""
+    """Field → the text below it, in the class that declares it last; who declares a field anew describes it anew."""
     texts: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, APIModel):
+            for name in inspect.get_annotations(each):
+                texts.pop(name, None)
             (definition,) = ast.parse(inspect.getsource(each)).body
             for field, below in pairwise(getattr(definition, "body", ())):
                 match field, below:
