@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tomlkit
+import tomli_w
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
@@ -55,18 +55,13 @@ def readable_size(size: int) -> str:
 
 
 def _document(role: str, kafka: ExternalKafka, own: dict[str, Any]) -> str:
-    document = tomlkit.document()
-    document.add(tomlkit.comment("Written by Seawall: edit the WALCluster instead."))
-    for line in _secret_notes(role, kafka):
-        document.add(tomlkit.comment(line))
-    wal = tomlkit.table()
-    wal.update({"provider": "kafka", "broker_endpoints": list(kafka.bootstrap_servers), **own})
+    wal = {"provider": "kafka", "broker_endpoints": list(kafka.bootstrap_servers), **own}
     if kafka.sasl:
-        wal["sasl"] = tomlkit.item({"type": kafka.sasl.mechanism})
+        wal["sasl"] = {"type": kafka.sasl.mechanism}
     if kafka.tls:
-        wal["tls"] = tomlkit.item(_tls_paths(kafka))
-    document["wal"] = wal
-    return tomlkit.dumps(document)
+        wal["tls"] = _tls_paths(kafka)
+    notes = ["Written by Seawall: edit the WALCluster instead.", *_secret_notes(role, kafka)]
+    return "".join(f"# {note}\n" for note in notes) + "\n" + tomli_w.dumps({"wal": wal})
 
 
 def _tls_paths(kafka: ExternalKafka) -> dict[str, str]:
