@@ -11,6 +11,7 @@ settings.register_profile("no timed tests", deadline=None)  # machines are noisy
 settings.load_profile("no timed tests")
 
 GROUPS = {
+    "cluster": "cluster",
     "kube": "operator",
     "api_server": "api-server",
     "one_kafka": "refdb",
@@ -21,8 +22,17 @@ GROUPS = {
 """Bed → group of the tests that use it; the first counts: what the shared operator brings is dearest."""
 LONGEST = ("cluster", "operator", "kafka", "api-server", "spark", "refdb")
 """Groups that take minutes, longest first: the tests on the cluster take a third of all time."""
-LONG = ("test_mutants", "test_simulation", "test_crash_at_every_call")
-"""Files without beds that take half a minute."""
+LONG = (
+    "test_a_purge_loses_no_row",
+    "test_a_roll_waits_for_the_wal",
+    "test_a_verification_gates_a_purge",
+    "test_mutants",
+    "test_simulation",
+)
+"""Files that take minutes of their group, or half a minute without beds: they are the first of their group.
+
+A worker is given its next group three tests before the end of one: those should be short.
+"""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -30,7 +40,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker, found = metafunc.definition.get_closest_marker("xdist_group"), ""
     if marker is not None:
         found = str(marker.args[0])
-    elif metafunc.definition.get_closest_marker("integration"):
+    elif "cluster" in metafunc.fixturenames or metafunc.definition.get_closest_marker("integration"):
         found = next((group for bed, group in GROUPS.items() if bed in metafunc.fixturenames), "")
     marks = [pytest.mark.xdist_group(found)] if found and marker is None else []
     group = pytest.param(found, id=pytest.HIDDEN_PARAM, marks=marks)
@@ -61,9 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     items.sort(key=_order)
 
 
-def _order(item: pytest.Item) -> tuple[bool, int, str]:
+def _order(item: pytest.Item) -> tuple[bool, int, str, bool]:
     marker = item.get_closest_marker("xdist_group")
-    if marker is None:
-        return True, int(item.path.stem not in LONG), ""
-    group = str(marker.args[0])
-    return False, LONGEST.index(group) if group in LONGEST else len(LONGEST), group
+    group, is_short = str(marker.args[0]) if marker else "", item.path.stem not in LONG
+    return marker is None, LONGEST.index(group) if group in LONGEST else len(LONGEST), group, is_short

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from seawall_e2e.acked_rows import build_checker_image
-from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace
-from seawall_e2e.commands import kubectl
+from seawall_e2e.cluster import REPOSITORY, build_operator_image, install_crds, make_namespace
+from seawall_e2e.commands import kubectl, run
 from seawall_e2e.objects import items
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
@@ -26,21 +26,28 @@ HERE = Path(__file__).parent
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """They share one cluster, whose brokers some of them take away: one worker runs them all.
-
-    The group is set before `pytest_collection_modifyitems`, in which xdist reads it.
-    """
+    """Marks what is e2e here, and what is soak; not the tests of the distributions below."""
     marker = {HERE: pytest.mark.e2e, HERE / "soak": pytest.mark.soak}.get(item.path.parent)
-    if marker is not None:  # not the tests of the distributions below
+    if marker is not None:
         item.add_marker(marker)
-        item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture(scope="session")
-def image() -> str:
-    """The operator's image, in a cluster that is up and has the CRDs."""
+def cluster(request: pytest.FixtureRequest, beds: str) -> Iterator[None]:  # noqa: ARG001 - as long as its group lasts
+    """The local cluster, which all e2e tests share. With SEAWALL_CLUSTER_ONCE it ends with them, unless one failed.
+
+    An idle cluster takes a tenth of the machine from the tests that still run.
+    """
     if "KUBECONFIG" not in os.environ:
         pytest.fail("The e2e tests need the local cluster: run them by `make e2e`, which starts it.", pytrace=False)
+    yield
+    if "SEAWALL_CLUSTER_ONCE" in os.environ and not request.session.testsfailed:
+        run(str(REPOSITORY / "e2e/platform/cluster"), "down", timeout=120)
+
+
+@pytest.fixture(scope="session")
+def image(cluster: None) -> str:  # noqa: ARG001 - it is up
+    """The operator's image, in a cluster that is up and has the CRDs."""
     reference = build_operator_image()
     install_crds()
     return reference
