@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Spark Operator into the cluster, which must be up; changes nothing when it is there as it should be.
-# By its own chart: namespace spark-operator, applications in every namespace, everything else as the chart has it.
+# By its own chart: namespace spark-operator, applications in every namespace, no election among one replica; everything
+# else as the chart has it.
 # With --build it only builds the image, and needs no cluster.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -27,6 +28,7 @@ K
 say "installing the Spark Operator"
 helm upgrade --install spark-operator "$operator/chart" -n spark-operator --wait --timeout "${limit}s" \
   --set "image.registry=${image%%/*}" --set "image.repository=$(cut -d/ -f2- <<<"${image%:*}")" --set "image.tag=${image##*:}" \
+  --set controller.leaderElection.enable=false --set webhook.leaderElection.enable=false \
   --set-json 'spark.jobNamespaces=[""]' --set spark.serviceAccount.create=false --set spark.rbac.create=false >/dev/null || {
   kubectl -n spark-operator get pods -o wide >&2 || true
   kubectl -n spark-operator get events --sort-by=.lastTimestamp 2>/dev/null | tail -15 >&2 || true
