@@ -107,8 +107,9 @@ cluster_down() {
       find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
     done <"$RUN/cgroups"
   fi
-  # The imported images stay, in the cache; the API server's memory does not.
-  rm -rf "${RUN:?}"/{node.pid,cgroups,etc.revision,sock,pki,etc,etcd,kubelet,volumes,pod-logs,container-logs,cni,bin}
+  # The imported images stay, in the cache, and the link to kubectl and helm, which shells have in PATH; the API server's
+  # memory does not.
+  rm -rf "${RUN:?}"/{node.pid,cgroups,etc.revision,sock,pki,etc,etcd,kubelet,volumes,pod-logs,container-logs,cni}
 }
 
 # cluster_load REF|ARCHIVE...: images of images.sh, or docker archives of other origin.
