@@ -27,7 +27,7 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 	@.ci/timed 'python environment' $(MAKE) --no-print-directory .venv/.stamp
 	@.ci/timed 'binaries and jars' $(MAKE) --no-print-directory tools
 	@.ci/timed 'check, beside it cluster, Kafka and images' $(MAKE) --no-print-directory -j4 -Oline check collect images spark-images
-	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder $(TESTS)
+	@$(INSTANCE_ENV) && .ci/timed 'tests' $(PYTEST) -n 4 --dist loadgroup --no-loadscope-reorder $(TESTS)
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'
@@ -47,6 +47,8 @@ check: .venv/.stamp ## Format, lint, types, import contracts, generated files, c
 	.venv/bin/ruff format --check
 	.venv/bin/ruff check
 	.venv/bin/mypy --cache-dir=$(CACHE)/mypy
+	@# Alone: to mypy, a conftest.py of the tests has the same name.
+	.venv/bin/mypy --cache-dir=$(CACHE)/mypy conftest.py
 	.venv/bin/lint-imports
 	$(PY) -m seawall.crdgen --check
 	spark-apps/walrecord/proto/generate.sh --check

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadGroupScheduling
+from xdist.workermanage import WorkerController
 
 settings.register_profile("no timed tests", deadline=None)  # machines are noisy
 settings.load_profile("no timed tests")
@@ -16,12 +21,18 @@ GROUPS = {
     "api_server": "api-server",
     "one_kafka": "refdb",
     "kafka": "kafka",
-    "sasl_kafka": "kafka",
+    "sasl_kafka": "sasl-kafka",
     "etcd": "etcd",
 }
 """Bed → group of the tests that use it; the first counts: what the shared operator brings is dearest."""
-LONGEST = ("cluster", "operator", "kafka", "api-server", "spark", "refdb")
-"""Groups that take minutes, longest first: the tests on the cluster take a third of all time."""
+LATE = ("kafka", "refdb", "sasl_kafka")
+"""Beds that cost much while nobody uses them: in a group, tests without them come first, those with the last last."""
+SMALL = "any other group"
+ORDER = ("cluster", "operator", "kafka", SMALL, "api-server", "spark", "refdb", "sasl-kafka")
+"""How groups begin: the longest first (the tests on the cluster take a third of all time).
+
+The small ones, which mostly wait, come before the last long ones: at the end, all would wait at once.
+"""
 LONG = (
     "test_a_purge_loses_no_row",
     "test_a_roll_waits_for_the_wal",
@@ -33,6 +44,50 @@ LONG = (
 
 A worker is given its next group three tests before the end of one: those should be short.
 """
+IN_BACKGROUND = "seawall_in_background"
+"""What the controller tells each worker: whether it is the one in the background."""
+NICENESS = 10
+"""Of the worker in the background: beside two busy cores, it has a fifteenth of one."""
+
+
+class WithBackgroundWorker(LoadGroupScheduling):
+    """The last of the workers is given tests without a group only: it does what the others leave, while they wait.
+
+    One with beds would slow all the others down: a database that is written to, or a Kafka, costs as long as it lives.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if node.workerinput[IN_BACKGROUND]:
+            single = next((scope for scope in self.workqueue if "::" in scope), None)
+            if single is None:
+                return
+            self.workqueue.move_to_end(single, last=False)
+        super()._assign_work_unit(node)
+
+
+def pytest_configure_node(node: WorkerController) -> None:
+    """The last of several workers is in the background, where tests are given out by groups (--dist loadgroup)."""
+    workers = node.workerinput["workercount"]
+    is_last_of_several = workers > 1 and node.gateway.id == f"gw{workers - 1}"
+    node.workerinput[IN_BACKGROUND] = node.config.option.dist == "loadgroup" and is_last_of_several
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling | None:
+    """Has the tests of groups given out with a worker in the background."""
+    return WithBackgroundWorker(config, log) if config.option.dist == "loadgroup" else None
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Gives way to all others, in the background worker.
+
+    Linux weighs sessions before it weighs the processes of one (sched(7), the autogroup feature), and each Kafka has
+    its own: the worker needs one too, and that one is niced.
+    """
+    if getattr(session.config, "workerinput", {}).get(IN_BACKGROUND):
+        os.setsid()
+        os.nice(NICENESS)
+        if (autogroup := Path("/proc/self/autogroup")).exists():
+            autogroup.write_text(str(NICENESS))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -71,7 +126,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     items.sort(key=_order)
 
 
-def _order(item: pytest.Item) -> tuple[bool, int, str, bool]:
+def _order(item: pytest.Item) -> tuple[bool, int, str, bool, int]:
     marker = item.get_closest_marker("xdist_group")
     group, is_short = str(marker.args[0]) if marker else "", item.path.stem not in LONG
-    return marker is None, LONGEST.index(group) if group in LONGEST else len(LONGEST), group, is_short
+    beds = _beds_of(item)
+    late = max((place for place, bed in enumerate(LATE, 1) if bed in beds), default=0)
+    return marker is None, ORDER.index(group if group in ORDER else SMALL), group, is_short, late
+
+
+def _beds_of(item: pytest.Item) -> set[str]:
+    """The beds that a test asks for: by its fixtures, or by a parameter that is named for one."""
+    if not isinstance(item, pytest.Function):
+        return set()
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return {*item.fixturenames, *(value for value in values if isinstance(value, str))}
