@@ -260,10 +260,12 @@ def ask(api: Api, *words: str) -> str:
 
 def test_one_command_says_why_a_topic_is_not_shrinking() -> None:
     world = World()
+    began = f"{world.time.now() + timedelta(seconds=50):%Y-%m-%dT%H:%M:%S}"  # the last of six looks
     page = json.loads(json.dumps(look(world, watch(world)).to_json()))
-    table = ask(Api(page)).splitlines()
+    *table, _, last = ask(Api(page)).splitlines()
     assert table[0].split() == " ".join(cli.COLUMNS).split()
     assert [line.split()[0] for line in table[1:]] == list(TOPICS)
+    assert last == f"as of {began}.000Z"
     told = ask(Api(page), "--topic", "wal_1")
     assert "No WALPurgePolicy matches this topic." in told
     assert "Create one" in told

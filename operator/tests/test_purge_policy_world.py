@@ -24,7 +24,7 @@ from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason
 from seawall.reconciler import Outcome, Reconciler
-from tests.domain.purges import make_line
+from tests.domain.purges import NOON, make_line
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
@@ -130,7 +130,7 @@ def bad_schedule(world: World) -> None:
 
 
 def topic_too_large(world: World) -> None:
-    world.ledgers.pages[WAL] = LedgerPage((make_line("wal_1", 2**30 + 1),))
+    world.ledgers.pages[WAL] = LedgerPage((make_line("wal_1", 2**30 + 1),), NOON)
     world.declare(schedule=None, trigger={"topicBytes": "1Gi"})
     world.clock.time += timedelta(minutes=3)
 
@@ -268,7 +268,7 @@ class PolicyOverTime(RuleBasedStateMachine):
 
     @rule(size=st.sampled_from([None, 5, 2**31]), reason=st.sampled_from([None, Reason.NOTHING_TO_PURGE]))
     def a_topic_grows_or_shrinks(self, size: int | None, reason: Reason | None) -> None:
-        self.world.ledgers.pages[WAL] = LedgerPage((make_line("wal_1", size, reason),))
+        self.world.ledgers.pages[WAL] = LedgerPage((make_line("wal_1", size, reason),), NOON)
 
     @rule(size=st.sampled_from([None, "1Gi"]))
     def a_person_edits_the_trigger(self, size: str | None) -> None:

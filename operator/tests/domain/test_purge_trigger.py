@@ -29,7 +29,7 @@ LARGE = make_line("wal_1", MANY)
 
 def step(policy: WALPurgePolicy, *lines: TopicLine, runs: tuple[WALPurge, ...] = (), now: datetime = NOON) -> Any:
     """What comes after the status is true: actions, or a wait."""
-    observed = Observed(now, runs, has_cluster=True, ledger=LedgerPage(lines))
+    observed = Observed(now, runs, has_cluster=True, ledger=LedgerPage(lines, NOON))
     found = next_step(policy, observed)
     if isinstance(found, Record):
         policy = WALPurgePolicy(policy.metadata, policy.spec, found.status)
@@ -140,7 +140,7 @@ def test_time_and_size_begin_runs_side_by_side() -> None:
 @pytest.mark.parametrize(
     ("spec", "ledger", "sentence"),
     [
-        ({}, LedgerPage(()), "runs begin when a topic takes more than 1Gi on disk"),
+        ({}, LedgerPage((), NOON), "runs begin when a topic takes more than 1Gi on disk"),
         ({}, None, "runs begin when a topic takes more than 1Gi on disk"),
         (
             {"interval": "1h"},
@@ -152,7 +152,7 @@ def test_time_and_size_begin_runs_side_by_side() -> None:
         ),
         (
             {},
-            LedgerPage((make_line("wal_1", MANY, Against.FENCE_BROKEN),)),
+            LedgerPage((make_line("wal_1", MANY, Against.FENCE_BROKEN),), NOON),
             "runs begin when a topic takes more than 1Gi on disk (wal_1 does, and is left alone: IdentityFenceBroken)",
         ),
     ],

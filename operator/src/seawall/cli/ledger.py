@@ -58,7 +58,8 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
         raise Refused(f"WALCluster {arguments.walcluster} has no topic {arguments.topic}")
     if arguments.output == "json":
         return json.dumps({**page, "topics": lines}, indent=2)
-    return _explained(lines[0]) if arguments.topic is not None else table(lines, COLUMNS)
+    text = _explained(lines[0]) if arguments.topic is not None else table(lines, COLUMNS)
+    return f"{text}\n\nas of {page['lookedAt']}"
 
 
 def ask_operator(get: Get, arguments: argparse.Namespace, page: str, query: str = "") -> Mapping[str, Any]:

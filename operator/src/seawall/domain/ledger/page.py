@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 
 from seawall.domain.ledger.ledger import Ledger, plan
 from seawall.domain.ledger.lines import TopicLine, topic_lines
@@ -18,12 +19,18 @@ class LedgerPage:
     """All topics of a WALCluster's pool, as one look saw them."""
 
     lines: tuple[TopicLine, ...]
+    looked_at: datetime
+    """When the look began: what happened later is not in it."""
     problems: tuple[str, ...] = ()
     """What is wrong with annotations of the WALCluster, one sentence each."""
 
     def to_json(self) -> Mapping[str, object]:
         """As the operator serves it."""
-        return {"topics": [line_to_json(line) for line in self.lines], "problems": self.problems}
+        return {
+            "lookedAt": self.looked_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "topics": [line_to_json(line) for line in self.lines],
+            "problems": self.problems,
+        }
 
     def damaged(self) -> tuple[TopicLine, ...]:
         """Topics whose log is not what the database needs."""
@@ -32,7 +39,13 @@ class LedgerPage:
 
 def build_page(looked: Looked) -> LedgerPage:
     """What a run that begins now would get to, topic by topic."""
-    return LedgerPage(build_lines(looked, plan(looked.look.inputs)), looked.problems())
+    return page_of(looked, plan(looked.look.inputs))
+
+
+def page_of(looked: Looked, ledger: Ledger) -> LedgerPage:
+    """The same by a ledger of this look."""
+    took = timedelta(milliseconds=looked.read.ended - looked.read.began)
+    return LedgerPage(build_lines(looked, ledger), looked.read.now - took, looked.problems())
 
 
 def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:

@@ -15,7 +15,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import Topic
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
-from seawall.domain.ledger.page import LedgerPage, build_lines
+from seawall.domain.ledger.page import LedgerPage, page_of
 from seawall.domain.rollout.facts import Facts, Limits
 from seawall.domain.rollout.from_ledger import Sources, datanodes_by_id, datanodes_of_pods
 from seawall.domain.rollout.requests import parse_override
@@ -118,7 +118,7 @@ def with_ledger(
         facts,
         datanodes=datanodes,
         kafka_problem=kafka_problem,
-        wal_problem=_wal_problem(cluster, LedgerPage(build_lines(looked, ledger))),
+        wal_problem=_wal_problem(cluster, page_of(looked, ledger)),
         bad_records=bad_records(beside.verifications, topic_ids, datanodes),
     )
 
