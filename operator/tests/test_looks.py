@@ -121,23 +121,30 @@ def test_a_secret_that_makes_no_sense_is_told(key: Key) -> None:
 
 
 @pytest.fixture
-def hanging() -> Iterator[str]:
-    """The URL of a server that takes connections and never answers."""
+def hanging() -> Iterator[socket.socket]:
+    """A server that takes connections and never answers; closed, it refuses them, those that wait too."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        yield server
 
 
-def test_nobody_waits_for_a_database_that_hangs_and_one_look_at_a_time_runs(key: Key, hanging: str) -> None:
+def connection_to(server: socket.socket) -> DataPlaneConnection:
+    url = f"http://127.0.0.1:{server.getsockname()[1]}"
+    return DataPlaneConnection(url, url, EtcdConnection((url,)))
+
+
+def test_nobody_waits_for_a_database_that_hangs_and_one_look_at_a_time_runs(key: Key, hanging: socket.socket) -> None:
     looks = BackgroundLooks(UTCClock(), Woken(), seconds=0.0)
-    stuck = DataPlaneConnection(hanging, hanging, EtcdConnection((hanging,)))
+    stuck = connection_to(hanging)
     assert [looks.latest(key, stuck) for _ in range(50)] == [None] * 50
     assert running(key) == 1
 
 
-def test_a_forgotten_object_is_not_woken(key: Key) -> None:
+def test_a_forgotten_object_is_not_woken(key: Key, hanging: socket.socket) -> None:
     woken = Woken()
     looks = BackgroundLooks(UTCClock(), woken, seconds=LONG)
-    looks.latest(key, NOWHERE)
+    looks.latest(key, connection_to(hanging))
     looks.forget(key)
+    # Only now the look may end: one that ends before is news of an object that is still known.
+    hanging.close()
     wait_idle(key)
     assert not woken.keys
