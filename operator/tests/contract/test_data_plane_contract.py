@@ -95,7 +95,7 @@ def refdb_tables(refdb: RefDbProcesses) -> RefDbTables:
     return RefDbTables(refdb)
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.integration)])
+@pytest.fixture(params=["fake", pytest.param("refdb", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "fake":
         fake = FakeDataPlane()

@@ -23,7 +23,7 @@ from tests.fakes.kube import FakeKube
 from tests.fakes.meters import FakeMeters
 from tests.support.records import open_transaction, produce
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+pytestmark = pytest.mark.integration
 
 KEY = Key("wal", "orders")
 

@@ -29,7 +29,7 @@ from seawall_e2e.waiting import wait_until
 from tests.support.records import produce
 from tests.support.secure_kafka import by_password
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+pytestmark = pytest.mark.integration
 
 TABLE = Path(__file__).parents[3] / "docs/kafka-acls.md"
 AUTHORIZER = {

@@ -23,7 +23,7 @@ from seawall_e2e.loopback.processes import free_ports
 from seawall_e2e.waiting import wait_until
 from tests.support.secure_kafka import by_certificate, by_password
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+pytestmark = pytest.mark.integration
 
 DEADLINE = 6.0
 SLACK = 10.0

@@ -25,7 +25,7 @@ from tests.support.counting_proxy import (
 )
 from tests.support.records import VALUE, produce
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+pytestmark = pytest.mark.integration
 
 MIB = 2**20
 COUNTED = [f"counted_{i}" for i in range(300)]

@@ -24,7 +24,7 @@ from seawall_e2e.waiting import wait_until
 from tests.support.records import produce
 from tests.support.secure_kafka import by_certificate, by_password
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+pytestmark = pytest.mark.integration
 
 TOPIC = "secured"
 TIMEOUT = 1.0

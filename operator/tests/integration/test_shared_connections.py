@@ -21,7 +21,7 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.secure_kafka import by_password
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("kafka")]
+pytestmark = pytest.mark.integration
 
 KEYS = [Key("wal", f"db-{number}") for number in range(8)]
 DEADLINE = 6.0

@@ -17,7 +17,7 @@ _DOWNLOAD_TIMEOUT = 900
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(beds: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session that the program itself would open."""
     os.environ["SEAWALL_SPARK_JARS"] = str(platform_folder("spark/jars.sh", _DOWNLOAD_TIMEOUT))
     os.environ["SPARK_MASTER"] = "local[2]"
