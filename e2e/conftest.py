@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,19 @@ def toolbox(image: str, run_id: str) -> Iterator[Toolbox]:
 @pytest.fixture
 def site(request: pytest.FixtureRequest, image: str, run_id: str, toolbox: Toolbox) -> Iterator[Site]:
     """A namespace for the operator, one for its WALClusters, and a topic prefix."""
+    with _new_site(request, image, run_id, toolbox) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_site(request: pytest.FixtureRequest, image: str, run_id: str, toolbox: Toolbox) -> Iterator[Site]:
+    """The same for the tests of a file, which leave to each other what each looks at."""
+    with _new_site(request, image, run_id, toolbox) as made:
+        yield made
+
+
+@contextmanager
+def _new_site(request: pytest.FixtureRequest, image: str, run_id: str, toolbox: Toolbox) -> Iterator[Site]:
     module = re.sub("[^a-z]+", "-", request.path.stem.removeprefix("test_"))[:30].strip("-")
     made = Site(f"e2e-{run_id}-{secrets.token_hex(2)}-{module}", image, toolbox)
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from seawall_e2e.cluster import SASL_SSL, make_kafka_secrets
+import pytest
+
+from seawall_e2e.cluster import SASL_SSL, WALCluster, make_kafka_secrets
 from seawall_e2e.site import Site
 
 WAL_CONFIGS = {
@@ -14,7 +16,9 @@ WAL_CONFIGS = {
     "min.insync.replicas": "2",
     "max.message.bytes": "1048576",
     "segment.bytes": "67108864",
+    "flush.messages": "1000",
 }
+"""What the operator demands of topics of a WAL, and the one that the pool asks for."""
 
 SECURED = {
     "bootstrapServers": list(SASL_SSL),
@@ -23,24 +27,38 @@ SECURED = {
 }
 
 
-def test_a_pool_on_plaintext_kafka_becomes_ready(site: Site) -> None:
-    """The namespaces enforce Pod Security `restricted`, so the chart's pod complies with it."""
-    site.install()
-    wal = site.wal_cluster()
-    wal.apply(site.pool(8, config={"flush.messages": 1000}))
+@pytest.fixture(scope="module")
+def wal(shared_site: Site) -> WALCluster:
+    """A pool of eight topics. The namespaces enforce Pod Security `restricted`, so the chart's pod complies with it."""
+    shared_site.install()
+    made = shared_site.wal_cluster()
+    made.apply(shared_site.pool(8, config={"flush.messages": 1000}))
+    made.wait("Ready")
+    return made
 
+
+def test_a_pool_on_plaintext_kafka_becomes_ready(shared_site: Site, wal: WALCluster) -> None:
     status = wal.wait("Ready")["status"]
-
     brokers = status["kafka"]["brokers"]
     assert (brokers["total"], brokers["online"]) == (3, 3)
     assert (status["topics"]["desired"], status["topics"]["ready"]) == (8, 8)
-    topics = site.topics()
-    assert sorted(topics) == [f"{site.prefix}_{index}" for index in range(8)]
+    topics = shared_site.topics()
+    assert sorted(topics) == [f"{shared_site.prefix}_{index}" for index in range(8)]
     for topic in topics.values():
         assert topic["partitions"] == 1
         assert sorted(topic["replicas"]["0"]) == [0, 1, 2]
-        assert topic["configs"] == {**WAL_CONFIGS, "flush.messages": "1000"}
-    print(f"the operator's resident memory: {site.operator.resident_megabytes()} MB")
+        assert topic["configs"] == WAL_CONFIGS
+    print(f"the operator's resident memory: {shared_site.operator.resident_megabytes()} MB")
+
+
+def test_a_config_changed_behind_the_operators_back_is_repaired(shared_site: Site, wal: WALCluster) -> None:
+    changed = f"{shared_site.prefix}_1"
+    shared_site.toolbox.alter(changed, "retention.ms", "604800000")
+
+    event = wal.wait_event("RetentionGuarded")
+    assert event["type"] == "Warning"
+    assert changed in event["message"]
+    assert shared_site.topics()[changed]["configs"] == WAL_CONFIGS
 
 
 def test_a_pool_on_kafka_with_tls_and_scram_becomes_ready_once_the_chart_names_its_secrets(site: Site) -> None:
@@ -56,17 +74,3 @@ def test_a_pool_on_kafka_with_tls_and_scram_becomes_ready_once_the_chart_names_i
 
     wal.wait("Ready")
     assert len(site.topics()) == 4
-
-
-def test_a_config_changed_behind_the_operators_back_is_repaired(site: Site) -> None:
-    site.install()
-    wal = site.wal_cluster()
-    wal.apply(site.pool(2))
-    wal.wait("Ready")
-
-    site.toolbox.alter(f"{site.prefix}_1", "retention.ms", "604800000")
-
-    event = wal.wait_event("RetentionGuarded")
-    assert event["type"] == "Warning"
-    assert f"{site.prefix}_1" in event["message"]
-    assert site.topics()[f"{site.prefix}_1"]["configs"] == WAL_CONFIGS

@@ -22,29 +22,18 @@ def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(
     assert site.operator.restarts() == 1
 
 
-def test_a_pool_becomes_ready_although_the_operators_pod_is_removed_while_creating_it(site: Site) -> None:
-    site.install()
-    (pod,) = site.operator.pods()
+def test_another_replica_goes_on_when_the_leaders_pod_is_removed_while_it_creates_topics(site: Site) -> None:
+    site.install("replicas=2")
+    leader = wait_until(site.operator.leader, "one leads", within=60)
+    assert leader in site.operator.pods()
     wal = site.wal_cluster()
     wal.apply(site.pool(200))
-
-    site.operator.remove(pod)
-
-    wal.wait("Ready", within=90)
-    assert len(site.topics()) == 200
-
-
-def test_another_replica_takes_over_when_the_leaders_pod_is_removed(site: Site) -> None:
-    site.install("replicas=2")
-    wal = site.wal_cluster()
-    wal.apply(site.pool(2))
-    wal.wait("Ready")
-    leader = site.operator.leader()
-    assert leader in site.operator.pods()
 
     site.operator.remove(leader)
 
     wait_until(lambda: site.operator.leader() not in {None, leader}, "another leads", within=60)
-    wal.apply(site.pool(3))
+    wal.wait("Ready", within=90)
+    assert len(site.topics()) == 200
+    wal.apply(site.pool(201))
     wal.wait("Ready")
-    assert len(site.topics()) == 3
+    assert len(site.topics()) == 201

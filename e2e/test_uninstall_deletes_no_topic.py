@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,14 +19,19 @@ from seawall_e2e.waiting import wait_until
 CRD = "customresourcedefinitions"
 
 
-@pytest.fixture
-def wal(site: Site) -> WALCluster:
+def ready(site: Site, name: str = "wal", **more: Any) -> WALCluster:
     """A pool of two topics that is Ready."""
-    site.install()
-    made = site.wal_cluster()
-    made.apply(site.pool(2))
+    made = site.wal_cluster(name)
+    made.apply(site.pool(2, **more))
     made.wait("Ready")
     return made
+
+
+@pytest.fixture(scope="module")
+def wal(shared_site: Site) -> WALCluster:
+    """One whose operator stays."""
+    shared_site.install()
+    return ready(shared_site)
 
 
 @pytest.fixture
@@ -42,33 +48,10 @@ def identity(wal: WALCluster) -> tuple[str, object]:
     return found["metadata"]["uid"], found["spec"]
 
 
-def test_without_operator_topics_stay_and_a_retaining_walcluster_goes_at_once(site: Site, wal: WALCluster) -> None:
-    before = identity(wal)
-
-    site.operator.uninstall()
-
-    assert identity(wal) == before
-    assert len(site.topics()) == 2
-    wal.delete(within=10)
-    assert len(site.topics()) == 2
-
-
 @pytest.mark.usefixtures("_crds_as_before")
-def test_without_the_crds_release_the_crds_and_their_objects_stay(site: Site, wal: WALCluster) -> None:
-    before = identity(wal)
-
-    helm("uninstall", "seawall-crds", "--namespace", "default", "--wait")
-
-    for crd in CRDS:
-        assert "deletionTimestamp" not in get(None, CRD, crd)["metadata"]
-    assert identity(wal) == before
-    assert len(site.topics()) == 2
-    wal.apply(site.pool(3))
-    wal.wait("Ready")
-
-
-@pytest.mark.usefixtures("_crds_as_before")
-def test_helm_upgrades_the_crds_and_leaves_the_objects_as_they_are(site: Site, wal: WALCluster, tmp_path: Path) -> None:
+def test_crds_are_upgraded_and_stay_without_their_release_and_so_do_their_objects(
+    shared_site: Site, wal: WALCluster, tmp_path: Path
+) -> None:
     before = identity(wal)
     chart = tmp_path / "seawall-crds"
     shutil.copytree(CHARTS / "seawall-crds", chart)
@@ -80,20 +63,30 @@ def test_helm_upgrades_the_crds_and_leaves_the_objects_as_they_are(site: Site, w
     columns = get(None, CRD, WAL_CLUSTER_CRD)["spec"]["versions"][0]["additionalPrinterColumns"]
     assert columns[0]["description"] == "Whether all is well"
     assert identity(wal) == before
-    wal.apply(site.pool(3))
+    wal.apply(shared_site.pool(3))
     wal.wait("Ready")
-    assert len(site.topics()) == 3
+    assert len(shared_site.topics()) == 3
+    before = identity(wal)
+
+    helm("uninstall", "seawall-crds", "--namespace", "default", "--wait")
+
+    for crd in CRDS:
+        assert "deletionTimestamp" not in get(None, CRD, crd)["metadata"]
+    assert identity(wal) == before
+    assert len(shared_site.topics()) == 3
+    wal.apply(shared_site.pool(4))
+    wal.wait("Ready")
+    assert len(shared_site.topics()) == 4
 
 
-def test_a_deleting_walcluster_deletes_its_topics_and_no_others(site: Site, wal: WALCluster) -> None:
-    other = site.wal_cluster("other")
-    other.apply({**site.pool(2, deletionPolicy="Delete"), "prefix": f"{site.prefix}_2"})
-    other.wait("Ready")
-    assert len(site.topics()) == 4
+def test_a_deleting_walcluster_deletes_its_topics_and_no_others(shared_site: Site, wal: WALCluster) -> None:
+    before = shared_site.topics()
+    other = ready(shared_site, "other", prefix=f"{shared_site.prefix}_other", deletionPolicy="Delete")
+    assert len(shared_site.topics()) == len(before) + 2
 
     other.delete()
 
-    assert sorted(site.topics()) == [f"{site.prefix}_0", f"{site.prefix}_1"]
+    assert shared_site.topics() == before
     identity(wal)
 
 
@@ -106,19 +99,26 @@ def documented_patch(namespace: str, name: str) -> str:
     return command.replace("-n databases", f"-n {namespace}").replace("walcluster wal", f"walcluster {name}")
 
 
-def test_the_documented_patch_frees_a_walcluster_whose_operator_is_gone(site: Site, wal: WALCluster) -> None:
-    wal.apply(site.pool(2, deletionPolicy="Delete"))
-    wal.wait_event("FinalizerAdded")
+def test_without_operator_objects_and_topics_stay_and_whoever_is_deleted_goes(site: Site) -> None:
+    """One that retains its topics goes at once, and one that would delete them by the documented patch."""
+    site.install()
+    retaining, deleting = ready(site), ready(site, "deleting", prefix=f"{site.prefix}_2", deletionPolicy="Delete")
+    before = [identity(wal) for wal in (retaining, deleting)]
+
     site.operator.uninstall()
-    kubectl("-n", site.namespace, "delete", "walc", wal.name, "--wait=false")
-    held = wal.find()
+
+    assert [identity(wal) for wal in (retaining, deleting)] == before
+    assert len(site.topics()) == 4
+    retaining.delete(within=10)
+    kubectl("-n", site.namespace, "delete", "walc", deleting.name, "--wait=false")
+    held = deleting.find()
     assert held is not None
     assert held["metadata"]["finalizers"] == ["seawall.dev/topics"]
 
-    run("bash", "-c", documented_patch(site.namespace, wal.name))
+    run("bash", "-c", documented_patch(site.namespace, deleting.name))
 
-    assert wal.find() is None
-    assert len(site.topics()) == 2
+    assert deleting.find() is None
+    assert len(site.topics()) == 4
 
 
 def test_a_namespace_with_a_deleting_walcluster_can_be_deleted_and_the_operator_serves_on(site: Site) -> None:

@@ -21,7 +21,7 @@ from seawall_e2e.faults import (
 )
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
-from seawall_e2e.soak import SECONDS, write_counts
+from seawall_e2e.soak import OFTEN, SECONDS, write_counts
 
 OF_DATABASE = {
     FaultKind.DATANODE_KILLED,
@@ -36,7 +36,7 @@ OF_DATABASE = {
 @pytest.mark.timeout(SECONDS + 900)
 def test_a_loop_of_faults_loses_no_acknowledged_row(site: Site, database: RefDb, checker_image: str) -> None:
     faults = FaultLog()
-    with AckedRows(database, checker_image) as rows:
+    with AckedRows(database, checker_image, period=OFTEN) as rows:
         began = time.monotonic()
         for number in count():
             apply_one_of_each(number, site, database, rows, faults)

@@ -16,7 +16,7 @@ from seawall_e2e.operator_faults import LeadingPodCrashed, StoppedBeforeDelete
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.site import Site
-from seawall_e2e.soak import SECONDS, write_counts
+from seawall_e2e.soak import OFTEN, SECONDS, write_counts
 
 
 @pytest.mark.timeout(SECONDS + 900)
@@ -25,7 +25,7 @@ def test_purges_all_the_time_lose_no_acknowledged_row(
 ) -> None:
     site.operator.scale(2)
     database, faults, holds = database_in_sight, FaultLog(), Counter[str]()
-    with AckedRows(database, checker_image) as rows, InvariantSampler(site, rows) as sampler:
+    with AckedRows(database, checker_image, period=OFTEN) as rows, InvariantSampler(site, rows) as sampler:
         purges.apply_policy()
         began = time.monotonic()
         for number in count():

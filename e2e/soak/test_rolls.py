@@ -20,7 +20,7 @@ from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import DATANODES, RefDb
 from seawall_e2e.restarts import SAFETY, DownSampler, Restarts
 from seawall_e2e.site import Site
-from seawall_e2e.soak import SECONDS, write_counts
+from seawall_e2e.soak import OFTEN, SECONDS, write_counts
 from seawall_e2e.waiting import wait_until
 
 LONG = 30.0
@@ -37,7 +37,7 @@ def test_rolls_go_on_and_on_and_no_acknowledged_row_is_lost(
     site.operator.scale(2)
     began = time.monotonic()
     with (
-        AckedRows(database_in_sight, checker_image) as rows,
+        AckedRows(database_in_sight, checker_image, period=OFTEN) as rows,
         InvariantSampler(site, rows) as sampler,
         DownSampler(database_in_sight) as down,
     ):

@@ -17,7 +17,7 @@ from seawall_e2e.faults import BrokerKilled, Fault, FaultKind, FaultLog, TableFl
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.site import Site
-from seawall_e2e.soak import SECONDS, write_counts
+from seawall_e2e.soak import OFTEN, SECONDS, write_counts
 from seawall_e2e.verification_faults import DriverKilled, ExecutorKilled, LogCut, MidJob, stopped_in_mid_job
 from seawall_e2e.verifications import VERDICT_SECONDS, Verification, Verifications, scale_spark_operator
 
@@ -136,7 +136,7 @@ def test_no_fault_in_mid_job_makes_a_verification_say_verified_of_a_log_that_doe
     site.install("replayVerification.create=true")
     verifications = Verifications(site.wal_cluster(), verification_image)
     soak = Soak(site, purges, TableFlushed(database_in_sight, TABLE), verifications)
-    with AckedRows(database_in_sight, checker_image) as rows:
+    with AckedRows(database_in_sight, checker_image, period=OFTEN) as rows:
         rows.wait_until_written_everywhere()
         soak.with_a_snapshot(rows)
         soak.with_missing_parts()

@@ -55,9 +55,14 @@ class Progress:
 
 
 class AckedRows:
-    """Writers and a reader in the database's namespace, as long as the `with` lasts; what they recorded stays."""
+    """Writers and a reader in the database's namespace, as long as the `with` lasts; what they recorded stays.
 
-    def __init__(self, database: RefDb, image: str, *, partitions: int = 6, period: float = 0.8) -> None:
+    Args:
+        period: seconds between the batches of a thread. By default each partition is written 2.5 times a second: always
+            some rows are in the log only, and to write more often would take a third of a core. The soak does.
+    """
+
+    def __init__(self, database: RefDb, image: str, *, partitions: int = 6, period: float = 1.6) -> None:
         self.partitions = partitions
         self._database, self._image, self._namespace = database, image, database.namespace
         self._settings = {

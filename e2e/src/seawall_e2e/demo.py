@@ -219,8 +219,8 @@ def purge(database: RefDb, entries: list[Entry]) -> None:
             raise AssertionError("the rows are not the same")
         tell(f"{run.entries_deleted} entries are gone from Kafka; the {len(before)} rows are all there, in Parquet")
     with step(f"Why does {last.topic} not shrink further?"):
+        line = purges.ledger()[last.topic]  # by a look that began after the purge, which the command shows then, too
         run_and_say(*map(str, purges.ledger_command("--topic", last.topic)))
-        line = purges.ledger()[last.topic]
         if line["log_start"] != held or "backup" not in str(line["held_by"]):
             raise AssertionError(f"the hold at {held} did not keep it: {line}")
 

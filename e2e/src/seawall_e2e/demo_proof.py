@@ -43,8 +43,9 @@ def prove_and_purge(database: RefDb, purges: Purges, topics: list[str]) -> None:
         _flush(database, purges, {topic: seen.verified_from[topic] for topic in topics})
         run = purges.purge_once("proved", topics=topics)
         _show(purges, "walp", run.name)
+        ledger = purges.ledger()
         for topic in topics:
-            line, proved = purges.ledger()[topic], seen.verified_from[topic]
+            line, proved = ledger[topic], seen.verified_from[topic]
             tell(f"{topic} starts at {line['log_start']}; the verification began to read at {proved}")
             if line["log_start"] != proved:
                 raise AssertionError(f"it is not where the verification began: {line}\n{purges.explain()}")

@@ -59,7 +59,7 @@ class Purges:
     wal: WALCluster
     operator: Operator
 
-    def apply_policy(self, *, interval: str = "5s", entries: int = 20, **spec: Any) -> None:
+    def apply_policy(self, *, interval: str = "5s", entries: int = 10, **spec: Any) -> None:
         """A policy by which regions that hold back so many entries are flushed. Its runs follow one another closely."""
         body = {
             "clusterRef": {"name": self.wal.name},
@@ -148,9 +148,19 @@ class Purges:
         self._kubectl("delete", "walh", hold, "--timeout=10s")
 
     def ledger(self) -> dict[str, dict[str, Any]]:
-        """Topic → its line of `seawall ledger -o json`, asked for as that command does: to start it costs a second."""
+        """Topic → its line of `seawall ledger -o json`, by a look that has begun by now.
+
+        It is asked for as that command does: to start one costs a second.
+        """
         whose = Namespace(walcluster=self.wal.name, namespace=self.wal.namespace, operator=self._lease())
-        return {str(line["name"]): line for line in ask_operator(read, whose, "ledger")["topics"]}
+        asked = datetime.now(UTC)
+
+        def new_page() -> Mapping[str, Any] | None:
+            page = ask_operator(read, whose, "ledger")
+            return page if datetime.fromisoformat(page["lookedAt"]) >= asked else None
+
+        page = wait_until(new_page, "the operator looked at the ledger", every=0.2, explain=self.explain)
+        return {str(line["name"]): line for line in page["topics"]}
 
     def wait_until_unneeded(self, entries: Mapping[str, int]) -> None:
         """Waits until the operator knows that the database needs these entries no more; a flush is reported later."""

@@ -12,6 +12,8 @@ from seawall_e2e.cluster import REPOSITORY
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "600"))
 """How long a soak lasts."""
+OFTEN = 0.8
+"""Seconds between the batches of a thread of the writers."""
 RESULTS = REPOSITORY / "e2e/soak/results"
 CHANGES = ("git", "status", "--porcelain", "--", "e2e", "operator/src", "spark-apps")
 
