@@ -35,9 +35,12 @@ from confluent_kafka.admin import (
     ConfigSource,
     OffsetSpec,
     ResourceType,
+    TopicMetadata,
 )
 
 TIMEOUT = 20.0
+LOOK_TIMEOUT = 5.0
+"""What a broker was asked that dies meanwhile, librdkafka asks it again, and no other, until the time is over."""
 LEADER_CHANGES = {
     KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -46,11 +49,22 @@ LEADER_CHANGES = {
 }
 
 
-def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
+def topics_of(kafka: AdminClient, prefix: str) -> dict[str, TopicMetadata]:
     """The topics with a prefix."""
-    found = {
-        name: topic for name, topic in kafka.list_topics(timeout=TIMEOUT).topics.items() if name.startswith(prefix)
-    }
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            found = kafka.list_topics(timeout=LOOK_TIMEOUT).topics
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return {name: topic for name, topic in found.items() if name.startswith(prefix)}
+
+
+def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
+    """The topics with a prefix: partitions, replicas and configs."""
+    found = topics_of(kafka, prefix)
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in found]
     described = kafka.describe_configs(resources, request_timeout=TIMEOUT) if resources else {}
     own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value
@@ -72,9 +86,8 @@ def under_replicated(kafka: AdminClient, prefix: str) -> list[str]:
     """The topics with a prefix of which some replica is not in sync, or which have no leader."""
     return [
         name
-        for name, topic in kafka.list_topics(timeout=TIMEOUT).topics.items()
-        if name.startswith(prefix)
-        and any(each.leader < 0 or len(each.isrs) < len(each.replicas) for each in topic.partitions.values())
+        for name, topic in topics_of(kafka, prefix).items()
+        if any(each.leader < 0 or len(each.isrs) < len(each.replicas) for each in topic.partitions.values())
     ]
 
 
@@ -94,7 +107,7 @@ def cut(kafka: AdminClient, topic: str, offset: str) -> None:
 
 def offsets(kafka: AdminClient, prefix: str) -> dict[str, list[int]]:
     """Topic → log start and high watermark of its partition 0. A leader that is new does not know at once."""
-    names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
+    names = list(topics_of(kafka, prefix))
     deadline = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -203,7 +216,7 @@ def _read(topic: str, start: int, before: int) -> list[Message]:
 
 def delete(kafka: AdminClient, prefix: str) -> list[str]:
     """Deletes the topics with a prefix."""
-    names = [name for name in kafka.list_topics(timeout=TIMEOUT).topics if name.startswith(prefix)]
+    names = list(topics_of(kafka, prefix))
     for future in (kafka.delete_topics(names, request_timeout=TIMEOUT) if names else {}).values():
         future.result(TIMEOUT)
     return names

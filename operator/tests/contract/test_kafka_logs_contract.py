@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import pytest
-from confluent_kafka.admin import AdminClient, PartitionMetadata
+from confluent_kafka.admin import PartitionMetadata
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
@@ -37,6 +37,7 @@ from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.support.kafka import KafkaEyes
 from tests.support.records import elect_unclean, open_transaction, produce
 
 KEY = Key("wal", "orders")
@@ -115,24 +116,29 @@ class RealBed:
 
     def lose_end(self, topic: str, records: int) -> None:
         """One replica of two is away while records are written; then it leads, because the other one is away."""
-        admin = AdminClient({"bootstrap.servers": self.server, "log_level": 0})
+        eyes = KafkaEyes(self.kafka.bootstrap_servers)
 
-        def shown() -> PartitionMetadata:
-            return admin.list_topics(topic, timeout=10).topics[topic].partitions[0]
+        def shown() -> PartitionMetadata | None:
+            found = eyes.topics(topic)
+            return found[topic].partitions[0] if topic in found else None
 
         def elect() -> bool:
             elect_unclean(self.kafka.bootstrap_servers, topic)
-            return bool(shown().leader == follower)
+            now = shown()
+            return now is not None and now.leader == follower
 
-        leader = shown().leader
-        (follower,) = set(shown().replicas) - {leader}
+        before = wait_until(shown, "its leader is known")
+        leader, (follower,) = before.leader, set(before.replicas) - {before.leader}
         self.kill(follower)
-        wait_until(lambda: shown().isrs == [leader], "the leader is alone")
-        produce(self.kafka.bootstrap_servers, {topic: records}, acks="1")
-        self.kill(leader)
-        self.start(follower)
-        wait_until(elect, "the follower leads", within=120)
-        self.start(leader)
+        try:
+            wait_until(lambda: (now := shown()) is not None and now.isrs == [leader], "the leader is alone")
+            produce(self.kafka.bootstrap_servers, {topic: records}, acks="1")
+            self.kill(leader)
+            self.start(follower)
+            wait_until(elect, "the follower leads", within=120)
+        finally:
+            away = [broker - 1 for broker in (follower, leader) if not self.kafka.is_running(broker - 1)]
+            self.kafka.start_together(*away)
 
 
 class World:

@@ -20,6 +20,8 @@ from confluent_kafka.admin import (
 from seawall_e2e.waiting import wait_until
 
 TIMEOUT = 30.0
+LOOK_TIMEOUT = 10.0
+"""What a broker was asked that dies meanwhile, librdkafka asks it again, and no other, until the time is over."""
 BATCH = 200
 
 
@@ -32,7 +34,7 @@ class KafkaEyes:
     def topics(self, prefix: str) -> dict[str, TopicMetadata]:
         """The topics whose name starts with the prefix, by name; nothing while no broker answers."""
         try:
-            found: Mapping[str, TopicMetadata] = self._client.list_topics(timeout=TIMEOUT).topics
+            found: Mapping[str, TopicMetadata] = self._client.list_topics(timeout=LOOK_TIMEOUT).topics
         except KafkaException:
             return {}
         finally:
