@@ -119,10 +119,14 @@ def toolbox(image: str, run_id: str) -> Iterator[Toolbox]:
         box.start()
         yield box
     finally:
-        wait_until(lambda: _namespaces(run_id) == [box.namespace], "the run's other namespaces are gone", within=90)
-        box.delete_topics(f"e2e-{run_id}-")
-        box.shell.close()
-        kubectl("delete", "namespace", box.namespace, timeout=90)
+        try:  # operators, which would make topics anew, go first
+            wait_until(
+                lambda: _namespaces(run_id) == [box.namespace], "the run's other namespaces are gone", within=180
+            )
+        finally:
+            box.delete_topics(f"e2e-{run_id}-")
+            box.shell.close()
+            kubectl("delete", "namespace", box.namespace, timeout=180)
 
 
 @pytest.fixture

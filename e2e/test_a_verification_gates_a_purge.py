@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from seawall_e2e.acked_rows import TABLE, AckedRows
+from seawall_e2e.commands import CommandFailed
 from seawall_e2e.faults import FaultLog, TableFlushed
 from seawall_e2e.invariants import InvariantSampler
 from seawall_e2e.purges import FAST, Purges, Run
@@ -75,11 +77,20 @@ def reading(verifications: Verifications) -> Iterator[Verification]:
     """A verification whose driver is stopped as long as the `with` lasts, so that it is not over before."""
     verifications.request(NIGHTLY)
     seen = verifications.wait_until_runs(NIGHTLY)
-    verifications.signal(seen.driver, "STOP")
+    wait_until(partial(is_stopped, verifications, seen), "its driver is stopped", explain=verifications.explain)
     try:
         yield seen
     finally:
         verifications.signal(seen.driver, "CONT")
+
+
+def is_stopped(verifications: Verifications, seen: Verification) -> bool:
+    """Stops its driver; not between the Java that works out the driver's command and the one that it becomes."""
+    try:
+        verifications.signal(seen.driver, "STOP")
+    except CommandFailed:
+        return False
+    return True
 
 
 def run_once_more(purges: Purges) -> Run:

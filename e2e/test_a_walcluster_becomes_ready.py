@@ -6,6 +6,7 @@ import pytest
 
 from seawall_e2e.cluster import SASL_SSL, WALCluster, make_kafka_secrets
 from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
 
 WAL_CONFIGS = {
     "cleanup.policy": "delete",
@@ -42,7 +43,7 @@ def test_a_pool_on_plaintext_kafka_becomes_ready(shared_site: Site, wal: WALClus
     brokers = status["kafka"]["brokers"]
     assert (brokers["total"], brokers["online"]) == (3, 3)
     assert (status["topics"]["desired"], status["topics"]["ready"]) == (8, 8)
-    topics = shared_site.topics()
+    topics = shared_site.wait_for_topics(8)
     assert sorted(topics) == [f"{shared_site.prefix}_{index}" for index in range(8)]
     for topic in topics.values():
         assert topic["partitions"] == 1
@@ -58,7 +59,7 @@ def test_a_config_changed_behind_the_operators_back_is_repaired(shared_site: Sit
     event = wal.wait_event("RetentionGuarded")
     assert event["type"] == "Warning"
     assert changed in event["message"]
-    assert shared_site.topics()[changed]["configs"] == WAL_CONFIGS
+    wait_until(lambda: shared_site.topics()[changed]["configs"] == WAL_CONFIGS, "each broker knows of the repair")
 
 
 def test_a_pool_on_kafka_with_tls_and_scram_becomes_ready_once_the_chart_names_its_secrets(site: Site) -> None:
@@ -73,4 +74,4 @@ def test_a_pool_on_kafka_with_tls_and_scram_becomes_ready_once_the_chart_names_i
     site.install("secrets.names={kafka-ca,kafka-user}")
 
     wal.wait("Ready")
-    assert len(site.topics()) == 4
+    site.wait_for_topics(4)

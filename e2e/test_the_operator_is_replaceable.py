@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seawall_e2e.armed import ArmedSignal
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
@@ -10,15 +11,15 @@ def test_a_pool_becomes_ready_although_the_operator_is_killed_while_creating_it(
     site.install()
     (pod,) = site.operator.pods()
     wal = site.wal_cluster()
-    wal.apply(site.pool(500))
-
-    # For a second or two: a process of kubectl might begin to look when it is over.
-    wal.wait("CreatingTopics", within=30)
-    site.operator.crash(pod)
+    with ArmedSignal(site.operator.namespace, pod, "KILL") as kill:  # topics are created within a second or two
+        wal.apply(site.pool(500))
+        wal.wait("CreatingTopics", within=30)
+        kill.fire()
     print(wal.explain())
 
+    wait_until(lambda: site.operator.restarts() == 1, "the operator is started again", explain=site.operator.log)
     wal.wait("Ready", within=90)
-    assert len(site.topics()) == 500
+    site.wait_for_topics(500)
     assert site.operator.restarts() == 1
 
 
@@ -33,7 +34,7 @@ def test_another_replica_goes_on_when_the_leaders_pod_is_removed_while_it_create
 
     wait_until(lambda: site.operator.leader() not in {None, leader}, "another leads", within=60)
     wal.wait("Ready", within=90)
-    assert len(site.topics()) == 200
+    site.wait_for_topics(200)
     wal.apply(site.pool(201))
     wal.wait("Ready")
-    assert len(site.topics()) == 201
+    site.wait_for_topics(201)

@@ -65,7 +65,7 @@ def test_crds_are_upgraded_and_stay_without_their_release_and_so_do_their_object
     assert identity(wal) == before
     wal.apply(shared_site.pool(3))
     wal.wait("Ready")
-    assert len(shared_site.topics()) == 3
+    shared_site.wait_for_topics(3)
     before = identity(wal)
 
     helm("uninstall", "seawall-crds", "--namespace", "default", "--wait")
@@ -76,17 +76,17 @@ def test_crds_are_upgraded_and_stay_without_their_release_and_so_do_their_object
     assert len(shared_site.topics()) == 3
     wal.apply(shared_site.pool(4))
     wal.wait("Ready")
-    assert len(shared_site.topics()) == 4
+    shared_site.wait_for_topics(4)
 
 
 def test_a_deleting_walcluster_deletes_its_topics_and_no_others(shared_site: Site, wal: WALCluster) -> None:
     before = shared_site.topics()
     other = ready(shared_site, "other", prefix=f"{shared_site.prefix}_other", deletionPolicy="Delete")
-    assert len(shared_site.topics()) == len(before) + 2
+    shared_site.wait_for_topics(len(before) + 2)
 
     other.delete()
 
-    assert shared_site.topics() == before
+    assert shared_site.wait_for_topics(len(before)) == before
     identity(wal)
 
 
@@ -104,6 +104,7 @@ def test_without_operator_objects_and_topics_stay_and_whoever_is_deleted_goes(si
     site.install()
     retaining, deleting = ready(site), ready(site, "deleting", prefix=f"{site.prefix}_2", deletionPolicy="Delete")
     before = [identity(wal) for wal in (retaining, deleting)]
+    site.wait_for_topics(4)
 
     site.operator.uninstall()
 
@@ -127,6 +128,7 @@ def test_a_namespace_with_a_deleting_walcluster_can_be_deleted_and_the_operator_
     wal = site.wal_cluster()
     wal.apply(site.pool(2, deletionPolicy="Delete"))
     wal.wait("Ready")
+    site.wait_for_topics(2)
     (pod,) = site.operator.pods()
 
     kubectl("delete", "namespace", site.namespace, "--wait=false")
@@ -134,7 +136,7 @@ def test_a_namespace_with_a_deleting_walcluster_can_be_deleted_and_the_operator_
     wait_until(
         lambda: find(None, "namespaces", site.namespace) is None,
         "the namespace is gone",
-        within=60,
+        within=180,
         explain=site.operator.log,
     )
     assert "the topics stay, because the namespace is being deleted" in site.operator.log(400)

@@ -107,6 +107,8 @@ def test_a_topic_that_was_deleted(one_node: RefDbProcesses, one_kafka: KafkaProc
     admin = AdminClient({"bootstrap.servers": one_kafka.bootstrap_servers[0]})
     (deleted,) = admin.delete_topics([topic_of(one_node)]).values()
     deleted.result(10)
+    # The controller has deleted it; the broker hears of it later.
+    one_node.metasrv.wait_ready(lambda: topic_of(one_node) not in admin.list_topics(timeout=10).topics, 30)
     answer = one_node.sql("INSERT INTO t VALUES (9, 'a')")
     assert "code" in answer, "a write was acknowledged without a log"
     one_node.datanodes[0].kill()

@@ -166,7 +166,8 @@ def test_an_idle_region_says_so_and_writes_a_checkpoint(make_db: Callable[..., R
     while reported() != [10, 10] or "Moved pruned markers" not in db.metasrv.tail():
         assert time.monotonic() < deadline, (reported(), db.metasrv.tail())
         time.sleep(0.1)
-    db.metasrv.wait_ready(lambda: "Checkpoint of idle region" in db.datanodes[1].tail(), 20)
+    checkpoint = f"Checkpoint of idle region {FIRST + 1}(1024, 2): 10"
+    db.metasrv.wait_ready(lambda: checkpoint in db.datanodes[1].log_since_start(), 20)
     db.datanodes[1].kill()
     db.start_datanode(1)
     log = db.datanodes[1].log_since_start()

@@ -63,8 +63,21 @@ def topics_of(kafka: AdminClient, prefix: str) -> dict[str, TopicMetadata]:
 
 
 def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
-    """The topics with a prefix: partitions, replicas and configs."""
-    found = topics_of(kafka, prefix)
+    """The topics with a prefix: partitions, replicas and configs.
+
+    Their configs are perhaps asked of another broker, which has not heard of a new one yet, or of an end already.
+    """
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            return _described(kafka, topics_of(kafka, prefix))
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def _described(kafka: AdminClient, found: dict[str, TopicMetadata]) -> dict[str, Any]:
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in found]
     described = kafka.describe_configs(resources, request_timeout=TIMEOUT) if resources else {}
     own = ConfigSource.DYNAMIC_TOPIC_CONFIG.value

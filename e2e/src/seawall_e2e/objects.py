@@ -29,6 +29,7 @@ _GROUPS = {
     "namespaces": _CORE,
     "pods": _CORE,
     "secrets": _CORE,
+    "serviceaccounts": _CORE,
     "deployments": "apis/apps/v1",
     "statefulsets": "apis/apps/v1",
     "leases": "apis/coordination.k8s.io/v1",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from seawall_e2e.armed import ArmedSignal
 from seawall_e2e.cluster import Operator
+from seawall_e2e.commands import kubectl
 from seawall_e2e.faults import FaultKind
 from seawall_e2e.intents import read_intents, wait_for_a_new_intent
 from seawall_e2e.site import Site
@@ -78,7 +79,7 @@ class StoppedBeforeDelete:
         """Stops it; at the end it goes on, and another must lead by then. The kubelet must not have given up on it."""
         operator = self.site.operator
         self.leader = leader = wait_until(operator.leader, "one leads", explain=operator.log)
-        restarts = operator.restarts()
+        restarts, lost = operator.restarts(), self._losses(leader)
         try:
             for _ in range(ATTEMPTS):
                 self._stop(leader)
@@ -92,6 +93,12 @@ class StoppedBeforeDelete:
                 raise AssertionError(f"{leader} leads still: nobody acted beside it")
         finally:
             operator.signal(leader, "CONT")
+        wait_until(
+            lambda: self._losses(leader) > lost or operator.restarts() > restarts,
+            f"{leader} goes on and sees that another leads",
+            every=0.5,
+            explain=operator.log,
+        )
         if operator.restarts() > restarts:
             raise AssertionError(f"{leader} was started again: it did not go on as a leader that knows nothing")
 
@@ -102,6 +109,10 @@ class StoppedBeforeDelete:
         starts = self.site.log_starts()
         intents = read_intents(self.site.namespace, starts)
         self.pending = {name: intent for name, intent in intents.items() if starts[name] < intent}
+
+    def _losses(self, pod: str) -> int:
+        """How often a pod's process told that it leads no more."""
+        return kubectl("-n", self.site.operator.namespace, "logs", pod).count("not leading")
 
     def wait_for_another(self) -> None:
         """While it is stopped: waits until another leads."""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from seawall.cli.ledger import ask_operator
+from seawall.domain.errors import SeawallError
 from seawall_e2e.cluster import Operator, WALCluster
-from seawall_e2e.commands import Object, kubectl
+from seawall_e2e.commands import CommandFailed, Object, kubectl
 from seawall_e2e.objects import apply, find, get, items, read
 from seawall_e2e.waiting import wait_until
 
@@ -156,10 +157,20 @@ class Purges:
         asked = datetime.now(UTC)
 
         def new_page() -> Mapping[str, Any] | None:
-            page = ask_operator(read, whose, "ledger")
+            try:
+                page = ask_operator(read, whose, "ledger")
+            except (SeawallError, CommandFailed) as error:  # it has just begun to lead, or its last look failed
+                said.append(error)
+                return None
             return page if datetime.fromisoformat(page["lookedAt"]) >= asked else None
 
-        page = wait_until(new_page, "the operator looked at the ledger", every=0.2, explain=self.explain)
+        said: list[Exception] = []
+        page = wait_until(
+            new_page,
+            "the operator looked at the ledger",
+            every=0.2,
+            explain=lambda: f"{said[-1:]}\n{self.explain()}",
+        )
         return {str(line["name"]): line for line in page["topics"]}
 
     def wait_until_unneeded(self, entries: Mapping[str, int]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from seawall_e2e.cluster import REPOSITORY, START_SECONDS
+from seawall_e2e.cluster import REPOSITORY, START_SECONDS, signal_in_pod
 from seawall_e2e.commands import Object, kubectl, run
 from seawall_e2e.objects import apply, containers, count_restarts, find, get, is_ready, items, wait_complete
 from seawall_e2e.shell import Shell
@@ -244,7 +244,7 @@ class RefDb:
             raise AssertionError(f"{pod} ended with {ended['exitCode']}, not by SIGKILL")
 
     def _signal(self, datanode: int, name: str) -> None:
-        self._kubectl("exec", f"datanode-{datanode}", "--", "pkill", f"-{name}", "-f", "bin/refdb")
+        signal_in_pod(self.namespace, f"datanode-{datanode}", "refdb", signal=name)
 
     def _manifests(self, part: str) -> str:
         text = (REFDB / f"deploy/{part}.yaml").read_text()

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,8 +47,8 @@ class Shell:
 
     def close(self) -> None:
         """Ends the process; it is started again when there is something to ask."""
-        self._end()
         self._process = None
+        self._end()
 
     def _answer(self, words: tuple[object, ...]) -> str:
         """Its line; empty when it ended, or was ended because it took too long."""
@@ -79,5 +80,5 @@ class Shell:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    with process:
+    with suppress(BrokenPipeError), process:  # leaving it writes what one that had ended was not given
         process.kill()

@@ -8,6 +8,7 @@ from seawall_e2e.cluster import Operator, WALCluster
 from seawall_e2e.commands import CommandFailed, helm, kubectl
 from seawall_e2e.objects import delete, find, items
 from seawall_e2e.toolbox import Toolbox
+from seawall_e2e.waiting import wait_until
 
 
 class Site:
@@ -35,6 +36,10 @@ class Site:
     def topics(self) -> dict[str, Any]:
         """The site's topics in Kafka."""
         return self.toolbox.topics(f"{self.prefix}_")
+
+    def wait_for_topics(self, count: int) -> dict[str, Any]:
+        """Waits until Kafka shows so many topics: a broker may hear of one later than another that was asked before."""
+        return wait_until(lambda: found if len(found := self.topics()) == count else None, f"there are {count} topics")
 
     def log_starts(self) -> dict[str, int]:
         """Where the logs of the site's topics begin."""

@@ -12,8 +12,9 @@ from typing import Any
 
 from seawall_e2e.cluster import PLAINTEXT, START_SECONDS
 from seawall_e2e.commands import CommandFailed, kubectl
-from seawall_e2e.objects import apply
+from seawall_e2e.objects import apply, find
 from seawall_e2e.shell import Shell
+from seawall_e2e.waiting import wait_until
 
 SCRIPT, LOAD = Path(__file__).with_name("in_pod.py"), Path(__file__).with_name("load.py")
 
@@ -33,6 +34,10 @@ class Toolbox:
 
     def start(self) -> None:
         """Starts the pod and waits until commands can be run in it."""
+        account = (self.namespace, "serviceaccounts", "default")
+        wait_until(
+            lambda: find(*account) is not None, "a new namespace has its account, without which no pod may be made"
+        )
         apply(self._pod())
         wait = ("wait", "pod/toolbox", "--for=condition=Ready", f"--timeout={START_SECONDS}s")
         kubectl("-n", self.namespace, *wait, timeout=START_SECONDS + 10)

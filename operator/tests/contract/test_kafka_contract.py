@@ -64,7 +64,7 @@ class World:
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "real":
         kafka: KafkaProcesses = request.getfixturevalue("kafka")
-        patient, impatient = (ConfluentKafkaClusters(view_timeout=at, request_timeout=at) for at in (5.0, 1.0))
+        patient, impatient = (ConfluentKafkaClusters(view_timeout=at, request_timeout=at) for at in (30.0, 1.0))
         return World(patient, kafka.bootstrap_servers[0], impatient)
     fake = FakeKafka(brokers=3)
     if request.param == "late fake":

@@ -161,7 +161,7 @@ class World:
         topic = f"{self.prefix}_{name}"
         self.admin.create_topics([NewTopic(topic, replication_factor, configs or {})])
         wait_until(lambda: self.is_led(topic), f"{topic} is led")
-        wait_until(lambda: len(self.described(topic).topic.isr) == replication_factor, f"{topic} is in sync")
+        wait_until(lambda: self.is_in_sync(topic, replication_factor), f"{topic} is in sync")
         if records:
             self.bed.produce(topic, records)
         return topic
@@ -173,6 +173,23 @@ class World:
 
     def is_known(self, topic: str) -> bool:
         return not isinstance(self.logs.describe_topics([topic])[topic], TopicFailure)
+
+    def is_in_sync(self, topic: str, replicas: int) -> bool:
+        answer = self.logs.describe_topics([topic])[topic]
+        return isinstance(answer, DescribedTopic) and len(answer.topic.isr) == replicas
+
+    def has_other_id(self, topic: str, before: str) -> bool:
+        answer = self.logs.describe_topics([topic])[topic]
+        return isinstance(answer, DescribedTopic) and answer.topic_id != before
+
+    def wait_for_ends(self, topic: str, expected: tuple[int, int], what: str) -> None:
+        """Brokers hear of topics, leaders of their followers, one after another."""
+
+        def are_so() -> bool:
+            answer = self.logs.describe_offsets([topic])[topic]
+            return isinstance(answer, LogOffsets) and (answer.log_start, answer.high_watermark) == expected
+
+        wait_until(are_so, what)
 
     def is_led(self, topic: str) -> bool:
         return isinstance(self.logs.describe_offsets([topic])[topic], LogOffsets)
@@ -230,8 +247,8 @@ def test_a_topic_deleted_and_created_again_has_another_id_and_an_empty_log(world
     world.admin.delete_topics([topic])
     wait_until(lambda: not world.is_known(topic), "the topic is gone")
     world.create()
-    wait_until(lambda: world.described(topic).topic_id != before, "it has another id")
-    wait_until(lambda: world.ends(topic) == (0, 0), "its log is empty")
+    wait_until(lambda: world.has_other_id(topic, before), "it has another id")
+    world.wait_for_ends(topic, (0, 0), "its log is empty")
 
 
 def test_nothing_is_asked_about_nothing(world: World) -> None:
@@ -286,7 +303,7 @@ def test_an_empty_log_starts_and_ends_at_zero(world: World) -> None:
 
 def test_the_high_watermark_is_after_the_last_record(world: World) -> None:
     topic = world.create(replication_factor=3, records=5)
-    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
+    world.wait_for_ends(topic, (0, 5), "the records are counted")
 
 
 def test_an_open_transaction_does_not_hold_the_high_watermark_back(world: World) -> None:
@@ -340,7 +357,7 @@ def test_the_first_record_since_a_time_is_found_by_the_timestamps_of_the_records
     time.sleep(0.1)
     world.bed.produce(topic, 2)
     logs, day = world.logs, timedelta(days=1)
-    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
+    world.wait_for_ends(topic, (0, 5), "the records are counted")
     assert logs.find_first_since([topic, empty, topic], between) == {topic: FirstSince(3), empty: FirstSince(None)}
     assert logs.find_first_since([topic], datetime.fromtimestamp(0, UTC) - day) == {topic: FirstSince(0)}
     assert logs.find_first_since([topic], between + day) == {topic: FirstSince(None)}
@@ -464,7 +481,7 @@ def test_an_unclean_election_is_seen_by_the_end_of_the_epoch_remembered(world: W
     """The high watermark tells nothing: writers go on, and soon it is as high as before."""
     configs = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     topic = world.create(replication_factor=2, configs=configs, records=5)
-    wait_until(lambda: world.ends(topic) == (0, 5), "the records are counted")
+    world.wait_for_ends(topic, (0, 5), "the records are counted")
     before = world.offsets(topic)
     world.bed.lose_end(topic, 3)
     wait_until(

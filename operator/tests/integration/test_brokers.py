@@ -131,10 +131,12 @@ def test_min_insync_replicas_of_kafkas_own_topics_is_told_and_corrected_when_a_p
         pass
     wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "every replica is in sync")
     admin.alter_configs([ConfigChange(own, {"min.insync.replicas": "3"})])
-    wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InternalTopicsAtRisk"), "it is told")
-    assert reassigner.min_insync_replicas([own]) == {own: 3}
-    world.declare(internalTopics={"repair": True})
-    wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "it is corrected")
-    assert reassigner.min_insync_replicas([own]) == {own: 2}
-    admin.alter_configs([ConfigChange(own, reset=("min.insync.replicas",))])
+    try:
+        wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InternalTopicsAtRisk"), "it is told")
+        assert reassigner.min_insync_replicas([own]) == {own: 3}
+        world.declare(internalTopics={"repair": True})
+        wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "it is corrected")
+        assert reassigner.min_insync_replicas([own]) == {own: 2}
+    finally:
+        admin.alter_configs([ConfigChange(own, reset=("min.insync.replicas",))])
     admin.delete_topics([topic])

@@ -23,7 +23,7 @@ def test_with_retain_the_object_goes_and_the_topics_stay(site: Site) -> None:
     assert finalizers(site) == []
     site.delete()
     assert not site.exists()
-    assert len(site.eyes.topics(site.prefix)) == 2
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 2)
 
 
 def test_with_retain_the_object_goes_even_without_an_operator(own_site: Site, new_operator: NewOperator) -> None:
@@ -34,7 +34,7 @@ def test_with_retain_the_object_goes_even_without_an_operator(own_site: Site, ne
     operator.kill()
     own_site.delete()
     assert not own_site.exists()
-    assert len(own_site.eyes.topics(own_site.prefix)) == 2
+    own_site.becomes(lambda: len(own_site.eyes.topics(own_site.prefix)), 2)
 
 
 def test_with_delete_the_topics_go_first(site: Site) -> None:
@@ -44,7 +44,8 @@ def test_with_delete_the_topics_go_first(site: Site) -> None:
     assert finalizers(site) == [FINALIZER]
     site.delete()
     site.wait_gone()
-    assert list(site.eyes.topics(site.prefix)) == [site.topic(5)], "a foreign topic is not ours to delete"
+    # A foreign topic is not ours to delete.
+    site.becomes(lambda: list(site.eyes.topics(site.prefix)), [site.topic(5)])
     site.wait_event("TopicsDeleted")
     site.wait_event("FinalizerRemoved")
 
@@ -59,7 +60,7 @@ def test_with_delete_and_no_operator_the_object_waits_for_one(own_site: Site, ne
     assert own_site.exists()
     operator.start()
     own_site.wait_gone()
-    assert not own_site.eyes.topics(own_site.prefix)
+    own_site.becomes(lambda: own_site.eyes.topics(own_site.prefix), {})
 
 
 def test_a_paused_object_is_released_and_its_topics_stay(site: Site) -> None:
@@ -68,7 +69,7 @@ def test_a_paused_object_is_released_and_its_topics_stay(site: Site) -> None:
     site.annotate(paused="true")
     site.delete()
     site.wait_gone()
-    assert len(site.eyes.topics(site.prefix)) == 2
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 2)
     event = site.wait_event("FinalizerRemoved")
     assert event["type"] == "Warning"
     assert "seawall.dev/paused is set" in event["message"]
@@ -81,7 +82,7 @@ def test_retain_again_takes_the_finalizer_off(site: Site) -> None:
     site.wait_object(lambda found: not found["metadata"].get("finalizers"), "the finalizer is off")
     site.delete()
     assert not site.exists()
-    assert len(site.eyes.topics(site.prefix)) == 2
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 2)
 
 
 def test_the_finalizers_of_others_stay(site: Site) -> None:
@@ -90,7 +91,7 @@ def test_the_finalizers_of_others_stay(site: Site) -> None:
     site.wait_ready()
     site.delete()
     site.wait_object(lambda found: found["metadata"]["finalizers"] == ["example.com/other"], "only the other is left")
-    assert not site.eyes.topics(site.prefix)
+    site.becomes(lambda: site.eyes.topics(site.prefix), {})
 
 
 def test_an_unreachable_kafka_is_waited_for(site: Site) -> None:
@@ -103,7 +104,7 @@ def test_an_unreachable_kafka_is_waited_for(site: Site) -> None:
     servers = {"bootstrapServers": list(site.kafka.bootstrap_servers)}
     site.kube.merge(site.path(), {"spec": {"kafka": {"external": servers}}})
     site.wait_gone()
-    assert not site.eyes.topics(site.prefix)
+    site.becomes(lambda: site.eyes.topics(site.prefix), {})
 
 
 def test_a_terminating_namespace_is_not_held(site: Site) -> None:
@@ -112,7 +113,7 @@ def test_a_terminating_namespace_is_not_held(site: Site) -> None:
     site.kube.delete(f"/api/v1/namespaces/{site.namespace}")
     site.delete()  # what the namespace controller does
     site.wait_gone()
-    assert len(site.eyes.topics(site.prefix)) == 2
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 2)
 
 
 def unreachable(site: Site) -> None:

@@ -117,8 +117,8 @@ def test_of_two_claims_to_a_prefix_the_younger_waits_and_takes_over(site: Site) 
     site.wait_ready("older")
     site.delete("older")
     site.wait_ready("younger")
-    assert len(site.eyes.topics(site.prefix)) == 4
-    assert site.eyes.config(site.topic(0))["flush.ms"] == "9"
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 4)
+    site.becomes(lambda: site.eyes.config(site.topic(0)).get("flush.ms"), "9")
 
 
 def test_the_younger_claim_deletes_none_of_the_olders_topics(site: Site) -> None:

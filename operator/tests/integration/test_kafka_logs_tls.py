@@ -140,7 +140,7 @@ def test_a_server_that_never_answers_does_not_keep_from_asking_the_next(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         servers = (f"127.0.0.1:{listener.getsockname()[1]}", *ways[way].bootstrap_servers)
-        logs = ConfluentKafkaAdmin(replace(ways[way], bootstrap_servers=servers), request_timeout=6 * TIMEOUT).logs
+        logs = ConfluentKafkaAdmin(replace(ways[way], bootstrap_servers=servers), request_timeout=12 * TIMEOUT).logs
         answers = ask_everything(logs)
         assert not [answer for answer in answers if isinstance(answer, TopicFailure | DeleteRefused | DeleteUnknown)], (
             answers

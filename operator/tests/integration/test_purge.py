@@ -47,8 +47,7 @@ class Purged:
     def write(self) -> None:
         """Writes rows, one a record, as many into each region."""
         for number in range(self.rows, self.rows + ROWS):
-            answer = self.database.sql(f"INSERT INTO t(ts, k) VALUES ({number}, '{key_of(number)}')")  # noqa: S608 - numbers
-            assert "code" not in answer
+            self.database.write(f"INSERT INTO t(ts, k) VALUES ({number}, '{key_of(number)}')")  # noqa: S608 - numbers
         self.rows += ROWS
 
     def log_starts(self) -> dict[str, int]:
@@ -146,15 +145,19 @@ def hold(purged: Purged, topics: Object) -> None:
 
 
 def shrink(purged: Purged) -> None:
-    purged.write()
-    before = purged.log_starts()
-    run = purged.run()
-    assert run["status"]["stage"] == "Completed", run["status"]
-    assert run["status"]["topics"]["purged"] == 2, run["status"]
-    after = purged.log_starts()
-    assert all(after[topic] > before[topic] for topic in before), run["status"]
-    assert run["status"]["entriesDeleted"] == sum(after.values()) - sum(before.values())
-    assert condition(run, "Complete")["status"] == "True"
+    first = purged.log_starts()
+    for _ in range(3):  # a flush that is late, as on a busy machine, leaves its topic to the next run
+        purged.write()
+        before = purged.log_starts()
+        run = purged.run()
+        assert run["status"]["stage"] == "Completed", run["status"]
+        after = purged.log_starts()
+        assert run["status"]["topics"]["purged"] == sum(after[topic] > before[topic] for topic in before), run["status"]
+        assert run["status"]["entriesDeleted"] == sum(after.values()) - sum(before.values())
+        assert condition(run, "Complete")["status"] == "True"
+        if all(after[topic] > first[topic] for topic in first):
+            break
+    assert all(after[topic] > first[topic] for topic in first), run["status"]
 
 
 def restart(purged: Purged) -> None:
@@ -251,7 +254,7 @@ def wait_for_a_verification(purged: Purged) -> None:
 def verify_here(purged: Purged) -> None:
     """With a real Spark: each row that is only in the log would come back. Nothing is held afterwards."""
     purged.write()
-    told, report = verify_on_this_machine(purged.site, within=RUN_SECONDS)
+    told, report = verify_on_this_machine(purged.site, within=2 * RUN_SECONDS)
     assert "granted on 2 topics" in told
     assert "Passed: Integrity of 2 topics is proved" in told
     assert report["outcome"] == "Passed"
@@ -296,7 +299,8 @@ def begin_by_size(purged: Purged) -> None:
     wait_until(
         lambda: its_operator.metric(f"seawall_wal_intact{labels}") == 1, "the metrics tell that the WAL is intact"
     )
-    plan = json.loads(its_operator.page(f"/plan/{purged.site.namespace}/wal"))
+    page = f"/plan/{purged.site.namespace}/wal"
+    plan = json.loads(wait_until(lambda: its_operator.page(page), "the operator tells what a run would do"))
     assert {line["name"] for line in plan["topics"]} == before.keys()
     after = purged.log_starts()
     assert any(after[topic] > before[topic] for topic in before)

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from seawall_e2e.load import Load
+from seawall_e2e.waiting import wait_until
 from tests.integration.conftest import NewOperator
 from tests.support.records import produce
 from tests.support.site import Site
@@ -52,14 +53,15 @@ def test_a_broker_that_comes_back_empty_gets_its_share_under_load(own_site: Site
 
     site.wait(lambda: run().get("stage") == "AwaitingApproval", "a person is asked", within=BOUND)
     assert loads(site)[2] == 0
-    plan = json.loads(its_operator.page(f"/reassignment/{site.namespace}/wal"))
+    page = f"/reassignment/{site.namespace}/wal"
+    plan = json.loads(wait_until(lambda: its_operator.page(page), "the operator tells its plan"))
     assert (plan["digest"], plan["copies"]) == (run()["digest"], 4)
     with Load(site.kafka.bootstrap_servers, [site.topic(index) for index in range(COUNT)]) as load:
         site.annotate(**{"approve-reassignment": plan["digest"]})
         site.wait(lambda: run().get("stage") == "Completed", "all is moved", within=BOUND)
     assert load.failed == []
     assert load.missing() == {}
-    assert loads(site) == [4, 4, 4]
+    site.becomes(lambda: loads(site), [4, 4, 4])
     moved = {move["topic"]: move["wanted"] for move in plan["moves"]}
-    assert {topic: found for topic, found in replicas(site).items() if topic in moved} == moved
-    assert Counter(found[0] for found in replicas(site).values()) == {1: 2, 2: 2, 3: 2}
+    site.becomes(lambda: {topic: found for topic, found in replicas(site).items() if topic in moved}, moved)
+    site.becomes(lambda: Counter(found[0] for found in replicas(site).values()), {1: 2, 2: 2, 3: 2})

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from seawall_e2e.waiting import wait_until
 from tests.support.site import Site, condition
 
 pytestmark = pytest.mark.integration
@@ -61,19 +62,19 @@ def test_an_unknown_config_key_is_refused_in_kafkas_own_words_until_it_is_edited
     assert "Unknown topic config name: no.such.config" in site.wait_stalled("ChangeRefused")
     site.edit(config=None)
     site.wait_ready()
-    assert len(site.eyes.topics(site.prefix)) == 2
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 2)
 
 
 def test_a_config_value_that_kafka_refuses_on_a_ready_pool_is_reported_and_recovers(site: Site) -> None:
     site.declare()
     site.wait_ready()
-    before = site.eyes.config(site.topic(0))
+    before = wait_until(lambda: site.eyes.configs_if_known(site.topic(0)), "its configs are known")
     site.edit(config={"flush.ms": "soon"})
     assert "flush.ms" in site.wait_stalled("ChangeRefused")
     assert site.eyes.config(site.topic(0)) == before
     site.edit(config={"flush.ms": "60000"})
     site.wait_ready()
-    assert site.eyes.config(site.topic(0)) == {**before, "flush.ms": "60000"}
+    site.becomes(lambda: site.eyes.config(site.topic(0)), {**before, "flush.ms": "60000"})
 
 
 def test_a_refusal_is_told_once_and_not_at_every_retry(site: Site) -> None:
@@ -111,7 +112,7 @@ def test_a_killed_broker_is_reported_and_topics_wait_for_its_return(site: Site) 
     found = site.wait_ready()
     brokers = found["status"]["kafka"]["brokers"]
     assert (brokers["total"], brokers["online"]) == (3, 3)
-    assert len(site.eyes.topics(site.prefix)) == 4
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 4)
 
 
 FAILED = 'seawall_reconcile_duration_seconds_count{kind="WALCluster",outcome="failed"}'

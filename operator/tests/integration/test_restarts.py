@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
+from seawall_e2e.waiting import wait_until
 from tests.integration.conftest import NewOperator, corner_of_its_own, operators_of
 from tests.support.proxy import FreezableProxy
 from tests.support.site import Site
@@ -80,14 +81,14 @@ def test_kills_at_any_moment_of_a_large_creation_change_nothing_about_the_end(
     found = own_site.wait_ready()
     measured("topics at each kill", seen)
     names = [own_site.topic(index) for index in range(COUNTS[-1])]
+    own_site.becomes(lambda: sorted(own_site.eyes.topics(own_site.prefix)), sorted(names))
     topics = own_site.eyes.topics(own_site.prefix)
-    assert sorted(topics) == sorted(names)
     assert {len(topic.partitions) for topic in topics.values()} == {1}
     assert {len(topic.partitions[0].replicas) for topic in topics.values()} == {3}
-    configs = own_site.eyes.configs(*names)
-    assert all(configs[name] == configs[names[0]] for name in names)
-    assert configs[names[0]]["retention.ms"] == "-1"
-    assert configs[names[0]]["flush.messages"] == "1000"
+    expected = wait_until(lambda: own_site.eyes.configs_if_known(names[0]), "its configs are known")
+    assert expected["retention.ms"] == "-1"
+    assert expected["flush.messages"] == "1000"
+    own_site.becomes(lambda: own_site.eyes.configs(*names), dict.fromkeys(names, expected))
     assert found["status"]["topics"]["ready"] == COUNTS[-1]
     assert own_site.kube.find(own_site.core("configmaps", "wal")) is not None
 
@@ -169,7 +170,7 @@ def test_a_stopped_leader_gives_its_lease_back_at_once(
     leader.terminate()
     ended = time.monotonic() - started
     assert lease_holder(own_site) in {"", "standby"}
-    own_site.wait(standby.is_leader, "the standby leads", 10)
+    own_site.wait(standby.is_leader, "the standby leads")
     measured("SIGTERM", f"ended after {ended:.1f} s, followed after {time.monotonic() - started:.1f} s")
     own_site.edit(count=3)
     own_site.wait_ready()

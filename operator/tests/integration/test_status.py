@@ -97,8 +97,8 @@ def test_a_paused_wal_cluster_is_observed_and_not_repaired(site: Site) -> None:
     assert len(site.eyes.topics(site.prefix)) == 2
     site.annotate(paused=None)
     site.wait_ready()
-    assert len(site.eyes.topics(site.prefix)) == 4
-    assert site.eyes.config(site.topic(0))["segment.bytes"] == "67108864"
+    site.becomes(lambda: len(site.eyes.topics(site.prefix)), 4)
+    site.becomes(lambda: site.eyes.config(site.topic(0))["segment.bytes"], "67108864")
 
 
 def test_a_wal_cluster_that_is_made_paused_creates_nothing(site: Site) -> None:

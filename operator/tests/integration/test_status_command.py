@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from seawall.__main__ import main
+from seawall_e2e.waiting import wait_until
 from tests.support.site import Site
 
 pytestmark = pytest.mark.integration
@@ -69,4 +70,4 @@ def test_a_person_with_few_rights_sees_what_they_may(site: Site, type_as: Type) 
     assert "not known: you may not read the Lease" in told
     assert "walholds could not be read: " in told
     kubectl("delete", "rolebinding", "on-call", *where)
-    assert type_as("wal", who=who)[0] == 1
+    wait_until(lambda: type_as("wal", who=who)[0] == 1, "the API server has heard that the right is gone")

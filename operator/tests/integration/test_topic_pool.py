@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from tests.support.site import Site, condition
@@ -23,12 +25,12 @@ EXPECTED = {
 def test_a_pool_becomes_ready_with_exactly_the_declared_configs(site: Site) -> None:
     site.declare(topics={"count": 3, "maxMessageBytes": "2Mi", "config": {"flush.messages": 1000}})
     found = site.wait_ready()
-    topics = site.eyes.topics(site.prefix)
-    assert sorted(topics) == [site.topic(0), site.topic(1), site.topic(2)]
-    for name, topic in topics.items():
+    site.becomes(lambda: sorted(site.eyes.topics(site.prefix)), [site.topic(0), site.topic(1), site.topic(2)])
+    for name, topic in site.eyes.topics(site.prefix).items():
         assert list(topic.partitions) == [0]
         assert len(topic.partitions[0].replicas) == 3
-        assert site.eyes.config(name) == {**EXPECTED, "max.message.bytes": "2097152", "flush.messages": "1000"}
+        expected = {**EXPECTED, "max.message.bytes": "2097152", "flush.messages": "1000"}
+        site.becomes(partial(site.eyes.config, name), expected)
     assert found["status"]["topics"] == {
         "desired": 3,
         "ready": 3,
@@ -47,9 +49,9 @@ def test_a_pool_grows(site: Site) -> None:
     site.wait_ready()
     site.edit(count=5)
     found = site.wait_ready()
-    assert sorted(site.eyes.topics(site.prefix)) == [site.topic(index) for index in range(5)]
+    site.becomes(lambda: sorted(site.eyes.topics(site.prefix)), [site.topic(index) for index in range(5)])
     assert found["status"]["topics"]["ready"] == 5
-    assert site.eyes.config(site.topic(4)) == EXPECTED
+    site.becomes(lambda: site.eyes.config(site.topic(4)), EXPECTED)
 
 
 def test_a_topic_deleted_behind_the_operators_back_is_created_again(site: Site) -> None:
@@ -79,7 +81,9 @@ def test_an_edit_of_a_config_reaches_the_topics_and_a_removed_one_is_reset(site:
     site.edit(config={"flush.messages": 2000, "flush.ms": None}, segmentBytes="32Mi")
     site.wait_ready()
     expected = {**EXPECTED, "flush.messages": "2000", "segment.bytes": "33554432"}
-    assert site.eyes.config(site.topic(0)) == site.eyes.config(site.topic(1)) == expected
+    site.becomes(
+        lambda: site.eyes.configs(site.topic(0), site.topic(1)), dict.fromkeys(map(site.topic, (0, 1)), expected)
+    )
 
 
 def only_repaired(site: Site, expected: dict[str, str]) -> None:
@@ -117,7 +121,7 @@ def test_a_topic_that_kafka_could_empty_is_adopted_and_guarded(unsafe: dict[str,
     site.eyes.create(site.topic(0), unsafe)
     site.declare()
     site.wait_ready()
-    assert site.eyes.config(site.topic(0)) == EXPECTED
+    site.becomes(lambda: site.eyes.config(site.topic(0)), EXPECTED)
     event = site.wait_event("RetentionGuarded")
     assert event["type"] == "Warning"
     assert event["message"].endswith(f"on topic {site.topic(0)}")
@@ -137,12 +141,8 @@ def test_topics_with_the_prefix_beyond_the_count_are_guarded_and_counted_and_sta
     found = site.wait_ready()
     assert found["status"]["topics"]["foreign"] == 1
     assert site.topic(7) in condition(found, "Ready")["message"]
-    assert site.eyes.config(site.topic(7)) == {
-        "cleanup.policy": "delete",
-        "retention.ms": "-1",
-        "retention.bytes": "-1",
-        "flush.ms": "5",
-    }
+    guarded = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1", "flush.ms": "5"}
+    site.becomes(lambda: site.eyes.config(site.topic(7)), guarded)
     assert site.topic(7) in site.eyes.topics(site.prefix)
 
 
@@ -153,10 +153,10 @@ def test_topics_with_other_names_are_not_touched(site: Site) -> None:
     site.declare()
     found = site.wait_ready()
     assert found["status"]["topics"]["foreign"] == 0
-    assert site.eyes.configs(*others) == {name: {"retention.ms": "604800000"} for name in others}
+    site.becomes(lambda: site.eyes.configs(*others), {name: {"retention.ms": "604800000"} for name in others})
 
 
 def test_a_pool_of_single_replicas_has_min_insync_replicas_one(site: Site) -> None:
     site.declare(topics={"replicationFactor": 1})
     site.wait_ready()
-    assert site.eyes.config(site.topic(0)) == {**EXPECTED, "min.insync.replicas": "1"}
+    site.becomes(lambda: site.eyes.config(site.topic(0)), {**EXPECTED, "min.insync.replicas": "1"})

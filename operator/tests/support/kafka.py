@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -32,14 +33,18 @@ class KafkaEyes:
         self._client = AdminClient({"bootstrap.servers": ",".join(servers), "log_level": 0})
 
     def topics(self, prefix: str) -> dict[str, TopicMetadata]:
-        """The topics whose name starts with the prefix, by name; nothing while no broker answers."""
-        try:
-            found: Mapping[str, TopicMetadata] = self._client.list_topics(timeout=LOOK_TIMEOUT).topics
-        except KafkaException:
-            return {}
-        finally:
-            self._client.poll(0)
-        return {name: topic for name, topic in found.items() if name.startswith(prefix)}
+        """The topics whose name starts with the prefix, by name, as one of the brokers knows them."""
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                found: Mapping[str, TopicMetadata] = self._client.list_topics(timeout=LOOK_TIMEOUT).topics
+            except KafkaException:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return {name: topic for name, topic in found.items() if name.startswith(prefix)}
+            finally:
+                self._client.poll(0)
 
     def configs(self, *topics: str) -> dict[str, dict[str, str]]:
         """The configs set on each topic itself."""
@@ -93,7 +98,11 @@ class KafkaEyes:
         names = list(self.topics(prefix))
         if names:
             for future in self._client.delete_topics(names, request_timeout=TIMEOUT).values():
-                future.result(TIMEOUT)
+                try:
+                    future.result(TIMEOUT)
+                except KafkaException as error:  # somebody has deleted it, of which one broker had not heard
+                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        raise
 
     def _is_led(self, name: str) -> bool:
         topic = self.topics(name).get(name)

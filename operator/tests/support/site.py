@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from confluent_kafka import KafkaError, KafkaException
+
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.waiting import BOUND, wait_until
 from tests.support.kafka import KafkaEyes
@@ -120,16 +122,19 @@ class Site:
     def wait_event(self, reason: str, name: str = "wal") -> Object:
         """Waits for the event with this reason, and returns it: events are posted after what they tell of.
 
+        It may be told twice: by an operator that asked a broker which was behind.
+
         Raises:
-            ValueError: If there are several.
+            ValueError: If there are several that differ.
         """
         wait_until(
             lambda: self.events(reason, name),
             f"{self.namespace}/{name}: event {reason}",
             explain=lambda: self.explain({}),
         )
-        (event,) = self.events(reason, name)
-        return event
+        events = self.events(reason, name)
+        (_,) = {event["message"] for event in events}
+        return events[0]
 
     def wait_ready(self, name: str = "wal", within: float = BOUND) -> Object:
         """Waits until Ready is True for the spec as it is now."""
@@ -188,6 +193,24 @@ class Site:
         started = time.monotonic()
         wait_until(holds, what, within=within, explain=lambda: self.explain({}))
         return time.monotonic() - started
+
+    def becomes(self, look: Callable[[], object], expected: object) -> None:
+        """Waits until Kafka shows this: a broker may hear of it later than the one that the operator asked.
+
+        What must not have changed is asked once instead.
+        """
+        seen: list[object] = []
+
+        def is_so() -> bool:
+            try:
+                seen.append(look())
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+                seen.append(error)
+            return bool(seen[-1] == expected)
+
+        wait_until(is_so, f"Kafka shows {expected}", explain=lambda: f"{seen[-1]}\n{self.explain({})}")
 
     def explain(self, found: Object) -> str:
         """The object and the operators' logs, for an error."""

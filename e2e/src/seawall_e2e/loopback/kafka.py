@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -26,6 +27,7 @@ STARTED = "Kafka Server started"
 """Logged after the broker was unfenced."""
 START_TIMEOUT = 120
 STOP_TIMEOUT = 60
+TOOL_TIMEOUT = 300
 SCRAM = ScramMechanism.SCRAM_SHA_512
 SCRAM_ITERATIONS = 4096
 """The fewest that Kafka takes."""
@@ -120,6 +122,7 @@ class KafkaProcesses:
             self._nodes[index].start()
         for index in indexes:
             self._wait_started(index)
+        self._wait_until_all_know_all()
 
     def is_running(self, index: int) -> bool:
         """Whether the broker's process runs."""
@@ -127,7 +130,8 @@ class KafkaProcesses:
 
     def tool(self, java_class: str, *arguments: str | Path) -> str:
         """What one of Kafka's own command line tools prints; it takes some seconds."""
-        return run(*self._java.command(java_class, "--bootstrap-server", ",".join(self.bootstrap_servers), *arguments))
+        servers = ",".join(self.bootstrap_servers)
+        return run(*self._java.command(java_class, "--bootstrap-server", servers, *arguments), timeout=TOOL_TIMEOUT)
 
     def close(self) -> None:
         """Ends the brokers and removes their data."""
@@ -214,9 +218,24 @@ class KafkaProcesses:
 
         wait_until(is_known, f"user {secure.username} is known")
 
+    def _wait_until_all_know_all(self) -> None:
+        """A broker that has started knows of itself; of others it hears a moment later, and they of it."""
+        running = [index for index in range(len(self._nodes)) if self.is_running(index)]
+        for index in running if len(running) > 1 else ():
+            knows = partial(_knows_brokers, self.bootstrap_servers[index], len(running))
+            wait_until(knows, f"broker {self.broker_id(index)} knows of the others", within=START_TIMEOUT)
+
     def _wait_started(self, index: int) -> None:
         node = self._nodes[index]
         node.wait_ready(lambda: STARTED in node.log_since_start(), START_TIMEOUT)
+
+
+def _knows_brokers(server: str, count: int) -> bool:
+    """Whether a broker knows of so many that run."""
+    try:
+        return len(AdminClient({"bootstrap.servers": server, "log_level": 0}).list_topics(timeout=5).brokers) >= count
+    except KafkaException:
+        return False
 
 
 def _new_id() -> str:

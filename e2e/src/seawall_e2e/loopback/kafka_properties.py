@@ -30,6 +30,7 @@ def properties_of(index: int, ports: Sequence[NodePorts], data: Path, tls: Path 
         "log.dirs": str(data),
         **_listeners(ports[index], tls),
         "auto.create.topics.enable": "false",
+        "auto.leader.rebalance.enable": "false",  # else leaders that a test has moved go back after some minutes
         "default.replication.factor": str(replicas),
         "offsets.topic.replication.factor": str(replicas),
         "offsets.topic.num.partitions": "2",

@@ -15,8 +15,11 @@ from typing import Any, Self
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.forked import ForkedProcess, Program
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
+from seawall_e2e.waiting import wait_until
 
 START_TIMEOUT = 60
+REGION_NOT_READY = 4008
+"""The code of a region that its datanode may not serve, or not yet."""
 
 
 class RefDbProcesses:
@@ -79,11 +82,24 @@ class RefDbProcesses:
 
     def rows(self, text: str) -> list[list[Any]]:
         """The rows of a SELECT that must work."""
-        answer = self.sql(text)
-        if "code" in answer:
-            raise AssertionError(f"{text}: {answer}")
-        rows: list[list[Any]] = answer["output"][0]["records"]["rows"]
+        rows: list[list[Any]] = self._served(text)["output"][0]["records"]["rows"]
         return rows
+
+    def write(self, text: str) -> None:
+        """An INSERT that must work."""
+        self._served(text)
+
+    def _served(self, text: str) -> dict[str, Any]:
+        """What a statement gives that must work, once its regions have the lease that comes with a heartbeat."""
+
+        def answer() -> dict[str, Any] | None:
+            said = self.sql(text)
+            return None if said.get("code") == REGION_NOT_READY else said
+
+        said = wait_until(answer, f"regions are ready for {text}")
+        if "code" in said:
+            raise AssertionError(f"{text}: {said}")
+        return said
 
     def admin(self, path: str, *, post: bool = False) -> Any:
         """Asks the metasrv's admin interface."""

@@ -157,11 +157,12 @@ class Operator:
                 return
 
     async def _elect(self) -> None:
+        was_leader = False
         while True:
-            was_leader = self._lease.is_leader()
             is_leader = await self._loop.run_in_executor(self._elector, self._lease.try_hold)
             if is_leader != was_leader:
                 _log.info("%s", "leading" if is_leader else "not leading")
+            was_leader = is_leader
             self._telemetry.lead(leading=is_leader)
             self._queues.set_active(active=is_leader)
             await asyncio.sleep(RETRY_SECONDS)
