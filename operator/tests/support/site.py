@@ -122,19 +122,16 @@ class Site:
     def wait_event(self, reason: str, name: str = "wal") -> Object:
         """Waits for the event with this reason, and returns it: events are posted after what they tell of.
 
-        It may be told twice: by an operator that asked a broker which was behind.
-
         Raises:
-            ValueError: If there are several that differ.
+            ValueError: If there are several.
         """
         wait_until(
             lambda: self.events(reason, name),
             f"{self.namespace}/{name}: event {reason}",
             explain=lambda: self.explain({}),
         )
-        events = self.events(reason, name)
-        (_,) = {event["message"] for event in events}
-        return events[0]
+        (event,) = self.events(reason, name)
+        return event
 
     def wait_ready(self, name: str = "wal", within: float = BOUND) -> Object:
         """Waits until Ready is True for the spec as it is now."""
