@@ -23,8 +23,8 @@ import os
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Container
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import (
@@ -38,6 +38,8 @@ from confluent_kafka.admin import (
     TopicMetadata,
 )
 
+AnswerT = TypeVar("AnswerT")
+
 TIMEOUT = 20.0
 LOOK_TIMEOUT = 5.0
 """What a broker was asked that dies meanwhile, librdkafka asks it again, and no other, until the time is over."""
@@ -50,16 +52,9 @@ LEADER_CHANGES = {
 
 
 def topics_of(kafka: AdminClient, prefix: str) -> dict[str, TopicMetadata]:
-    """The topics with a prefix."""
-    deadline = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            found = kafka.list_topics(timeout=LOOK_TIMEOUT).topics
-        except KafkaException:
-            if time.monotonic() > deadline:
-                raise
-        else:
-            return {name: topic for name, topic in found.items() if name.startswith(prefix)}
+    """The topics with a prefix, as one of the brokers knows them."""
+    found = _again(lambda: kafka.list_topics(timeout=LOOK_TIMEOUT).topics)
+    return {name: topic for name, topic in found.items() if name.startswith(prefix)}
 
 
 def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
@@ -67,14 +62,7 @@ def describe(kafka: AdminClient, prefix: str) -> dict[str, Any]:
 
     Their configs are perhaps asked of another broker, which has not heard of a new one yet, or of an end already.
     """
-    deadline = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            return _described(kafka, topics_of(kafka, prefix))
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+    return _again(lambda: _described(kafka, topics_of(kafka, prefix)), {KafkaError.UNKNOWN_TOPIC_OR_PART})
 
 
 def _described(kafka: AdminClient, found: dict[str, TopicMetadata]) -> dict[str, Any]:
@@ -121,19 +109,22 @@ def cut(kafka: AdminClient, topic: str, offset: str) -> None:
 def offsets(kafka: AdminClient, prefix: str) -> dict[str, list[int]]:
     """Topic → log start and high watermark of its partition 0. A leader that is new does not know at once."""
     names = list(topics_of(kafka, prefix))
+    specs = (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+    bounds = _again(lambda: [_bound(kafka, names, spec) for spec in specs], LEADER_CHANGES)
+    return {name: [bound[name] for bound in bounds] for name in names}
+
+
+def _again(ask: Callable[[], AnswerT], passing: Container[int] | None = None) -> AnswerT:
+    """The answer to what is asked again while an error passes that has one of these codes; None: any."""
     deadline = time.monotonic() + TIMEOUT
     while True:
         try:
-            bounds = [
-                _bound(kafka, names, spec)
-                for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
-            ]
+            return ask()
         except KafkaException as error:
-            if error.args[0].code() not in LEADER_CHANGES or time.monotonic() > deadline:
+            passes = passing is None or error.args[0].code() in passing
+            if not passes or time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
-        else:
-            return {name: [bound[name] for bound in bounds] for name in names}
 
 
 def _bound(kafka: AdminClient, names: list[str], spec: OffsetSpec) -> dict[str, int]:

@@ -171,16 +171,18 @@ class World:
         assert isinstance(view, KafkaView), view
         return view.online
 
-    def is_known(self, topic: str) -> bool:
-        return not isinstance(self.logs.describe_topics([topic])[topic], TopicFailure)
+    def find(self, topic: str) -> DescribedTopic | None:
+        """None while the broker that is asked does not know it."""
+        answer = self.logs.describe_topics([topic])[topic]
+        return answer if isinstance(answer, DescribedTopic) else None
 
     def is_in_sync(self, topic: str, replicas: int) -> bool:
-        answer = self.logs.describe_topics([topic])[topic]
-        return isinstance(answer, DescribedTopic) and len(answer.topic.isr) == replicas
+        found = self.find(topic)
+        return found is not None and len(found.topic.isr) == replicas
 
     def has_other_id(self, topic: str, before: str) -> bool:
-        answer = self.logs.describe_topics([topic])[topic]
-        return isinstance(answer, DescribedTopic) and answer.topic_id != before
+        found = self.find(topic)
+        return found is not None and found.topic_id != before
 
     def wait_for_ends(self, topic: str, expected: tuple[int, int], what: str) -> None:
         """Brokers hear of topics, leaders of their followers, one after another."""
@@ -245,7 +247,7 @@ def test_a_topic_deleted_and_created_again_has_another_id_and_an_empty_log(world
     before = world.described(topic).topic_id
     assert world.described(topic).topic_id == before
     world.admin.delete_topics([topic])
-    wait_until(lambda: not world.is_known(topic), "the topic is gone")
+    wait_until(lambda: world.find(topic) is None, "the topic is gone")
     world.create()
     wait_until(lambda: world.has_other_id(topic, before), "it has another id")
     world.wait_for_ends(topic, (0, 0), "its log is empty")

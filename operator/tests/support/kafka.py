@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -18,12 +17,16 @@ from confluent_kafka.admin import (
     TopicMetadata,
 )
 
+from seawall_e2e.in_pod import topics_of
 from seawall_e2e.waiting import wait_until
 
 TIMEOUT = 30.0
-LOOK_TIMEOUT = 10.0
-"""What a broker was asked that dies meanwhile, librdkafka asks it again, and no other, until the time is over."""
 BATCH = 200
+
+
+def is_unknown_topic(error: KafkaException) -> bool:
+    """Whether the broker that was asked does not know the topic: it has not heard of it yet, or of its end already."""
+    return bool(error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
 
 
 class KafkaEyes:
@@ -34,17 +37,10 @@ class KafkaEyes:
 
     def topics(self, prefix: str) -> dict[str, TopicMetadata]:
         """The topics whose name starts with the prefix, by name, as one of the brokers knows them."""
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            try:
-                found: Mapping[str, TopicMetadata] = self._client.list_topics(timeout=LOOK_TIMEOUT).topics
-            except KafkaException:
-                if time.monotonic() > deadline:
-                    raise
-            else:
-                return {name: topic for name, topic in found.items() if name.startswith(prefix)}
-            finally:
-                self._client.poll(0)
+        try:
+            return topics_of(self._client, prefix)
+        finally:
+            self._client.poll(0)
 
     def configs(self, *topics: str) -> dict[str, dict[str, str]]:
         """The configs set on each topic itself."""
@@ -66,7 +62,7 @@ class KafkaEyes:
         try:
             return self.config(topic)
         except KafkaException as error:
-            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            if is_unknown_topic(error):
                 return None
             raise
 
@@ -101,7 +97,7 @@ class KafkaEyes:
                 try:
                     future.result(TIMEOUT)
                 except KafkaException as error:  # somebody has deleted it, of which one broker had not heard
-                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    if not is_unknown_topic(error):
                         raise
 
     def _is_led(self, name: str) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.waiting import BOUND, wait_until
-from tests.support.kafka import KafkaEyes
+from tests.support.kafka import KafkaEyes, is_unknown_topic
 from tests.support.kube import WAL_CLUSTERS, KubeClient, Object
 
 FINALIZER = "seawall.dev/topics"
@@ -202,7 +202,7 @@ class Site:
             try:
                 seen.append(look())
             except KafkaException as error:
-                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                if not is_unknown_topic(error):
                     raise
                 seen.append(error)
             return bool(seen[-1] == expected)
