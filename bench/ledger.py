@@ -244,6 +244,7 @@ def make_read(count: int) -> Read:
             without_topic=frozenset(),
             routes={region: Route(region % DATANODES, LeaderState.NORMAL, 1) for region in topic_of},
             datanodes={},
+            store_id="etcd/1/",
         ),
         logs={name: TopicLog("AAAAAAAAAAAAAAAAAAAAAA", 1, 0, 1000, 10**7) for name in names},
         epoch_ends=dict.fromkeys(names, 1000),

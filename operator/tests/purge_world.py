@@ -12,7 +12,13 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import (
+    BrokersStatus,
+    DataPlaneStatus,
+    KafkaStatus,
+    WALCluster,
+    WALClusterStatus,
+)
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
@@ -61,7 +67,7 @@ CLUSTER: dict[str, Any] = {
 }
 
 
-CHANGES = frozenset({"delete_records", "advance_markers", "write", "flush_regions", "replace_status"})
+CHANGES = frozenset({"delete_records", "claim", "advance_markers", "write", "flush_regions", "replace_status"})
 """Calls that change something outside."""
 
 
@@ -118,7 +124,8 @@ class World:
         cluster = {**CLUSTER, "dataPlane": {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune}}}
         self.kube.apply(WAL, cluster)
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
-        self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned))
+        database = DataPlaneStatus(identity=self.store.snapshot().store_id)
+        self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned, data_plane=database))
         for number, topic in enumerate(TOPICS):
             made = self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
             made.log.now = self.time.now

@@ -65,7 +65,15 @@ def test_a_look_sees_the_database_and_its_metadata() -> None:
     store.put_topic("t_0", 0)
     store.put_region("t_0", region, 0, None)
     data_plane = FakeDataPlane(regions={region: FakeRegion(0, 0, 0)})
-    assert look(data_plane, store, UTCClock()) == DataPlaneView(datanodes=3, reporting=3, regions=1, topics_in_use=1)
+    assert look(data_plane, store, UTCClock()) == DataPlaneView(
+        datanodes=3,
+        reporting=3,
+        regions=1,
+        topics_in_use=1,
+        store_id=store.snapshot().store_id,
+        claim=None,
+        version="1.1.0",
+    )
 
 
 def test_all_that_is_silent_is_told_the_metasrv_first() -> None:

@@ -192,7 +192,7 @@ def test_a_topic_that_is_recreated_right_before_the_delete_is_not_deleted_from()
     calls = Calls(world.check)
 
     def recreate(name: str) -> None:
-        is_next = name == "describe_topics" and calls.names[-2] == "logs" and "wal_1" not in world.foreign
+        is_next = name == "describe_topics" and calls.names[-2] == "read" and "wal_1" not in world.foreign
         if is_next and max((record.intent for record in world.records().values()), default=0) > 0:
             world.foreign.add("wal_1")
             world.kafka.topics.pop("wal_1")

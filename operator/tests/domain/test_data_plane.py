@@ -10,6 +10,7 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
+from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.version import reads_marker_at_open
@@ -28,7 +29,8 @@ GREPTIMEDB = {
 }
 SPEC = make_spec(dataPlane={"greptimedb": GREPTIMEDB})
 POOL = make_kafka(make_topic("wal_0"), make_topic("wal_1"))
-VIEW = DataPlaneView(datanodes=3, reporting=2, regions=6, topics_in_use=2)
+STORE = "etcd/1/"
+VIEW = DataPlaneView(datanodes=3, reporting=2, regions=6, topics_in_use=2, store_id=STORE, claim=None, version="1.1.0")
 SILENT = NoDataPlane(NotReached.METASRV_UNREACHABLE, "the metasrv does not answer")
 REFUSED = NoDataPlane(NotReached.AUTHENTICATION_FAILED, "etcd refused the password")
 
@@ -56,7 +58,13 @@ def test_one_that_answers_is_reachable_and_its_numbers_are_shown() -> None:
     cluster, step = settle(make_cluster(SPEC, PINNED), seen(VIEW))
     assert shown(cluster) == ("True", "Connected", "2 of 3 datanodes report")
     assert cluster.status.data_plane == DataPlaneStatus(
-        datanodes=3, reporting=2, regions=6, topics_in_use=2, reads_marker_at_open=True
+        identity=STORE,
+        version="1.1.0",
+        datanodes=3,
+        reporting=2,
+        regions=6,
+        topics_in_use=2,
+        reads_marker_at_open=True,
     )
     assert step == Wait("2 topics are ready", None)
 
@@ -116,7 +124,8 @@ def test_without_a_data_plane_nothing_is_said_of_it() -> None:
     cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
     without = replace(cluster, spec=make_spec())
     gone, _ = settle(without, observe(make_spec(), POOL))
-    assert (reachable(gone), gone.status.data_plane) == (None, None)
+    assert reachable(gone) is None
+    assert gone.status.data_plane == DataPlaneStatus(identity=STORE), "what is pinned outlives the declaration"
 
 
 def test_it_is_told_while_kafka_does_not_answer() -> None:
@@ -172,12 +181,15 @@ def test_a_view_counts_what_is_known() -> None:
         without_topic=frozenset({9}),
         routes={},
         datanodes={0: "a", 1: "b", 2: "c"},
+        store_id=STORE,
+        claim="uid",
     )
     reports = [
         DatanodeReport(0, "a", 1, NOW - timedelta(seconds=9), ()),
         DatanodeReport(1, "b", 1, NOW - timedelta(minutes=2), ()),
         DatanodeReport(7, "d", 1, NOW + timedelta(hours=1), ()),
     ]
-    assert view_data_plane(reports, snapshot, NOW) == DataPlaneView(
-        datanodes=4, reporting=1, regions=3, topics_in_use=2
+    nodes = [Node(NodeRole.DATANODE, 0, "a", "1.1.0"), Node(NodeRole.METASRV, 0, "m", "1.0.2")]
+    assert view_data_plane(reports, snapshot, nodes, NOW) == DataPlaneView(
+        datanodes=4, reporting=1, regions=3, topics_in_use=2, store_id=STORE, claim="uid", version="1.0.2"
     )

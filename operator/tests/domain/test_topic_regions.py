@@ -27,6 +27,7 @@ def snapshot(
         without_topic=frozenset(),
         routes={},
         datanodes={},
+        store_id="etcd/1/",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -9,7 +10,16 @@ from datetime import UTC, datetime
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane, NotReached, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
-from seawall.domain.dataplane.metadata import LeaderState, MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.identity import Node, NodeRole
+from seawall.domain.dataplane.metadata import (
+    LeaderState,
+    MarkerMove,
+    MetadataSnapshot,
+    RegionKey,
+    Route,
+    StoreHead,
+    TopicMarker,
+)
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.ports import DataPlaneParts
@@ -35,6 +45,9 @@ class FakeDataPlane:
         busy: regions that do not flush now.
         now: its clock.
         epochs: by datanode the epoch of its process; 1 where a test says nothing.
+        version: what runs.
+        versions: by datanode, where it runs something else.
+        domain: what follows the name of a host.
     """
 
     datanodes: int = 3
@@ -45,6 +58,9 @@ class FakeDataPlane:
     busy: set[int] = field(default_factory=set)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     epochs: dict[int, int] = field(default_factory=dict)
+    version: str = "1.1.0"
+    versions: dict[int, str] = field(default_factory=dict)
+    domain: str = ""
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
 
     def reports(self) -> Sequence[DatanodeReport]:
@@ -54,12 +70,25 @@ class FakeDataPlane:
         for node in range(self.datanodes):
             if node not in self.stopped:
                 epoch = self.epochs.get(node, 1)
-                self._last[node] = DatanodeReport(node, f"datanode-{node}:4001", epoch, now, self._reported(node, now))
+                self._last[node] = DatanodeReport(node, self.address(node), epoch, now, self._reported(node, now))
         return tuple(self._last[node] for node in sorted(self._last))
 
     def check_frontend(self) -> None:
         """Answers."""
         self._answer(NotReached.FRONTEND_UNREACHABLE)
+
+    def nodes(self) -> Sequence[Node]:
+        """The datanodes and one metasrv, all of one version."""
+        self._answer(NotReached.FRONTEND_UNREACHABLE)
+        datanodes = [
+            Node(NodeRole.DATANODE, node, self.address(node), self.versions.get(node, self.version))
+            for node in range(self.datanodes)
+        ]
+        return (*datanodes, Node(NodeRole.METASRV, 0, "metasrv:3002", self.version))
+
+    def address(self, node: int) -> str:
+        """Where a datanode is."""
+        return f"datanode-{node}{self.domain}:4001"
 
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Makes what was written durable."""
@@ -107,23 +136,54 @@ class FakeDataPlane:
             raise PartUnavailable(why, "it does not answer")
 
 
+_STORES = itertools.count(7_000_001)
+
+
 class FakeMetadataStore:
     """Metadata with revisions: every change makes the next one.
 
+    Each one is another store, with an id of its own.
+
     Attributes:
         is_silent: nothing answers.
+        domain: what follows the name of a datanode's host.
     """
 
-    def __init__(self) -> None:
-        self._now = MetadataSnapshot(1, {}, {}, {}, {}, frozenset(), {}, {})
-        self.is_silent = False
+    def __init__(self, domain: str = "", datanodes: int = 3) -> None:
+        addresses = {node: f"datanode-{node}{domain}:4001" for node in range(datanodes)}
+        store_id = f"etcd/{next(_STORES)}/"
+        self._now = MetadataSnapshot(1, {}, {}, {}, {}, frozenset(), {}, addresses, store_id)
+        self.is_silent, self.domain = False, domain
+
+    def head(self) -> StoreHead:
+        """Which store this is, its newest revision, and who has claimed it."""
+        self._answer()
+        return StoreHead(self._now.store_id, self._now.revision, self._now.claim)
+
+    def claim(self, owner: str, before: str | None) -> bool:
+        """Writes the claim, if it is as it was read."""
+        self._answer()
+        if self._now.claim != before:
+            return False
+        self.put_claim(owner)
+        return True
+
+    def put_datanode(self, node: int) -> None:
+        """A datanode is met for the first time: its address is there before its first report."""
+        self._next()
+        self._now = replace(self._now, datanodes={**self._now.datanodes, node: f"datanode-{node}{self.domain}:4001"})
+
+    def put_claim(self, owner: str | None) -> None:
+        """Somebody writes the claim, or removes it."""
+        self._next()
+        self._now = replace(self._now, claim=owner)
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything as it is now."""
         self._answer()
         return self._now
 
-    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+    def advance_markers(self, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
         """Moves markers up, if nothing happened since they and their topics' regions were read."""
         self._answer()
         changed = {}
@@ -132,8 +192,10 @@ class FakeMetadataStore:
             keys = [key for (topic, _), key in self._now.region_keys.items() if topic == move.topic]
             if held is None or held.mod_revision != move.seen.mod_revision:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
-            elif any(key.mod_revision > move.revision for key in keys):
-                changed[move.topic] = f"the pruned marker or a region of {move.topic} changed since they were read"
+            elif self._now.claim != owner or any(key.mod_revision > move.revision for key in keys):
+                changed[move.topic] = (
+                    f"the pruned marker or a region of {move.topic}, or the claim, changed since they were read"
+                )
             else:
                 self.put_topic(move.topic, move.marker)
         return changed
@@ -152,7 +214,7 @@ class FakeMetadataStore:
             region_keys={**self._now.region_keys, (topic, region_id): key},
             wal_topics={**self._now.wal_topics, region_id: frozenset({topic})},
             routes={**self._now.routes, region_id: route},
-            datanodes={**self._now.datanodes, leader: f"datanode-{leader}:4001"},
+            datanodes={**self._now.datanodes, leader: f"datanode-{leader}{self.domain}:4001"},
         )
 
     def bury_region(self, topic: str, region_id: int) -> None:

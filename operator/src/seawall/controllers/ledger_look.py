@@ -17,20 +17,26 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.claims import read_holds, read_policies, read_verifications
 from seawall.controllers.declarations import read_declarations
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
+from seawall.controllers.permission import current_licence
 from seawall.controllers.recent_topics import RecentTopics
-from seawall.controllers.topic_logs import read_epoch_ends, read_logs
+from seawall.controllers.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
+from seawall.domain.dataplane.identity import Node, find_contradiction
 from seawall.domain.dataplane.metadata import MetadataSnapshot
-from seawall.domain.dataplane.reports import region_reports
-from seawall.domain.errors import SeawallError
+from seawall.domain.dataplane.reports import DatanodeReport, newest_ids, region_reports
+from seawall.domain.dataplane.version import weakest_version
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
+from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.declared import regime_of
+from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.rollout.claims import claims_of
+from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 RUNS_REMEMBERED = 8
@@ -65,6 +71,15 @@ class _Shared:
     def serves(self, asked: int, cluster: WALCluster) -> bool:
         """Whether it began after so many others, which had begun when somebody asked."""
         return self.number > asked and self.version == cluster.metadata.resource_version
+
+
+@dataclass(frozen=True, slots=True)
+class _Database:
+    """What was read of the database, and what it means for deletes."""
+
+    reports: Sequence[DatanodeReport]
+    snapshot: MetadataSnapshot
+    regime: Regime
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,58 @@ class LedgerLooks:
         for number, shard in shards.items():
             self.intents.write(pool, number, shard)
 
+    def claim(self, cluster: WALCluster, action: ClaimDatabase) -> None:
+        """Claims the database, if the claim is still as it was read, in the store that is pinned.
+
+        Raises:
+            Conflict: it is not: observe again.
+            OutsideUnavailable: the metadata store did not answer; it may have happened.
+        """
+        opened = self.require_open(cluster)
+        head = opened.parts.metadata_store.head()
+        is_pinned = is_about_the_claim(cluster, head.store_id)
+        if not is_pinned or not opened.parts.metadata_store.claim(cluster.metadata.uid, action.before):
+            raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
+
+    def require_open(self, cluster: WALCluster) -> OpenedCluster:
+        """The ports of a WALCluster, for those who cannot go on without them.
+
+        Raises:
+            OutsideUnavailable: the spec or a Secret does not lead to a connection.
+        """
+        opened = self.open(cluster)
+        if isinstance(opened, CannotLook):
+            raise OutsideUnavailable(opened.message)
+        return opened
+
+    def require_same(self, cluster: WALCluster) -> OpenedCluster:
+        """The ports, if right now Kafka, the claims on the topics, and the database are those that are meant.
+
+        Raises:
+            Conflict: one of them is not.
+            OutsideUnavailable: somebody did not answer.
+        """
+        opened = self.require_open(cluster)
+        try:
+            self.clusters.require_same(cluster, opened)
+        except Blocked as blocked:
+            raise Conflict(blocked.found.message) from blocked
+        return opened
+
+    def require_intents(self, pool: PoolId, before: Mapping[str, int], topic_ids: Mapping[str, str]) -> None:
+        """Reads the intents again: who grants a hold now reads the same, and must find at least these.
+
+        Raises:
+            Conflict: one is lower, of another log, broken, or gone.
+            SeawallError: the API server did not answer, or refused.
+        """
+        records = read_shards(self.intents.read(pool, shards_of(before))).of_topics(before)
+        for topic, offset in before.items():
+            record = records.get(topic)
+            is_good = record is not None and record.topic_id == topic_ids[topic] and not record.broken
+            if record is None or not is_good or record.intent < offset:
+                raise Conflict(f"the intent of topic {topic} is not the one that was written for this delete")
+
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         with self._lock:
@@ -174,24 +241,26 @@ class LedgerLooks:
     def _look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool) -> Looked:
         """The order of the reads is `look.Read`'s, and matters."""
         opened = self.clusters.open(cluster)
-        regime = regime_of(opened.greptimedb)
         policies = read_policies(self.clusters.kube, cluster, run)
         began = self.stopwatch.milliseconds()
-        datanodes = opened.parts.data_plane.reports()
-        snapshot = opened.parts.metadata_store.snapshot()
-        view = self.clusters.view(cluster, opened)
-        logs = read_logs(opened, view, remembered.topics, began)
-        pool = PoolId(cluster.metadata.namespace, view.cluster_id, opened.topics.prefix)
+        database = self._read_database(cluster, opened, readopts=readopts)
+        regime, snapshot = database.regime, database.snapshot
+        owned = self.clusters.view(cluster, opened)
+        logs = read_logs(opened, owned.view, remembered.topics, began)
+        pool = PoolId(cluster.metadata.namespace, owned.view.cluster_id, opened.topics.prefix)
         shards = self._read_shards(pool, logs)
         records = shards.of_topics(logs)
         ends, logs = read_epoch_ends(opened.logs, records, logs)
+        cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
         verifications = read_verifications(self.clusters.kube, cluster, policies)
         holds = read_holds(self.clusters.kube, cluster)
         now = self.clock.now()
         said = read_declarations(cluster, now)
+        lost = shards.lost_topics(logs, cluster.status.wal.record_shards if cluster.status.wal is not None else ())
+        begins_anew = readopts and usable_readoption(cluster, now) is not None
         read = Read(
             began=began,
-            reports=region_reports(datanodes),
+            reports=region_reports(database.reports),
             snapshot=snapshot,
             logs=logs,
             epoch_ends=ends,
@@ -207,11 +276,20 @@ class LedgerLooks:
             unused=said.unused,
             dead=said.dead,
             restarts=claims_of(cluster.status.restart),
-            processes={datanode.datanode_id: datanode.node_epoch for datanode in datanodes},
+            processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
+            lost_records=frozenset() if begins_anew else lost,
+            contested=owned.contender is not None,
+            newest_revision=_newest_revision(opened, snapshot, records),
+            newest_ids=newest_ids(database.reports),
+            cut=cut,
         )
         found = _decide(remembered, read, regime, policies, run)
         return Looked(
-            ClusterSeen(cluster.metadata.uid, cluster.metadata.generation),
+            ClusterSeen(
+                cluster.metadata.uid,
+                cluster.metadata.generation,
+                current_licence(cluster, self.clock, follows_readopt=readopts),
+            ),
             pool,
             frozenset(logs),
             found,
@@ -222,7 +300,29 @@ class LedgerLooks:
             dead_problem=said.dead_problem,
             holds_problem=holds if isinstance(holds, str) else None,
             verifying=verifications.verifying,
+            lost=lost,
+            contender=None if owned.contender is None else str(owned.contender),
+            to_claim=regime == Regime(Mode.B) and snapshot.claim != cluster.metadata.uid,
         )
+
+    def _read_database(self, cluster: WALCluster, opened: OpenedCluster, *, readopts: bool) -> _Database:
+        """Reports, what runs, and the metadata, in this order; if they are of the pinned database, and of one.
+
+        Raises:
+            Blocked: they are not.
+            PartUnavailable, PartRefused: metasrv or metadata store did not answer.
+        """
+        reports = opened.parts.data_plane.reports()
+        nodes = _nodes_or_none(opened)
+        snapshot = opened.parts.metadata_store.snapshot()
+        contradiction = find_contradiction(reports, snapshot, nodes)
+        if contradiction is not None:
+            raise Blocked(Obstacle.CONTRADICTION, contradiction)
+        other = why_other_database(cluster, snapshot.store_id, snapshot.claim)
+        may_claim = readopts and usable_readoption(cluster, self.clock.now()) is not None
+        if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
+            raise Blocked(other.why, other.message)
+        return _Database(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
         """The intents; one that cannot be read leaves its topics alone."""
@@ -232,6 +332,20 @@ class LedgerLooks:
         except SeawallError as error:
             return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
         return read_shards(found)
+
+
+def _nodes_or_none(opened: OpenedCluster) -> Sequence[Node] | None:
+    """What runs; a frontend that is away hides no disaster, but nothing is deleted then."""
+    try:
+        return opened.parts.data_plane.nodes()
+    except (PartUnavailable, PartRefused):
+        return None
+
+
+def _newest_revision(opened: OpenedCluster, snapshot: MetadataSnapshot, records: Mapping[str, FenceRecord]) -> int:
+    """The store's revision now, where a record is newer than the snapshot: another operator may have written it."""
+    newest = max((record.revision or 0 for record in records.values()), default=0)
+    return opened.parts.metadata_store.head().revision if newest > snapshot.revision else snapshot.revision
 
 
 def _decide(

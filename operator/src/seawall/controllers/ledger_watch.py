@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.permission import require_licence
 from seawall.domain.errors import SeawallError
 from seawall.domain.failure import Failure
-from seawall.domain.ledger.actions import WriteRecords
+from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.numbers import ledger_numbers
 from seawall.domain.ledger.page import LedgerPage, build_page
-from seawall.domain.ledger.watch import Watched, next_step
+from seawall.domain.ledger.watch import LedgerAction, Watched, next_step
 from seawall.domain.step import Act, Event, Wait
 from seawall.ports import Kube, LedgerMeter
 
@@ -76,7 +78,7 @@ class LedgerWatch:
         else:
             self.meter.measure_ledger(key, None)
 
-    def next_step(self, obj: WALCluster, observed: Watched) -> Act[WriteRecords] | Wait:  # noqa: ARG002 - the reconciler's
+    def next_step(self, obj: WALCluster, observed: Watched) -> Act[LedgerAction] | Wait:  # noqa: ARG002 - the reconciler's
         """Decides (pure)."""
         return next_step(observed)
 
@@ -88,9 +90,16 @@ class LedgerWatch:
         """Never called: no step of this controller records."""
         raise TypeError(f"the ledger's watch must not write the status of {obj.metadata.key}: {status}")
 
-    def perform(self, obj: WALCluster, action: WriteRecords) -> Event:  # noqa: ARG002 - the reconciler's
-        """Writes the records."""
-        self.looks.write_shards(action.pool, action.shards)
+    def perform(self, obj: WALCluster, action: LedgerAction) -> Event:
+        """Writes the records, or claims the database; if right now everything is as it was decided."""
+        cluster = require_licence(self.kube, self.looks.clock, obj.metadata.key, action.cluster)
+        match action:
+            case WriteRecords():
+                self.looks.write_shards(action.pool, action.shards)
+            case ClaimDatabase():
+                self.looks.claim(cluster, action)
+            case _:
+                assert_never(action)
         return action.event()
 
     def post(self, obj: WALCluster, event: Event) -> None:

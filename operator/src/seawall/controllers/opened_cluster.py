@@ -13,7 +13,8 @@ from seawall.controllers.connection import resolve_data_plane, resolve_kafka
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.looked import CannotLook, Obstacle
-from seawall.domain.wal_cluster.rival import why_not_ours
+from seawall.domain.wal_cluster.database import why_other_database
+from seawall.domain.wal_cluster.rival import find_contender, why_not_ours
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 
@@ -34,6 +35,19 @@ class OpenedCluster:
     parts: DataPlaneParts
     admin: KafkaAdmin
     logs: KafkaLogs
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedPool:
+    """The pinned Kafka, whose topics of the prefix are this WALCluster's.
+
+    Attributes:
+        view: Kafka's metadata.
+        contender: a younger WALCluster that claims the same topics: nothing may be deleted while it does.
+    """
+
+    view: KafkaView
+    contender: Key | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +84,8 @@ class ClusterOpener:
         admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
         return OpenedCluster(spec.greptimedb, spec.topics, parts, admin, logs)
 
-    def view(self, cluster: WALCluster, opened: OpenedCluster) -> KafkaView:
-        """Kafka's metadata, if it is the pinned Kafka and the topics are this WALCluster's.
+    def view(self, cluster: WALCluster, opened: OpenedCluster) -> OwnedPool:
+        """Kafka's metadata, if it is the pinned Kafka and the topics are this WALCluster's; and who else claims them.
 
         Raises:
             Blocked: it is not, or it does not answer.
@@ -89,4 +103,19 @@ class ClusterOpener:
         why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
         if why_not is not None:
             raise Blocked(Obstacle.POOL_OWNED, why_not)
-        return view
+        return OwnedPool(view, find_contender(cluster, view, claims.items))
+
+    def require_same(self, cluster: WALCluster, opened: OpenedCluster) -> None:
+        """Asks again, right before a change that destroys: Kafka, who claims the topics, and the metadata store.
+
+        Raises:
+            Blocked: the Kafka, the topics or the database are not this WALCluster's, or somebody else claims them.
+            PartUnavailable, PartRefused: the metadata store did not answer.
+        """
+        contender = self.view(cluster, opened).contender
+        if contender is not None:
+            raise Blocked(Obstacle.POOL_OWNED, f"WALCluster {contender} claims the same topics")
+        head = opened.parts.metadata_store.head()
+        other = why_other_database(cluster, head.store_id, head.claim)
+        if other is not None:
+            raise Blocked(other.why, other.message)

@@ -12,12 +12,14 @@ from seawall.controllers.claims import read_holds
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.intent_shards import PoolId, shards_of
+from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
-from seawall.domain.wal_cluster.identity import pinned_id
+from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Needs
+from seawall.domain.wal_cluster.rival import find_contender
 from seawall.ports import KafkaAdmin, KafkaLogs, Kube
 
 
@@ -28,7 +30,7 @@ class TopicDeletion:
     kube: Kube
     looks: LedgerLooks
 
-    def needs(self, cluster: WALCluster) -> Needs | None:
+    def needs(self, cluster: WALCluster, kafka: KafkaView) -> Needs | None:
         """Who may need the topics, read anew; None while topics are not to be deleted."""
         spec = cluster.spec
         if isinstance(spec, InvalidSpec) or spec.topics.deletion_policy is not DeletionPolicy.DELETE:
@@ -36,7 +38,9 @@ class TopicDeletion:
         if cluster.metadata.deletion_timestamp is None or TOPICS_FINALIZER not in cluster.metadata.finalizers:
             return None
         looked = self.looks.look(cluster) if spec.greptimedb is not None else None
-        return Needs(read_holds(self.kube, cluster), looked)
+        claims = self.kube.list_claims(spec.topics.prefix)
+        incomplete = None if claims.complete else "not all WALClusters can be read: one of them may claim the topics"
+        return Needs(read_holds(self.kube, cluster), looked, incomplete or find_contender(cluster, kafka, claims.items))
 
     def delete(self, cluster: WALCluster, names: Sequence[str], admin: KafkaAdmin) -> None:
         """Deletes topics, if right now still nobody needs any of the pool.
@@ -49,7 +53,12 @@ class TopicDeletion:
         spec = cluster.spec
         if isinstance(spec, InvalidSpec):
             raise Conflict(spec.message)
-        needed = why_needed(cluster, spec.topics.topic_names(), self.needs(cluster))
+        kafka = admin.view()
+        if not isinstance(kafka, KafkaView):
+            raise OutsideUnavailable(kafka.message)
+        if (wrong := why_wrong(cluster, kafka)) is not None:
+            raise Conflict(wrong)
+        needed = why_needed(cluster, spec.topics.topic_names(), self.needs(cluster, kafka))
         if needed is not None:
             raise Conflict(needed.message)
         self._require_same(cluster)

@@ -100,6 +100,25 @@ def read_epoch_ends(
     return ends, {**known, **silent}
 
 
+def read_cuts(
+    logs: KafkaLogs, before: Mapping[str, TopicLog], known: Mapping[str, TopicLog]
+) -> tuple[dict[str, int], dict[str, TopicLog]]:
+    """Where logs end now that ended later when they were observed before; and the logs.
+
+    The record of a log is renewed rarely: what was written since, cut off, and grown beyond does not show in it.
+
+    Raises:
+        Blocked: the connection makes no sense.
+    """
+    remembered = {
+        name: FenceRecord(log.topic_id, log.leader_epoch, 0, log.high_watermark, intent=0)
+        for name, log in before.items()
+        if name in known and log.topic_id is not None and log.high_watermark is not None
+    }
+    ends, found = read_epoch_ends(logs, remembered, known)
+    return {name: end for name, end in ends.items() if end < remembered[name].high_watermark}, found
+
+
 def _is_worth_asking(record: FenceRecord, log: TopicLog) -> bool:
     """Another leader since, or a record that is newer than the offsets: another operator renewed it meanwhile."""
     if log.high_watermark is None or log.topic_id != record.topic_id:

@@ -28,7 +28,7 @@ from seawall.domain.wal_cluster.actions import (
 )
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
-from seawall.domain.wal_cluster.rival import find_rival
+from seawall.domain.wal_cluster.rival import find_contender, find_rival
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
@@ -72,8 +72,9 @@ class WALClusterController:
         ledger = self.ledgers.latest(obj.metadata.key)
         try:
             found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger)
-            is_asked = deleted and isinstance(found.kafka, KafkaView)
-            return replace(found, needs=self.deletion.needs(obj)) if is_asked else found
+            if not deleted or not isinstance(found.kafka, KafkaView):
+                return found
+            return replace(found, needs=self.deletion.needs(obj, found.kafka))
         except Refused as error:
             self.meter.measure(obj.metadata.key, None)
             return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger)
@@ -155,8 +156,9 @@ class WALClusterController:
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
         claims = self.kube.list_claims(spec.topics.prefix)
-        rival = find_rival(obj, kafka, claims.items)
-        return Observed(now, kafka, pool, rival, claims.complete, config_map=self._observe_config_map(key, spec))
+        rival, contender = find_rival(obj, kafka, claims.items), find_contender(obj, kafka, claims.items)
+        config_map = self._observe_config_map(key, spec)
+        return Observed(now, kafka, pool, rival, claims.complete, config_map=config_map, contender=contender)
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
         if spec.wal_config is None:

@@ -10,7 +10,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HoldState, WALHold, WALHoldStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
-from seawall.domain.errors import OutsideUnavailable, SeawallError
+from seawall.controllers.permission import require_licence
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.actions import WriteRecords
@@ -83,8 +84,11 @@ class WALHoldController:
         if status.state is HoldState.LOST and not isinstance(obj.spec, InvalidSpec):
             self.meter.count_lost_hold(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
 
-    def perform(self, obj: WALHold, action: WriteRecords) -> Event:  # noqa: ARG002 - the reconciler's signature
-        """Writes the first records of topics."""
+    def perform(self, obj: WALHold, action: WriteRecords) -> Event:
+        """Writes the first records of topics, if right now everything is as it was decided."""
+        if isinstance(obj.spec, InvalidSpec):
+            raise Conflict(obj.spec.message)
+        require_licence(self.kube, self.clock, Key(obj.metadata.namespace, obj.spec.cluster_ref.name), action.cluster)
         self.looks.write_shards(action.pool, action.shards)
         return action.event()
 

@@ -12,10 +12,12 @@ from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
+from seawall.controllers.permission import require_licence
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
-from seawall.domain.ledger.looked import CannotLook, ClusterSeen
+from seawall.domain.ledger.actions import ClaimDatabase
+from seawall.domain.ledger.looked import ClusterSeen
 from seawall.domain.purge.actions import (
     Announce,
     DeleteRecords,
@@ -101,6 +103,8 @@ class WALPurgeController:
         match action:
             case FlushRegions():
                 return self._flush(obj, action)
+            case ClaimDatabase():
+                self.looks.claim(self._still_may(obj, action.cluster), action)
             case Announce():
                 self._announce(obj, action)
             case WriteIntents():
@@ -113,7 +117,7 @@ class WALPurgeController:
         return action.event()
 
     def _flush(self, obj: WALPurge, action: FlushRegions) -> Event:
-        opened = self._open(self._still_may(obj, action.cluster, flushes=True))
+        opened = self.looks.require_same(self._still_may(obj, action.cluster, flushes=True))
         with self._lock:
             asked = self._asked.setdefault(obj.metadata.key, _Asked(obj.metadata.uid))
             now = self.stopwatch.milliseconds()
@@ -127,13 +131,16 @@ class WALPurgeController:
 
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""
-        opened = self._open(self._still_may(obj, action.cluster))
-        changed = opened.parts.metadata_store.advance_markers(action.moves)
+        cluster = self._still_may(obj, action.cluster)
+        opened = self.looks.require_same(cluster)
+        self._still_may(obj, action.cluster)
+        changed = opened.parts.metadata_store.advance_markers(action.moves, cluster.metadata.uid)
         if len(changed) == len(action.moves):
             raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
-        opened = self._open(self._still_may(obj, action.cluster))
+        opened = self.looks.require_same(self._still_may(obj, action.cluster))
+        self.looks.require_intents(action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
         outcomes = opened.logs.delete_records(before)
@@ -144,26 +151,15 @@ class WALPurgeController:
         if unknown:
             raise OutsideUnavailable(unknown[0])
 
-    def _still_may(self, obj: WALPurge, seen: ClusterSeen, *, flushes: bool = False) -> WALCluster:
-        """The WALCluster, if run and WALCluster are those that were decided about, and nobody stopped them.
-
-        A process that froze after it decided may wake up when all that has changed.
-        """
+    def _still_may(self, obj: WALPurge, decided: ClusterSeen, *, flushes: bool = False) -> WALCluster:
+        """The WALCluster, if it, the run and the declarations are those decided by, and nobody stopped them."""
         run = self.kube.get(WALPurge, obj.metadata.key)
         if run is None or run.metadata.resource_version != obj.metadata.resource_version:
             raise Conflict(f"WALPurge {obj.metadata.key} is no longer the one that was decided about")
-        cluster = named_cluster(self.kube, obj)
-        if cluster is None or ClusterSeen(cluster.metadata.uid, cluster.metadata.generation) != seen:
-            raise Conflict(f"the WALCluster of WALPurge {obj.metadata.key} is no longer the one that was looked at")
+        cluster = require_licence(self.kube, self.clock, _cluster_key(obj), decided)
         if _paused(run, cluster) is not None or (cluster.metadata.stops_deletes and not flushes):
             raise Conflict(f"deletes on WALCluster {cluster.metadata.key} were stopped")
         return cluster
-
-    def _open(self, cluster: WALCluster) -> OpenedCluster:
-        opened = self.looks.open(cluster)
-        if isinstance(opened, CannotLook):
-            raise OutsideUnavailable(opened.message)
-        return opened
 
     def _asked_lately(self, obj: WALPurge) -> frozenset[int]:
         """Regions that were asked within staleAfter: their reports may not show it yet."""
@@ -174,6 +170,12 @@ class WALPurgeController:
                 return frozenset()
             since = self.stopwatch.milliseconds() - obj.spec.safety.stale_after.total_seconds() * 1000
             return frozenset(region for region, at in asked.at.items() if at > since)
+
+
+def _cluster_key(run: WALPurge) -> Key:
+    if isinstance(run.spec, InvalidSpec):
+        raise Conflict(run.spec.message)
+    return Key(run.metadata.namespace, run.spec.cluster_ref.name)
 
 
 def _of_same_logs(opened: OpenedCluster, action: DeleteRecords) -> dict[str, int]:

@@ -9,7 +9,8 @@ from typing import Protocol
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.dataplane.flush import FlushFailure
-from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
+from seawall.domain.dataplane.identity import Node
+from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
 
 
@@ -31,6 +32,15 @@ class DataPlane(Protocol):
         Raises:
             PartUnavailable: it did not answer.
             PartRefused: what answered is no frontend.
+        """
+        ...
+
+    def nodes(self) -> Sequence[Node]:
+        """The processes of the database with their versions, as the frontend lists them; dead ones for a while, too.
+
+        Raises:
+            PartUnavailable: the frontend did not answer.
+            PartRefused: what answered is no frontend, or it does not let us in.
         """
         ...
 
@@ -67,6 +77,15 @@ class DataPlane(Protocol):
 class MetadataStore(Protocol):
     """Where the database keeps its metadata."""
 
+    def head(self) -> StoreHead:
+        """Which store this is, its newest revision, and who has claimed it: two small reads.
+
+        Raises:
+            PartUnavailable: it did not answer.
+            PartRefused: it does not let us in.
+        """
+        ...
+
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision, read whole or not at all.
 
@@ -76,11 +95,27 @@ class MetadataStore(Protocol):
         """
         ...
 
-    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
-        """Moves pruned markers up, each in one transaction with its two comparisons; a transaction may hold several.
+    def claim(self, owner: str, before: str | None) -> bool:
+        """Writes that the WALCluster with this UID announces markers here, if the claim is still as it was read.
 
-        The marker is as it was `seen`, and nothing under the topic's region keys is newer than `revision`, at which the
-        decision's snapshot was read.
+        Args:
+            owner: the UID.
+            before: the claim as it was read; None: there was none.
+
+        Returns:
+            Whether it was written. Without an answer nobody knows: read it again.
+
+        Raises:
+            PartUnavailable: no answer; it may have happened.
+            PartRefused: it does not let us in or write.
+        """
+        ...
+
+    def advance_markers(self, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
+        """Moves pruned markers up, each in one transaction with its three comparisons; a transaction may hold several.
+
+        The marker is as it was `seen`, nothing under the topic's region keys is newer than `revision`, at which the
+        decision's snapshot was read, and the store is claimed by `owner`.
 
         Returns:
             By topic why its marker did not move: a comparison failed. Read again and decide again.

@@ -49,6 +49,8 @@ class Topic:
     compacted: bool
     intent: int | None
     intents_readable: bool
+    intents_lost: bool
+    records_of_others: bool
     holds: tuple[int, ...]
     has_policy: bool
     keep_entries: int
@@ -69,6 +71,8 @@ class Cluster:
     report_only: str | None
     holds_readable: bool
     stopped: bool
+    contested: bool = False
+    """Another WALCluster claims the same topics."""
     fence_broken: bool = False
     """Of any topic."""
 
@@ -196,12 +200,18 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "TopicCompacted"
     if not cluster.holds_readable:
         return "HoldsUnreadable"
+    if topic.intents_lost:
+        return "IntentsLost"
     if not topic.intents_readable:
         return "IntentsUnreadable"
     if topic.intent is not None and topic.log_start > topic.intent:
         return "ForeignDelete"
     if cluster.fence_broken:
         return "IdentityFenceBrokenElsewhere"
+    if topic.records_of_others:
+        return "RecordsOfOthers"
+    if cluster.contested:
+        return "PrefixContested"
     if cluster.report_only is not None:
         return cluster.report_only
     if cluster.stopped:

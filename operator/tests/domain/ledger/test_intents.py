@@ -61,19 +61,31 @@ def test_a_damaged_shard_is_refused(shard: dict[bytes, FenceRecord], data: st.Da
 
 def test_the_layout_is_frozen() -> None:
     topic_id = base64.urlsafe_b64encode(bytes(range(16))).rstrip(b"=").decode()
-    record = FenceRecord(topic_id, 3, 1000, 5000, 900, 990, 4990, broken=True, readopted=0xDEADBEEF)
+    database = bytes(range(8))
+    record = FenceRecord(topic_id, 3, 1000, 5000, 900, 990, 4990, True, 0xDEADBEEF, 77, database)
     written = encode_shard({name_hash("greptimedb_wal_topic_7"): record})
     assert written.hex() == (
+        "53574c03" + "7dc1073c" + "01" + name_hash("greptimedb_wal_topic_7").hex() + bytes(range(16)).hex()
+        + "7f" + "e807" + "a01f" + "c701" + "03" + "13" + "ac3e" + "deadbeef" + "4d" + "0001020304050607"
+    )  # fmt: skip
+
+
+def test_the_version_before_is_read() -> None:
+    """An operator that is upgraded goes on with the records that there are."""
+    topic_id = base64.urlsafe_b64encode(bytes(range(16))).rstrip(b"=").decode()
+    written = bytes.fromhex(
         "53574c02" + "384c0b74" + "01" + name_hash("greptimedb_wal_topic_7").hex() + bytes(range(16)).hex()
         + "1f" + "e807" + "a01f" + "c701" + "03" + "13" + "ac3e" + "deadbeef"
     )  # fmt: skip
+    record = FenceRecord(topic_id, 3, 1000, 5000, 900, 990, 4990, broken=True, readopted=0xDEADBEEF)
+    assert decode_shard(written) == {name_hash("greptimedb_wal_topic_7"): record}
 
 
 def test_another_version_is_refused() -> None:
     newer = bytearray(encode_shard({}))
-    for version in (1, 3):
+    for version in (1, 4):
         newer[3] = version
-        with pytest.raises(UnreadableRecord, match=f"format {version}, this version of Seawall knows 2"):
+        with pytest.raises(UnreadableRecord, match=f"format {version}, this version of Seawall knows 3"):
             decode_shard(bytes(newer))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from seawall.domain.ledger.mode import Declared, GreptimeDB, Mode, Regime, parse_version, regime_of
+from seawall.domain.dataplane.version import parse_version
+from seawall.domain.ledger.mode import Declared, GreptimeDB, Mode, Regime, regime_of
 from seawall.domain.ledger.reasons import Reason
 
 TOO_OLD = Regime(Mode.C, Reason.DATABASE_TOO_OLD)
@@ -13,16 +14,24 @@ TOO_OLD = Regime(Mode.C, Reason.DATABASE_TOO_OLD)
 @pytest.mark.parametrize(
     ("database", "expected"),
     [
-        (GreptimeDB("1.1.0", 1800, logical_delete=True), Regime(Mode.A)),
-        (GreptimeDB("1.2.1", None, logical_delete=True), Regime(Mode.A)),
-        (GreptimeDB("1.1", 0), Regime(Mode.B)),
-        (GreptimeDB("v1.2.0-beta.2", 0), Regime(Mode.B)),
-        (GreptimeDB("1.1.0"), Regime(Mode.A, Reason.SECOND_PRUNER)),
-        (GreptimeDB("1.1.0", 60), Regime(Mode.A, Reason.SECOND_PRUNER)),
-        (GreptimeDB("1.1.0-rc.1", 0), TOO_OLD),
-        (GreptimeDB("1.0.2", 0), TOO_OLD),
-        (GreptimeDB("0.17.0", 1800), TOO_OLD),
-        (GreptimeDB("nightly", 0), TOO_OLD),
+        (GreptimeDB("1.1.0", 1800, logical_delete=True, running="1.1.0"), Regime(Mode.A)),
+        (GreptimeDB("1.2.1", None, logical_delete=True, running="1.2.1"), Regime(Mode.A)),
+        (GreptimeDB("1.1", 0, running="1.1"), Regime(Mode.B)),
+        (GreptimeDB("v1.2.0-beta.2", 0, running="v1.2.0-beta.2"), Regime(Mode.B)),
+        (GreptimeDB("1.1.0", running="1.1.0"), Regime(Mode.A, Reason.SECOND_PRUNER)),
+        (GreptimeDB("1.1", 0, running="1.0.2"), Regime(Mode.C, Reason.VERSION_DIFFERS)),
+        (GreptimeDB("1.2", 0, running="1.1.4"), Regime(Mode.B, Reason.VERSION_DIFFERS)),
+        (GreptimeDB("1.1", 0, running="1.1.0-rc.1"), Regime(Mode.C, Reason.VERSION_DIFFERS)),
+        (GreptimeDB("1.1", running="1.0.2"), Regime(Mode.C, Reason.VERSION_DIFFERS)),
+        (GreptimeDB("1.1", 0, running=None), Regime(Mode.B, Reason.VERSION_UNKNOWN)),
+        (GreptimeDB("1.1", running=None), Regime(Mode.A, Reason.SECOND_PRUNER)),
+        (GreptimeDB("1.0", 0, running="1.1.0"), TOO_OLD),
+        (GreptimeDB("1.1", 0, running="1.2.1"), Regime(Mode.B)),
+        (GreptimeDB("1.1.0", 60, running="1.1.0"), Regime(Mode.A, Reason.SECOND_PRUNER)),
+        (GreptimeDB("1.1.0-rc.1", 0, running="1.1.0-rc.1"), TOO_OLD),
+        (GreptimeDB("1.0.2", 0, running="1.0.2"), TOO_OLD),
+        (GreptimeDB("0.17.0", 1800, running="0.17.0"), TOO_OLD),
+        (GreptimeDB("nightly", 0, running="nightly"), TOO_OLD),
         (Declared(reads_marker=True, moves_marker=True), Regime(Mode.A)),
         (Declared(reads_marker=True), Regime(Mode.B)),
         (Declared(reads_marker=False, durable_starts=True), Regime(Mode.C)),

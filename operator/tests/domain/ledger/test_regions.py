@@ -23,6 +23,7 @@ SNAPSHOT = MetadataSnapshot(
     without_topic=frozenset({77}),
     routes={REGION: Route(1, LeaderState.NORMAL, 6)},
     datanodes={1: "node-1"},
+    store_id="etcd/1/",
 )
 
 

@@ -61,6 +61,8 @@ TOPIC = st.builds(
     compacted=RARELY,
     intent=st.none() | OFFSETS,
     intents_readable=USUALLY,
+    intents_lost=RARELY,
+    records_of_others=RARELY,
     holds=st.lists(OFFSETS, max_size=2).map(tuple),
     has_policy=USUALLY,
     keep_entries=st.integers(0, 3),
@@ -72,12 +74,14 @@ TOPIC = st.builds(
     unused=st.booleans(),
     seen_for_a_grace=USUALLY,
 )
+ONLY_REPORTS = ("VersionDiffers", "VersionUnknown", "DatabaseTooOld", "SecondPruner", "StartsNotDurable")
 CLUSTER = st.builds(
     oracle.Cluster,
     mode=st.sampled_from("ABC"),
-    report_only=st.sampled_from([None, None, None, "DatabaseTooOld", "SecondPruner", "StartsNotDurable"]),
+    report_only=st.sampled_from([None, None, None, *ONLY_REPORTS]),
     holds_readable=USUALLY,
     stopped=RARELY,
+    contested=RARELY,
 )
 
 
@@ -108,6 +112,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         region=np.arange(len(pairs)).astype(np.uint64),
         leader=Ids.of(1 for _ in pairs),
         route_revision=Ids.of(1 for _ in pairs),
+        key_revision=Ids.of(1 for _ in pairs),
         epoch=Ids.of(1 if region.reported else None for region in regions),
         reported_at=Ids.of(1 if region.reported else None for region in regions),
         data_flushed=_inner(regions, 0, lambda inner: inner.flushed),
@@ -150,6 +155,9 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         verified_before=_mask(topic.verified_before for topic in topics),
         intent=Ids.of(topic.intent for topic in topics),
         intents_readable=_mask(topic.intents_readable for topic in topics),
+        intents_lost=_mask(topic.intents_lost for topic in topics),
+        contested=cluster.contested,
+        records_of_others=_mask(topic.records_of_others for topic in topics),
         fence_broken=_mask(topic.fence_broken for topic in topics),
         stopped=cluster.stopped,
         restarting=_mask(topic.restarting for topic in topics),
@@ -198,6 +206,8 @@ TOPIC_AT_10 = oracle.Topic(
     compacted=False,
     intent=0,
     intents_readable=True,
+    intents_lost=False,
+    records_of_others=False,
     holds=(),
     has_policy=True,
     keep_entries=0,

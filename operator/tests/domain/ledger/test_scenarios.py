@@ -236,6 +236,8 @@ def test_the_seen_value_is_read_again() -> None:
     until(world, "end run" if world.store.seen else "record seen")
     until(world, "reports")
     assert world.store.seen
+    # Records of an older Seawall know no revision: the fence does not notice, and the value alone must keep the rows.
+    world.store.records = {name: replace(found, revision=None) for name, found in world.store.records.items()}
     world.broken_since["wal_0"] = world.database.now
     world.database.restore_manifest(1)
     world.operators[0].start()

@@ -50,6 +50,7 @@ def rows(count: int, report: int | None, leader: int, epoch: int | None, route: 
         region=np.array([2**63 + 7] * count, np.uint64),
         leader=Ids.of([leader] * count),
         route_revision=Ids.of([route] * count),
+        key_revision=Ids.of([route] * count),
         epoch=Ids.of([epoch] * count),
         reported_at=Ids.of([report] * count),
         data_flushed=none,

@@ -36,6 +36,7 @@ SNAPSHOT = MetadataSnapshot(
     without_topic=frozenset(),
     routes={region: Route(2 if region == 3 else 1, LeaderState.NORMAL, 6) for region in (1, 2, 3)},
     datanodes={1: "10.0.0.7:4001", 2: "datanode-1.datanode:4001", 5: "10.0.0.9:4001"},
+    store_id="etcd/1/",
 )
 LOGS = {name: TopicLog(f"id-{name}", 3, 100, 200, size_bytes=1_000) for name in ("wal_0", "wal_1")}
 TOPICS = {"wal_0": Topic("wal_0", 1, (1, 2, 3), (1, 2, 3), 1), "wal_1": Topic("wal_1", 1, (1, 2, 3), (1, 3), 1)}

@@ -30,11 +30,27 @@ class KeyValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """Which etcd cluster answers, by its own id, and its newest revision."""
+
+    cluster_id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unchanged:
     """Compare: the key was last written at this revision."""
 
     key: str
     mod_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class HasValue:
+    """Compare: the key has this value; None: it is not there."""
+
+    key: str
+    value: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +66,26 @@ class Etcd:
 
     def __init__(self, connection: EtcdConnection, *, page: int = PAGE) -> None:
         self._gateway, self._page = Gateway(connection), page
-        self._prefix = connection.prefix.encode()
+        self.prefix, self._prefix = connection.prefix, connection.prefix.encode()
 
-    def revision(self, key: str) -> int:
+    def head(self, key: str) -> Head:
         """The newest revision, by way of a key that may be read, whether it is there or not."""
         answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key), "count_only": True})
-        return int(answer["header"]["revision"])
+        return Head(str(answer["header"]["cluster_id"]), int(answer["header"]["revision"]))
 
-    def range(self, start: str, revision: int) -> Iterator[KeyValue]:
-        """All keys that begin with `start`, as they were at a revision; page by page.
+    def range(self, start: str, at: Head) -> Iterator[KeyValue]:
+        """All keys that begin with `start`, as they were at a revision of that cluster; page by page.
 
         Raises:
             PartUnavailable: no member answered, or the revision was compacted meanwhile.
-            PartRefused: etcd said no, or left keys out.
+            PartRefused: etcd said no, or left keys out, or the endpoints lead to two clusters.
         """
         first = self._prefix + start.encode()
-        fixed = {"range_end": _text(_end(first)), "revision": str(revision), "limit": str(self._page)}
+        fixed = {"range_end": _text(_end(first)), "revision": str(at.revision), "limit": str(self._page)}
         is_more = True
         while is_more:
             answer = self._gateway.call("/v3/kv/range", {"key": _text(first), **fixed})
+            _require_same_cluster(answer, at)
             page = answer.get("kvs", [])
             is_more, left = bool(answer.get("more", False)), int(answer.get("count", 0)) - len(page)
             if is_more is not (left > 0) or (is_more and not page):
@@ -77,12 +94,15 @@ class Etcd:
             yield from map(self._pair, page)
             first = b64decode(page[-1]["key"]) + b"\0" if is_more else first
 
-    def get(self, key: str) -> KeyValue | None:
-        """One key as it is now; None when it is not there."""
-        answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key)})
+    def get(self, key: str, at: Head | None = None) -> KeyValue | None:
+        """One key as it is now, or was at a revision of that cluster; None when it was not there."""
+        fixed = {} if at is None else {"revision": str(at.revision)}
+        answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key), **fixed})
+        if at is not None:
+            _require_same_cluster(answer, at)
         return next(map(self._pair, answer.get("kvs", ())), None)
 
-    def write(self, values: Mapping[str, str], compare: Sequence[Unchanged | NothingNewer]) -> bool:
+    def write(self, values: Mapping[str, str], compare: Sequence[Unchanged | NothingNewer | HasValue]) -> bool:
         """Writes keys if everything is as compared; False means that nothing was written.
 
         Without an answer nobody knows; a second try fails at the comparison if the first one happened.
@@ -98,8 +118,13 @@ class Etcd:
         body = {"compare": [self._compare(item) for item in compare], "success": puts}
         return bool(self._gateway.call("/v3/kv/txn", body).get("succeeded", False))
 
-    def _compare(self, item: Unchanged | NothingNewer) -> Mapping[str, str]:
+    def _compare(self, item: Unchanged | NothingNewer | HasValue) -> Mapping[str, str]:
         match item:
+            case HasValue(key, value):
+                if value is None:
+                    return {"key": self._encoded(key), "target": "CREATE", "result": "EQUAL", "create_revision": "0"}
+                wanted = _text(value.encode())
+                return {"key": self._encoded(key), "target": "VALUE", "result": "EQUAL", "value": wanted}
             case Unchanged(key, revision):
                 return {"key": self._encoded(key), "target": "MOD", "result": "EQUAL", "mod_revision": str(revision)}
             case NothingNewer(start, revision):
@@ -114,6 +139,14 @@ class Etcd:
         """What is no UTF-8 text shows as such and makes no sense to whoever reads it."""
         key = b64decode(raw["key"]).removeprefix(self._prefix).decode(errors="replace")
         return KeyValue(key, b64decode(raw.get("value", "")).decode(errors="replace"), int(raw["mod_revision"]))
+
+
+def _require_same_cluster(answer: Mapping[str, Any], at: Head) -> None:
+    """Endpoints of two clusters would be read as one, half of each."""
+    found = str(answer["header"]["cluster_id"])
+    if found != at.cluster_id:
+        message = f"the endpoints of etcd lead to two clusters ({at.cluster_id} and {found}): correct them"
+        raise PartRefused(NotReached.UNEXPECTED_ANSWER, message)
 
 
 def _text(data: bytes) -> str:

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 
 from pydantic import ValidationError
 
-from seawall.adapters.dataplane.greptimedb_answers import read_sql, read_switch
+from seawall.adapters.dataplane.greptimedb_answers import NODES, read_nodes, read_sql, read_switch
 from seawall.adapters.dataplane.greptimedb_heartbeats import read_heartbeats
-from seawall.adapters.dataplane.http import Answer, Http, Part
+from seawall.adapters.dataplane.http import ANSWER_SECONDS, Answer, Http, Part
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
+from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
 
 METASRV = Part("the metasrv", "dataPlane.greptimedb.metasrv", NotReached.METASRV_UNREACHABLE)
@@ -48,6 +49,10 @@ class GreptimeDB:
         if not answer.is_ok:
             raise _unexpected(FRONTEND, answer)
 
+    def nodes(self) -> Sequence[Node]:
+        """Asks by SQL."""
+        return _read(FRONTEND, self._execute(NODES, ANSWER_SECONDS), read_nodes)
+
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Asks for flushes by SQL, a few at a time."""
         with ThreadPoolExecutor(FLUSHES, thread_name_prefix="flush") as pool:
@@ -67,14 +72,16 @@ class GreptimeDB:
         return _read(METASRV, answer, read_switch)
 
     def _flush(self, region_id: int) -> FlushFailure | None:
-        form = urlencode({"sql": f"ADMIN flush_region({int(region_id)})"}).encode()
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        url = f"{self._frontend}/v1/sql"
-        answer = self._sql.post(url, body=form, headers=headers, seconds=self._flush_seconds)
+        answer = self._execute(f"ADMIN flush_region({int(region_id)})", self._flush_seconds)
         try:
             return read_sql(answer.body)
         except ValueError as error:
             raise _unexpected(FRONTEND, answer) from error
+
+    def _execute(self, statement: str, seconds: float) -> Answer:
+        form = urlencode({"sql": statement}).encode()
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return self._sql.post(f"{self._frontend}/v1/sql", body=form, headers=headers, seconds=seconds)
 
 
 def _read(part: Part, answer: Answer, read: Callable[[bytes], T]) -> T:

@@ -59,6 +59,14 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicStat:
+    """What a datanode knows of a topic that it used lately (since GreptimeDB 0.17)."""
+
+    topic: StrictStr
+    latest_entry_id: U64
+
+
+@dataclass(frozen=True, slots=True)
 class Stat:
     """A heartbeat of a datanode. The time is the metasrv's, when it took it in."""
 
@@ -67,6 +75,7 @@ class Stat:
     addr: StrictStr
     node_epoch: U64
     region_stats: list[Region]
+    topic_stats: list[TopicStat] = Field(default_factory=list)
 
 
 _STAT = TypeAdapter(Stat)
@@ -126,7 +135,8 @@ def _after_blanks(text: str, at: int) -> int:
 def _datanode_report(stat: Stat) -> DatanodeReport:
     at = EPOCH + timedelta(milliseconds=stat.timestamp_millis)
     regions = tuple(_region_report(region, stat, at) for region in stat.region_stats)
-    return DatanodeReport(stat.id, stat.addr, stat.node_epoch, at, regions)
+    newest = {each.topic: each.latest_entry_id for each in stat.topic_stats}
+    return DatanodeReport(stat.id, stat.addr, stat.node_epoch, at, regions, newest)
 
 
 def _region_report(region: Region, stat: Stat, at: datetime) -> RegionReport:

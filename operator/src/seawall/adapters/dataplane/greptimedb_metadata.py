@@ -8,12 +8,22 @@ from contextlib import contextmanager
 from itertools import chain
 
 from seawall.adapters.dataplane import greptimedb_values as values
-from seawall.adapters.dataplane.etcd import MAX_OPERATIONS, Etcd, KeyValue, NothingNewer, Unchanged
+from seawall.adapters.dataplane.etcd import MAX_OPERATIONS, Etcd, HasValue, Head, KeyValue, NothingNewer, Unchanged
 from seawall.domain.dataplane.connection import NotReached, PartRefused
-from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
+from seawall.domain.dataplane.metadata import (
+    MarkerMove,
+    MetadataSnapshot,
+    RegionKey,
+    Route,
+    StoreHead,
+    TopicMarker,
+)
 
-MARKERS_AT_ONCE = MAX_OPERATIONS // 2
-"""Two comparisons each."""
+MARKERS_AT_ONCE = MAX_OPERATIONS // 2 - 1
+"""Two comparisons each, and one of the claim."""
+
+CLAIM = "seawall/claim"
+"""Beside the database's keys, which all begin with two underscores."""
 
 
 class GreptimeMetadata:
@@ -22,28 +32,39 @@ class GreptimeMetadata:
     def __init__(self, etcd: Etcd, *, markers_at_once: int = MARKERS_AT_ONCE) -> None:
         self._etcd, self._markers_at_once = etcd, markers_at_once
 
+    def head(self) -> StoreHead:
+        """Which store this is, its newest revision, and who has claimed it."""
+        head = self._etcd.head(values.TOPIC_NAMES)
+        return StoreHead(self._store_id(head), head.revision, self._claim(head))
+
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
-        revision = self._etcd.revision(values.TOPIC_NAMES)
-        wal_topics, without = _wal_options(self._pairs(values.DATANODE_TABLES, revision))
-        buried, _ = _wal_options(self._pairs(values.TOMBSTONES + values.DATANODE_TABLES, revision))
-        dropped = _region_keys(self._pairs(values.TOMBSTONES + values.TOPIC_REGIONS, revision))
+        head = self._etcd.head(values.TOPIC_NAMES)
+        wal_topics, without = _wal_options(self._pairs(values.DATANODE_TABLES, head))
+        buried, _ = _wal_options(self._pairs(values.TOMBSTONES + values.DATANODE_TABLES, head))
+        dropped = _region_keys(self._pairs(values.TOMBSTONES + values.TOPIC_REGIONS, head))
         return MetadataSnapshot(
-            revision=revision,
-            topics=_markers(self._pairs(values.TOPIC_NAMES, revision)),
-            region_keys=_region_keys(self._pairs(values.TOPIC_REGIONS, revision)),
+            revision=head.revision,
+            store_id=self._store_id(head),
+            claim=self._claim(head),
+            topics=_markers(self._pairs(values.TOPIC_NAMES, head)),
+            region_keys=_region_keys(self._pairs(values.TOPIC_REGIONS, head)),
             wal_topics=_frozen(_claims(wal_topics)),
             tombstoned_topics=_frozen(chain(_claims(buried), ((region, topic) for topic, region in dropped))),
             without_topic=without - wal_topics.keys(),
-            routes=_routes(self._pairs(values.TABLE_ROUTES, revision)),
-            datanodes=_addresses(self._pairs(values.DATANODE_ADDRESSES, revision)),
+            routes=_routes(self._pairs(values.TABLE_ROUTES, head)),
+            datanodes=_addresses(self._pairs(values.DATANODE_ADDRESSES, head)),
         )
 
-    def advance_markers(self, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
+    def claim(self, owner: str, before: str | None) -> bool:
+        """Writes the claim, if it is as it was read."""
+        return self._etcd.write({CLAIM: owner}, [HasValue(CLAIM, before)])
+
+    def advance_markers(self, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
         """Moves markers up, if nothing happened since they and their topics' regions were read."""
         if not moves:
             return {}
-        held = dict(self._pairs(values.TOPIC_NAMES, self._etcd.revision(values.TOPIC_NAMES)))
+        held = dict(self._pairs(values.TOPIC_NAMES, self._etcd.head(values.TOPIC_NAMES)))
         current: list[MarkerMove] = []
         changed: dict[str, str] = {}
         for move in moves:
@@ -52,13 +73,13 @@ class GreptimeMetadata:
             else:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
         for first in range(0, len(current), self._markers_at_once):
-            changed |= self._advance(current[first : first + self._markers_at_once], held)
+            changed |= self._advance(current[first : first + self._markers_at_once], held, owner)
         return changed
 
-    def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue]) -> Mapping[str, str]:
+    def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue], owner: str) -> Mapping[str, str]:
         """One transaction; where a comparison fails, halves of it, until it is known whose."""
         written: dict[str, str] = {}
-        compare: list[Unchanged | NothingNewer] = []
+        compare: list[Unchanged | NothingNewer | HasValue] = [HasValue(CLAIM, owner)]
         for move in moves:
             pair = held[move.topic]
             with _sense_of(pair):
@@ -71,13 +92,20 @@ class GreptimeMetadata:
             return {}
         if len(moves) == 1:
             topic = moves[0].topic
-            return {topic: f"the pruned marker or a region of {topic} changed since they were read"}
+            return {topic: f"the pruned marker or a region of {topic}, or the claim, changed since they were read"}
         half = len(moves) // 2
-        return {**self._advance(moves[:half], held), **self._advance(moves[half:], held)}
+        return {**self._advance(moves[:half], held, owner), **self._advance(moves[half:], held, owner)}
 
-    def _pairs(self, start: str, revision: int) -> Iterator[tuple[str, KeyValue]]:
+    def _pairs(self, start: str, at: Head) -> Iterator[tuple[str, KeyValue]]:
         """What follows `start` in each key, and the pair."""
-        return ((pair.key.removeprefix(start), pair) for pair in self._etcd.range(start, revision))
+        return ((pair.key.removeprefix(start), pair) for pair in self._etcd.range(start, at))
+
+    def _claim(self, at: Head) -> str | None:
+        found = self._etcd.get(CLAIM, at)
+        return None if found is None else found.value
+
+    def _store_id(self, head: Head) -> str:
+        return f"etcd/{head.cluster_id}/{self._etcd.prefix}"
 
 
 Pairs = Iterable[tuple[str, KeyValue]]

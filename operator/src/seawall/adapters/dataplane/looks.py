@@ -23,6 +23,7 @@ from seawall.domain.dataplane.connection import (
     PartRefused,
     PartUnavailable,
 )
+from seawall.domain.dataplane.identity import find_contradiction
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.ports import Clock, DataPlane, MetadataStore
 
@@ -112,10 +113,13 @@ def look(data_plane: DataPlane, store: MetadataStore, clock: Clock) -> DataPlane
     troubles: list[PartRefused | PartUnavailable] = []
     reports = _asked(data_plane.reports, troubles)
     snapshot = _asked(store.snapshot, troubles)
-    _asked(data_plane.check_frontend, troubles)
-    if reports is None or snapshot is None or troubles:
+    nodes = _asked(data_plane.nodes, troubles)
+    if reports is None or snapshot is None or nodes is None or troubles:
         return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
-    return view_data_plane(reports, snapshot, clock.now())
+    contradiction = find_contradiction(reports, snapshot, nodes)
+    if contradiction is not None:
+        return NoDataPlane(NotReached.CONTRADICTION, contradiction)
+    return view_data_plane(reports, snapshot, nodes, clock.now())
 
 
 def _asked(ask: Callable[[], T], troubles: list[PartRefused | PartUnavailable]) -> T | None:

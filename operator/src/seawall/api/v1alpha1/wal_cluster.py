@@ -122,15 +122,25 @@ class TopicsStatus(StatusModel):
 class DataPlaneStatus(StatusModel):
     """What the database that writes the WAL says of itself, when it last answered."""
 
-    datanodes: Annotated[int, Field(ge=0)]
+    identity: Annotated[str, Field(max_length=512)] | None = None
+    """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix>), pinned at first contact. Another
+    id later stops deletes, grants and restarts until seawall.dev/readopt."""
+    claimed: StrictBool = False
+    """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim: only who has it announces
+    pruned markers."""
+    readopted: Annotated[int, Field(ge=0)] | None = None
+    """The seawall.dev/readopt that was met last, as a checksum: it adopts a database once."""
+    version: Annotated[str, Field(max_length=64)] | None = None
+    """The oldest version that any datanode or metasrv runs; absent while not all have said their own."""
+    datanodes: Annotated[int, Field(ge=0)] | None = None
     """Datanodes that the metadata or the reports name."""
-    reporting: Annotated[int, Field(ge=0)]
+    reporting: Annotated[int, Field(ge=0)] | None = None
     """Datanodes that reported in the last minute."""
-    regions: Annotated[int, Field(ge=0)]
+    regions: Annotated[int, Field(ge=0)] | None = None
     """Regions that write to a WAL topic, dropped ones that may come back included."""
-    topics_in_use: Annotated[int, Field(ge=0)]
+    topics_in_use: Annotated[int, Field(ge=0)] | None = None
     """WAL topics that a region writes to."""
-    reads_marker_at_open: StrictBool
+    reads_marker_at_open: StrictBool | None = None
     """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer)."""
 
 
@@ -147,6 +157,9 @@ class WALStatus(StatusModel):
     """Bytes of the topics on disk, one replica of each; absent while Kafka does not say."""
     purgeable_bytes: Annotated[int, Field(ge=0)] | None = None
     """About how many of them a run that begins now would delete. Disk is freed later, by whole segments."""
+    record_shards: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=16)] = ()
+    """The ConfigMaps of intents and identities (seawall-intents-…) that there are. One that goes missing is a finding,
+    IntentsLost, and no first contact."""
 
 
 class WALClusterStatus(StatusModel):
@@ -212,10 +225,20 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
-        """A part that does not fit is left out, but for the pinned cluster id: forgetting it would disarm the guard."""
+        """A part that does not fit is left out, but for what is pinned: forgetting it would disarm the guards."""
         try:
             return WALClusterStatus.model_validate(raw), {}
         except ValidationError:
             cluster_id = (raw.get("kafka") or {}).get("clusterId")
             pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
-            return WALClusterStatus(kafka=pinned if cluster_id else None), {}
+            return WALClusterStatus(kafka=pinned if cluster_id else None, data_plane=_pinned_database(raw)), {}
+
+
+def _pinned_database(raw: Mapping[str, Any]) -> DataPlaneStatus | None:
+    """What is pinned of the database; what cannot be read is pinned as text that no store has as its id."""
+    found = raw.get("dataPlane")
+    identity = found.get("identity") if isinstance(found, Mapping) else None
+    if identity is None:
+        return None
+    claimed = isinstance(found, Mapping) and found.get("claimed") is True
+    return DataPlaneStatus(identity=str(identity)[:512], claimed=claimed)

@@ -46,6 +46,8 @@ class NotReached(StrEnum):
     """A user name or password was refused, or one is needed, or the user may not do this."""
     TLS_FAILED = "DataPlaneTLSFailed"
     """A TLS handshake failed: CA, host name or client certificate."""
+    CONTRADICTION = "DatabaseContradictsItself"
+    """Metasrv, metadata store and frontend are not of one database: correct the address that is another one's."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something answered that is not what it should be, or its data make no sense."""
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no secret

@@ -52,6 +52,15 @@ class MarkerMove:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreHead:
+    """Which metadata store answers, its newest revision, and who has claimed it, as in `MetadataSnapshot`."""
+
+    store_id: str
+    revision: int
+    claim: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RegionKey:
     """That a region writes to a topic, with the checkpoint from which its replay may start.
 
@@ -93,3 +102,7 @@ class MetadataSnapshot:
     """By region id."""
     datanodes: Mapping[int, str]
     """The address of each datanode by its id."""
+    store_id: str
+    """Which metadata store this is, by its own word: `etcd/<cluster id>/<prefix>`. Another id is another database."""
+    claim: str | None = None
+    """The UID of the WALCluster that announces markers here; None: nobody has claimed it."""

@@ -5,8 +5,8 @@ Ids are inclusive offsets. A region id is a u64: `table id << 32 | region number
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -65,6 +65,8 @@ class DatanodeReport:
     node_epoch: int
     reported_at: datetime
     regions: tuple[RegionReport, ...]
+    newest_ids: Mapping[str, int] = field(default_factory=dict)
+    """By topic the greatest entry id that the datanode knows of; a topic that it has not used lately is left out."""
 
 
 def newest_reports(reports: Iterable[DatanodeReport]) -> tuple[DatanodeReport, ...]:
@@ -75,6 +77,15 @@ def newest_reports(reports: Iterable[DatanodeReport]) -> tuple[DatanodeReport, .
         if held is None or (report.node_epoch, report.reported_at) >= (held.node_epoch, held.reported_at):
             newest[report.datanode_id] = report
     return tuple(newest[datanode] for datanode in sorted(newest))
+
+
+def newest_ids(reports: Iterable[DatanodeReport]) -> dict[str, int]:
+    """By topic the greatest entry id that any datanode knows of."""
+    found: dict[str, int] = {}
+    for report in reports:
+        for topic, entry_id in report.newest_ids.items():
+            found[topic] = max(entry_id, found.get(topic, entry_id))
+    return found
 
 
 def region_reports(reports: Iterable[DatanodeReport]) -> tuple[RegionReport, ...]:

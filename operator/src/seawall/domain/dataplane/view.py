@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.topic_regions import regions_of_topics
+from seawall.domain.dataplane.version import weakest_version
 
 REPORTING_WITHIN = timedelta(minutes=1)
 """A datanode whose newest report is older does not report. It compares two clocks, so it only informs people."""
@@ -22,9 +24,17 @@ class DataPlaneView:
     reporting: int
     regions: int
     topics_in_use: int
+    store_id: str
+    """Which metadata store answered."""
+    claim: str | None
+    """The UID of the WALCluster that has claimed it."""
+    version: str | None
+    """The oldest version that runs; None: not every process has said its own."""
 
 
-def view_data_plane(reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, now: datetime) -> DataPlaneView:
+def view_data_plane(
+    reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, nodes: Iterable[Node], now: datetime
+) -> DataPlaneView:
     """Counts what the newest report of each datanode and the metadata say."""
     reported_at = {report.datanode_id: report.reported_at for report in reports}
     topics = regions_of_topics(snapshot).values()
@@ -33,4 +43,7 @@ def view_data_plane(reports: Iterable[DatanodeReport], snapshot: MetadataSnapsho
         reporting=sum(abs(now - at) <= REPORTING_WITHIN for at in reported_at.values()),
         regions=len(frozenset[int]().union(*(topic.regions for topic in topics))),
         topics_in_use=sum(bool(topic.regions) for topic in topics),
+        store_id=snapshot.store_id,
+        claim=snapshot.claim,
+        version=weakest_version(nodes),
     )

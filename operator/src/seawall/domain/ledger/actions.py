@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.domain.intent_shards import IntentShard, PoolId
+from seawall.domain.ledger.looked import ClusterSeen, Looked
 from seawall.domain.step import Event, EventType
 from seawall.domain.topics.actions import listed
 
@@ -17,6 +18,8 @@ class WriteRecords:
     pool: PoolId
     shards: Mapping[int, IntentShard]
     topics: tuple[str, ...]
+    cluster: ClusterSeen
+    """The WALCluster, and the declarations under which this was decided."""
     readopted: tuple[str, ...] = ()
     """Those that a person says are right."""
     reason: str = ""
@@ -29,3 +32,24 @@ class WriteRecords:
             return Event(EventType.WARNING, "LogsReadopted", message)
         more = f" and {len(self.topics) - 1} more" if len(self.topics) > 1 else ""
         return Event(EventType.NORMAL, "LogsRecorded", f"Recorded the identity of {self.topics[0]}{more}")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimDatabase:
+    """Write the WALCluster's UID into the metadata store: who announces markers there compares it each time."""
+
+    cluster: ClusterSeen
+    before: str | None
+    """The claim as it was read; None: there was none."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        if self.before is None:
+            return Event(EventType.NORMAL, "DatabaseClaimed", "Claimed the database: nobody else announces its markers")
+        message = f"Claimed the database, which {self.before} had claimed, as seawall.dev/readopt says"
+        return Event(EventType.WARNING, "DatabaseClaimed", message)
+
+
+def claim_of(looked: Looked) -> ClaimDatabase | None:
+    """The claim to write before a marker may be announced; None: it stands, or nothing is announced."""
+    return ClaimDatabase(looked.cluster, looked.read.snapshot.claim) if looked.to_claim else None

@@ -44,6 +44,10 @@ class Claims:
     """By topic: intents and identities, read after Kafka's offsets. None of a topic: first contact."""
     unreadable_records: frozenset[str] = frozenset()
     """Topics whose shard could not be read."""
+    lost_records: frozenset[str] = frozenset()
+    """Topics whose shard is gone, although it was written once."""
+    contested: bool = False
+    """Another WALCluster claims the same topics."""
     fence_broken: frozenset[str] = frozenset()
     """Topics of which the fence suspects or knows that they are another log."""
     verified: tuple[Verified, ...] = ()
@@ -94,6 +98,9 @@ def make_bounds(
             for name, record in zip(names, records, strict=True)
         ),
         intents_readable=mask_of((name not in claims.unreadable_records for name in names), len(names)),
+        intents_lost=mask_of((name in claims.lost_records for name in names), len(names)),
+        contested=claims.contested,
+        records_of_others=mask_of((False for _ in names), len(names)),
         fence_broken=mask_of((name in claims.fence_broken for name in names), len(names)),
         stopped=claims.stopped,
         restarting=mask_of((False for _ in names), len(names)),

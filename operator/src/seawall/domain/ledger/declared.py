@@ -19,11 +19,12 @@ from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
 
 
-def regime_of(greptimedb: GreptimeDB) -> mode.Regime:
-    """Who moves the marker, and whether Seawall may delete."""
+def regime_of(greptimedb: GreptimeDB, running: str | None) -> mode.Regime:
+    """Who moves the marker, and whether Seawall may delete; `running`: the oldest version that runs, if it is known."""
     return mode.regime_of(
         mode.GreptimeDB(
             version=greptimedb.version,
+            running=running,
             auto_prune_seconds=0.0 if greptimedb.auto_prune is AutoPrune.DISABLED else None,
             logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
         )

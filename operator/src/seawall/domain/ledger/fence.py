@@ -39,6 +39,10 @@ class Break(StrEnum):
     """Records at the end were lost: an unclean leader election, or a broker that lost its disk."""
     FLUSHED_WENT_BACK = "FlushedWentBack"
     """A region's leader reports a lower flushed id than before: its manifest was restored from an older copy."""
+    DATABASE_CHANGED = "DatabaseChanged"
+    """Another metadata store answers than the one by which the record was written."""
+    METADATA_WENT_BACK = "MetadataWentBack"
+    """The metadata store has a lower revision than before: it was restored from an older copy, or is another one."""
     STANDING = "Standing"
     """It was found broken before, by two looks, and nobody has readopted the topic."""
 
@@ -67,6 +71,12 @@ class LogSeen:
     """Where the recorded leader epoch ends now (OffsetsForLeaderEpoch); None: Kafka does not know it any more."""
     went_back: str | None = None
     """A region whose newest flushed id by its route's leader went back, as a clause."""
+    revision: int | None = None
+    """The metadata store's, at which the ids were read, or a newer one; None: no database was asked."""
+    database: bytes | None = None
+    """`database_digest` of the store."""
+    cut: str | None = None
+    """What was cut off since this process observed the log last, as a clause: it may have grown beyond again."""
 
 
 def find_break(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
@@ -100,7 +110,9 @@ def _end_before_known_id(record: FenceRecord | None, seen: LogSeen) -> Finding |
 
 
 def _truncated(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
-    """What was committed in the recorded leader epoch must still be there."""
+    """What was committed in the recorded leader epoch, or seen by the observation before, must still be there."""
+    if seen.cut is not None:
+        return Finding(Break.TRUNCATED, f"records were cut off: {seen.cut}")
     if record is None:
         return None
     end = seen.recorded_epoch_end if seen.recorded_epoch_end is not None else seen.high_watermark
@@ -121,7 +133,34 @@ def standing(record: FenceRecord | None, _: LogSeen | None = None) -> Finding | 
     return Finding(Break.STANDING, "the identity fence was found broken before and nobody has readopted the topic")
 
 
-CHECKS = (_topic_id_changed, _end_before_known_id, _truncated, _flushed_went_back, standing)
+def _database_changed(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    if not is_of_other_database(record, seen):
+        return None
+    return Finding(Break.DATABASE_CHANGED, "its record was written by another database's metadata store")
+
+
+def is_of_other_database(record: FenceRecord | None, seen: LogSeen) -> bool:
+    """Whether the record was written by another metadata store than the one that answers."""
+    return record is not None and None not in {record.database, seen.database} and record.database != seen.database
+
+
+def _metadata_went_back(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+    """A store's revisions only rise; one that was restored has lost regions, checkpoints and markers."""
+    if record is None or record.revision is None or seen.revision is None or seen.revision >= record.revision:
+        return None
+    sentence = f"the metadata store's revision went back from {record.revision} to {seen.revision}"
+    return Finding(Break.METADATA_WENT_BACK, f"{sentence}: it was restored from an older copy, or it is another one")
+
+
+CHECKS = (
+    _database_changed,
+    _topic_id_changed,
+    _end_before_known_id,
+    _truncated,
+    _metadata_went_back,
+    _flushed_went_back,
+    standing,
+)
 
 
 class Verdict(StrEnum):
@@ -153,6 +192,8 @@ def first_record(seen: LogSeen, readopted: int | None = None) -> FenceRecord:
         min_flushed=seen.min_flushed,
         max_flushed=seen.max_flushed,
         readopted=readopted,
+        revision=seen.revision,
+        database=seen.database,
     )
 
 
@@ -166,8 +207,10 @@ def renew(record: FenceRecord, seen: LogSeen, verdict: Verdict) -> FenceRecord:
         leader_epoch=seen.leader_epoch,
         log_start=seen.log_start,
         high_watermark=seen.high_watermark,
-        min_flushed=seen.min_flushed if seen.min_flushed is not None else record.min_flushed,
+        min_flushed=seen.min_flushed,
         max_flushed=max(greatest, default=None),
+        revision=max((known for known in (record.revision, seen.revision) if known is not None), default=None),
+        database=seen.database or record.database,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from seawall.domain.ledger.columns import Ids, Mask, RegionIds, any_by, first_by, greatest, rows_of
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.rules import flushed_to
 from seawall.domain.ledger.tables import Regions
 
 
@@ -39,6 +41,19 @@ def went_back(before: FlushedIds, regions: Regions, newest: Mask) -> Mask:
     at = rows_of(before.region, regions.region)
     data, metadata = _old(before.data, at).above(regions.data_flushed), _old(before.metadata, at)
     return newest & (data | metadata.above(regions.metadata_flushed))
+
+
+def is_below_record(regions: Regions, names: tuple[str, ...], records: Mapping[str, FenceRecord], newest: Mask) -> Mask:
+    """By region, whether it has flushed less than every region of its topic had when the topic's record was written.
+
+    It was one of them if its key in the metadata store is not newer than the record: a region that was made since may
+    begin anywhere. A report that is not the newest says nothing.
+    """
+    found = [records.get(name) for name in names]
+    least = Ids.of(record.min_flushed if record is not None else None for record in found).take(regions.topic)
+    written = Ids.of(record.revision if record is not None else None for record in found).take(regions.topic)
+    was_there = regions.key_revision.known & written.known & ~regions.key_revision.above(written)
+    return newest & was_there & least.above(flushed_to(regions))
 
 
 def remember(before: FlushedIds, regions: Regions) -> FlushedIds:

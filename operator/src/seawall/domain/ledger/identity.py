@@ -44,7 +44,8 @@ def identify(
         is_sure = verdict is not Verdict.SUSPECTED
         return Identity(verdict, finding, first if is_sure else None, is_urgent=is_sure)
     is_foreign = record.topic_id == seen.topic_id and seen.log_start > record.intent
-    if adoption is not None and (record.broken or is_foreign) and adoption.may_adopt(record, now):
+    is_wrong = record.broken or is_foreign or fence.is_of_other_database(record, seen)
+    if adoption is not None and is_wrong and adoption.may_adopt(record, now):
         return _readopted(seen, adoption)
     verdict = fence.judge(before, finding)
     renewed = fence.renew(record, seen, verdict)
@@ -53,7 +54,7 @@ def identify(
         renewed.broken != record.broken
         or renewed.leader_epoch != record.leader_epoch
         or renewed.readopted != record.readopted
-        or (verdict is Verdict.WHOLE and _is_outdated(record, seen))
+        or (verdict is Verdict.WHOLE and (_is_outdated(record, seen) or _lacks_database(record, seen)))
     )
     return Identity(verdict, finding, renewed, is_urgent=is_urgent)
 
@@ -63,8 +64,13 @@ def _is_outdated(record: FenceRecord, seen: LogSeen) -> bool:
     return seen.max_flushed is not None and seen.max_flushed >= record.high_watermark
 
 
+def _lacks_database(record: FenceRecord, seen: LogSeen) -> bool:
+    """Whether the record is of before records named their database."""
+    return record.database is None and seen.database is not None
+
+
 def _readopted(seen: LogSeen, adoption: Readoption) -> Identity:
     """A new record; what does not fit even then (the log still ends before a known id) is a finding again."""
     record = fence.first_record(seen, adoption.token)
-    finding = fence.find_break(record, replace(seen, went_back=None))
+    finding = fence.find_break(record, replace(seen, went_back=None, cut=None))
     return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)

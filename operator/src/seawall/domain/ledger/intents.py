@@ -5,17 +5,17 @@ compare-and-swap. They survive the custom resource. The shard of a topic follows
 a topic that was recreated is found and its id compared; the intent counts only for the topic id that it stands
 beside.
 
-Layout of a shard, version 2 (big-endian; `varint` is LEB128, unsigned; `zigzag` is a varint of a signed number):
+Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag` is a varint of a signed number):
 
     magic "SWL"   3 bytes
-    version       1 byte      anything but 2 is refused (1 had one flag for both flushed ids)
-    crc32         4 bytes     of all that follows
+    version       1 byte      2 lacks the flags 32 and 64 and is read, too; all others are refused
+    crc32         4 bytes     of all that follows, begun with the version's byte since version 3
     count         varint
     then for each record, sorted by name hash:
     name hash     8 bytes     blake2b of the topic's name
     topic id      16 bytes
     flags         1 byte      1 leader epoch known · 2 min flushed known · 4 broken · 8 readopted
-                              16 max flushed known; others are refused
+                              16 max flushed known · 32 revision known · 64 database known; others are refused
     log start     varint
     end           varint      high watermark less log start
     intent        zigzag      intent less log start
@@ -23,6 +23,8 @@ Layout of a shard, version 2 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     min flushed   zigzag      min flushed less log start; only with flag 2
     max flushed   zigzag      max flushed less log start; only with flag 16
     readopted     4 bytes     crc32 of the last readoption that met the record; only with flag 8
+    revision      varint      only with flag 32
+    database      8 bytes     blake2b of the metadata store's id; only with flag 64
 """
 
 from __future__ import annotations
@@ -37,12 +39,14 @@ from hashlib import blake2b
 from seawall.domain.errors import SeawallError
 
 SHARDS = 16
-VERSION = 2
+VERSION = 3
+_READABLE = (2, 3)
+_WITHOUT_VERSION_IN_CHECKSUM = 2
 _MAGIC = b"SWL"
 _HEAD = len(_MAGIC) + 1 + 4
-_HASH, _ID = 8, 16
-_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED = 1, 2, 4, 8, 16
-_FLAGS = _EPOCH | _MIN_FLUSHED | _BROKEN | _READOPTED | _MAX_FLUSHED
+_HASH, _ID, _DATABASE_ID = 8, 16, 8
+_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE = 1, 2, 4, 8, 16, 32, 64
+_FLAGS = _EPOCH | _MIN_FLUSHED | _BROKEN | _READOPTED | _MAX_FLUSHED | _REVISION | _DATABASE
 _MAX_VARINT = 10
 
 
@@ -69,10 +73,19 @@ class FenceRecord:
     """The identity fence was found broken by two looks: this stands until somebody readopts the topic."""
     readopted: int | None = None
     """crc32 of the last readoption that met this record, whether it started it or not: it adopts a topic once."""
+    revision: int | None = None
+    """The metadata store's revision when the ids were read; it only rises. None: written by an older Seawall."""
+    database: bytes | None = None
+    """`database_digest` of the store that they were read from."""
 
 
 Shard = Mapping[bytes, FenceRecord]
 """By name hash."""
+
+
+def database_digest(store_id: str) -> bytes:
+    """What a record keeps of the id of a metadata store."""
+    return blake2b(store_id.encode(), digest_size=_DATABASE_ID).digest()
 
 
 def name_hash(topic: str) -> bytes:
@@ -97,7 +110,7 @@ def encode_shard(shard: Shard) -> bytes:
         ValueError: a topic id is none, or an offset is negative.
     """
     body = b"".join((_varint(len(shard)), *(key + _encode(shard[key]) for key in sorted(shard))))
-    return _MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4) + body
+    return _MAGIC + bytes([VERSION]) + _checksum(VERSION, body).to_bytes(4) + body
 
 
 def decode_shard(data: bytes) -> dict[bytes, FenceRecord]:
@@ -108,10 +121,10 @@ def decode_shard(data: bytes) -> dict[bytes, FenceRecord]:
     """
     if len(data) < _HEAD or not data.startswith(_MAGIC):
         raise UnreadableRecord("this is no shard of intents")
-    if data[len(_MAGIC)] != VERSION:
+    if data[len(_MAGIC)] not in _READABLE:
         raise UnreadableRecord(f"the intents have format {data[len(_MAGIC)]}, this version of Seawall knows {VERSION}")
     reader = _Reader(data, _HEAD)
-    if zlib.crc32(data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD]):
+    if _checksum(data[len(_MAGIC)], data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD]):
         raise UnreadableRecord("the intents are damaged: their checksum is wrong")
     found = {reader.take(_HASH): _decode(reader) for _ in range(reader.varint())}
     if reader.at != len(data):
@@ -119,18 +132,24 @@ def decode_shard(data: bytes) -> dict[bytes, FenceRecord]:
     return found
 
 
+def _checksum(version: int, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(bytes([version])) if version > _WITHOUT_VERSION_IN_CHECKSUM else 0)
+
+
 def _encode(record: FenceRecord) -> bytes:
-    flags, tail = 0, b""
-    if record.leader_epoch is not None:
-        flags, tail = flags | _EPOCH, _varint(record.leader_epoch)
-    if record.min_flushed is not None:
-        flags, tail = flags | _MIN_FLUSHED, tail + _zigzag(record.min_flushed - record.log_start)
-    if record.max_flushed is not None:
-        flags, tail = flags | _MAX_FLUSHED, tail + _zigzag(record.max_flushed - record.log_start)
-    if record.broken:
-        flags |= _BROKEN
-    if record.readopted is not None:
-        flags, tail = flags | _READOPTED, tail + record.readopted.to_bytes(4)
+    flags, tail = _BROKEN if record.broken else 0, b""
+    optional = (
+        (_EPOCH, record.leader_epoch, _varint),
+        (_MIN_FLUSHED, record.min_flushed, lambda number: _zigzag(number - record.log_start)),
+        (_MAX_FLUSHED, record.max_flushed, lambda number: _zigzag(number - record.log_start)),
+        (_READOPTED, record.readopted, lambda number: number.to_bytes(4)),
+        (_REVISION, record.revision, _varint),
+    )
+    for flag, number, encode in optional:
+        if number is not None:
+            flags, tail = flags | flag, tail + encode(number)
+    if record.database is not None:
+        flags, tail = flags | _DATABASE, tail + record.database
     offsets = _varint(record.log_start) + _varint(record.high_watermark - record.log_start)
     return _id_bytes(record.topic_id) + bytes([flags]) + offsets + _zigzag(record.intent - record.log_start) + tail
 
@@ -141,14 +160,18 @@ def _decode(reader: _Reader) -> FenceRecord:
     if flags & ~_FLAGS:
         raise UnreadableRecord("an intent has a flag that this version of Seawall does not know")
     log_start = reader.varint()
-    high_watermark, intent = log_start + reader.varint(), log_start + reader.zigzag()
-    epoch = reader.varint() if flags & _EPOCH else None
-    min_flushed = log_start + reader.zigzag() if flags & _MIN_FLUSHED else None
-    max_flushed = log_start + reader.zigzag() if flags & _MAX_FLUSHED else None
-    readopted = int.from_bytes(reader.take(4)) if flags & _READOPTED else None
-    is_broken = bool(flags & _BROKEN)
     return FenceRecord(
-        topic_id, epoch, log_start, high_watermark, intent, min_flushed, max_flushed, is_broken, readopted
+        topic_id=topic_id,
+        log_start=log_start,
+        high_watermark=log_start + reader.varint(),
+        intent=log_start + reader.zigzag(),
+        leader_epoch=reader.varint() if flags & _EPOCH else None,
+        min_flushed=log_start + reader.zigzag() if flags & _MIN_FLUSHED else None,
+        max_flushed=log_start + reader.zigzag() if flags & _MAX_FLUSHED else None,
+        readopted=int.from_bytes(reader.take(4)) if flags & _READOPTED else None,
+        revision=reader.varint() if flags & _REVISION else None,
+        database=reader.take(_DATABASE_ID) if flags & _DATABASE else None,
+        broken=bool(flags & _BROKEN),
     )
 
 

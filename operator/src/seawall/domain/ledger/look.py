@@ -26,7 +26,7 @@ from seawall.domain.ledger.fence import Finding, LogSeen, Readoption
 from seawall.domain.ledger.flushed_ids import FlushedIds
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.identity import Identity, identify
-from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.intents import FenceRecord, database_digest
 from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, effective_policy
@@ -79,6 +79,16 @@ class Read:
     """By datanode the epoch of its process, as the reports say; of those too that report no region."""
     restarts: RestartClaims = field(default_factory=RestartClaims)
     """The datanodes that restart, as the WALCluster's status says."""
+    lost_records: frozenset[str] = frozenset()
+    """Topics whose shard of records is gone, although it was written once."""
+    contested: bool = False
+    """Another WALCluster claims the same topics."""
+    newest_revision: int = 0
+    """The metadata store's after the records were read, where any of them is newer than the snapshot."""
+    newest_ids: Mapping[str, int] = field(default_factory=dict)
+    """By topic the greatest id that any datanode's statistics know."""
+    cut: Mapping[str, int] = field(default_factory=dict)
+    """By topic where the log ends now that this process saw in `Memory.logs`, if it ended later then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,8 @@ class Memory:
     """By topic and value, when this process first knew that the value is recorded."""
     dead: Mapping[int, RegionWatch] = field(default_factory=dict)
     """The regions that are declared dead, by their ids."""
+    logs: Mapping[str, TopicLog] = field(default_factory=dict)
+    """Each log as it was observed last: what is cut off between two observations is noticed by it."""
 
     @classmethod
     def at_start(cls, now: int) -> Memory:
@@ -148,6 +160,8 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
         holds=read.holds,
         records=read.records,
         unreadable_records=read.unreadable_records,
+        lost_records=read.lost_records,
+        contested=read.contested,
         fence_broken=frozenset(findings),
         verified=read.verified,
         stopped=read.stopped,
@@ -162,8 +176,21 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     inputs = Inputs(regime, regions, fresh, topics, bounds)
-    found = Memory(sightings, flushed, findings, seen_since, dead.watches)
+    logs = _remembered_logs(memory, read, findings, adopted)
+    found = Memory(sightings, flushed, findings, seen_since, dead.watches, logs)
     return Look(found, inputs, table, by_topic, identities, _marked(read, identities), dead.problems)
+
+
+def _remembered_logs(
+    memory: Memory, read: Read, findings: Mapping[str, Finding], adopted: set[str]
+) -> dict[str, TopicLog]:
+    """The newest of each log; one with a finding stays as it was, so that the next observation finds it again."""
+    newest = {
+        name: log
+        for name, log in read.logs.items()
+        if log.high_watermark is not None and (name not in findings or name in adopted)
+    }
+    return {**memory.logs, **newest}
 
 
 def _effective(names: tuple[str, ...], policies: tuple[Policy, ...]) -> dict[str, EffectivePolicy]:
@@ -205,34 +232,51 @@ def _identities(
 ) -> dict[str, Identity]:
     """The fence, topic by topic; one of which Kafka said nothing is left out."""
     regions, names = table.regions, table.names
-    back = flushed_ids.went_back(memory.flushed, regions, is_newest(sightings, regions))
+    newest = is_newest(sightings, regions)
+    back = flushed_ids.went_back(memory.flushed, regions, newest)
+    back |= flushed_ids.is_below_record(regions, names, read.records, newest)
     clauses = flushed_ids.clauses(regions, back, names)
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
     flushed = rules.flushed_to(regions)
     lowest, highest = (
-        flushed.least_by(regions.topic, len(names)),
+        flushed.least_of_all_by(regions.topic, len(names)),
         flushed_ids.greatest_flushed_ids(regions, len(names)),
     )
+    revision, database = max(read.snapshot.revision, read.newest_revision), database_digest(read.snapshot.store_id)
     found: dict[str, Identity] = {}
     for row, name in enumerate(names):
         log = read.logs.get(name)
         if log is None or log.topic_id is None or log.log_start is None or log.high_watermark is None:
             continue
-        if name in read.unreadable_records:
+        if name in read.unreadable_records or name in read.lost_records:
             continue
         seen = LogSeen(
             log.topic_id,
             log.leader_epoch,
             log.log_start,
             log.high_watermark,
-            known.at(row),
+            _greatest(known.at(row), read.newest_ids.get(name)),
             lowest.at(row),
             highest.at(row),
             read.epoch_ends.get(name),
             clauses.get(name),
+            revision,
+            database,
+            _cut_clause(memory, read, name),
         )
         found[name] = identify(read.records.get(name), seen, memory.findings.get(name), read.readoption, read.now)
     return found
+
+
+def _greatest(*numbers: int | None) -> int | None:
+    return max((number for number in numbers if number is not None), default=None)
+
+
+def _cut_clause(memory: Memory, read: Read, name: str) -> str | None:
+    before, end = memory.logs.get(name), read.cut.get(name)
+    if before is None or end is None:
+        return None
+    return f"the log ended at {before.high_watermark} a moment ago and what was then ends at {end} now"
 
 
 def _marked(read: Read, identities: Mapping[str, Identity]) -> dict[str, FenceRecord]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -16,6 +16,7 @@ from seawall.domain.ledger.intents import (
     name_hash,
     raise_intent,
 )
+from seawall.domain.ledger.licence import Licence
 from seawall.domain.ledger.look import Look, Read
 from seawall.domain.ledger.policy import Level, Requirement
 
@@ -29,6 +30,14 @@ class Obstacle(StrEnum):
     """The WALCluster names no database: set dataPlane.greptimedb."""
     NOT_FIRST_CONTACT = "NoFirstContact"
     """The WALCluster has not met its Kafka cluster yet: its conditions say why."""
+    NO_DATABASE_YET = "NoDatabaseYet"
+    """The WALCluster has not met its database yet: DataPlaneReachable says why."""
+    DATABASE_CHANGED = "DatabaseChanged"
+    """Another metadata store answers than the one that was pinned: correct the addresses, or seawall.dev/readopt."""
+    DATABASE_CLAIMED = "DatabaseClaimed"
+    """Another WALCluster announces markers in this metadata store: delete one of the two, or seawall.dev/readopt."""
+    CONTRADICTION = "DatabaseContradictsItself"
+    """Metasrv, metadata store and frontend are not of one database: correct the address that is another one's."""
     OTHER_KAFKA = "ClusterIdChanged"
     """Another Kafka cluster answers than the one that was pinned: correct the addresses."""
     POOL_OWNED = "PoolOwnedByOther"
@@ -59,6 +68,15 @@ class ReadShards:
     records: Mapping[int, Mapping[bytes, FenceRecord]]
     unreadable: Mapping[int, str] = field(default_factory=dict)
     """By shard, why it cannot be trusted."""
+
+    def written(self) -> frozenset[int]:
+        """The shards that there are."""
+        return frozenset(number for number, version in self.versions.items() if version is not None)
+
+    def lost_topics(self, topics: Iterable[str], recorded: Collection[int]) -> frozenset[str]:
+        """Those of these topics whose shard was there before (`recorded`) and is gone."""
+        lost = {number for number in recorded if number in self.versions and self.versions[number] is None}
+        return frozenset(name for name in topics if shard_of(name) in lost)
 
     def of_topics(self, topics: Iterable[str]) -> dict[str, FenceRecord]:
         """The records of these topics; one that has none, or whose shard is unreadable, is left out."""
@@ -123,10 +141,11 @@ def read_shards(found: Mapping[int, IntentShard | UnreadableShard]) -> ReadShard
 
 @dataclass(frozen=True, slots=True)
 class ClusterSeen:
-    """Which WALCluster was looked at, by which spec: before anything is changed it must still be this one."""
+    """Which WALCluster was looked at, by which spec and declarations: before a change it must still be so."""
 
     uid: str
     generation: int
+    licence: Licence
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +183,12 @@ class Looked:
     """Why the holds could not be read, in one sentence; None: they were."""
     verifying: tuple[Verifying, ...] = ()
     """Verifications that are not over; only read where a policy requires one."""
+    lost: frozenset[str] = frozenset()
+    """Topics whose records are gone, although they were written once: also while a readoption begins them anew."""
+    contender: str | None = None
+    """Another WALCluster that claims the same topics, as namespace/name."""
+    to_claim: bool = False
+    """The metadata store is to be claimed before a marker is announced."""
 
     def urgent_records(self) -> dict[str, FenceRecord]:
         """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs, readoptions."""

@@ -10,15 +10,16 @@ GreptimeDB by version (facts of its sources):
 | what Seawall does | reports | reports | mode A or B |
 
 Before 1.1 a region that was created cold may start at 0 and would read what was deleted: no boundary is safe. A
-pre-release of 1.1.0 counts as older: it may lack the reading.
+pre-release of 1.1.0 counts as older: it may lack the reading. A declared version is not believed: what runs is asked
+(`information_schema.cluster_info`), the oldest process counts, and while any has not said its own, nothing is deleted.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from seawall.domain.dataplane.version import is_older_than_declared, parse_version, reads_marker_at_open
 from seawall.domain.ledger.reasons import Reason
 
 
@@ -51,8 +52,11 @@ class GreptimeDB:
     """What decides the regime of a GreptimeDB: its version, and `[wal]` of its metasrv (None: not set)."""
 
     version: str
+    """As a person declared it."""
     auto_prune_seconds: float | None = None
     logical_delete: bool = False
+    running: str | None = field(kw_only=True)
+    """The oldest version that any of its processes runs; None: not every process has said its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,6 @@ class Declared:
     deletes: bool = False
 
 
-FIRST_THAT_READS_THE_MARKER = (1, 1, 0)
-_VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?P<suffix>.*)", re.ASCII)
-
-
 def regime_of(database: GreptimeDB | Declared) -> Regime:
     """The regime; what is not understood only reports."""
     match database:
@@ -78,20 +78,20 @@ def regime_of(database: GreptimeDB | Declared) -> Regime:
             return _of_declared(database)
 
 
-def parse_version(text: str) -> tuple[int, int, int] | None:
-    """The version, a pre-release as the one before it would be; None if it is none."""
-    found = _VERSION.fullmatch(text.strip())
-    if found is None:
-        return None
-    major, minor, patch = (int(part or 0) for part in found.group(1, 2, 3))
-    if not found["suffix"].startswith("-"):
-        return major, minor, patch
-    return (major, minor, patch - 1) if patch else (major, minor - 1, 0) if minor else (major - 1, 0, 0)
-
-
 def _of_greptimedb(database: GreptimeDB) -> Regime:
-    version = parse_version(database.version)
-    if version is None or version < FIRST_THAT_READS_THE_MARKER:
+    """By what is declared, unless something older runs: what it reads when it opens a region is what counts."""
+    if parse_version(database.version) is None:
+        return Regime(Mode.C, Reason.DATABASE_TOO_OLD)
+    if database.running is not None and is_older_than_declared(database.running, database.version):
+        return Regime(_by_version(database, database.running).mode, Reason.VERSION_DIFFERS)
+    declared = _by_version(database, database.version)
+    if database.running is None and declared.report_only is None:
+        return Regime(declared.mode, Reason.VERSION_UNKNOWN)
+    return declared
+
+
+def _by_version(database: GreptimeDB, version: str) -> Regime:
+    if not reads_marker_at_open(version):
         return Regime(Mode.C, Reason.DATABASE_TOO_OLD)
     prunes = database.auto_prune_seconds is None or database.auto_prune_seconds > 0
     if not prunes:

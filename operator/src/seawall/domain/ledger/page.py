@@ -23,6 +23,10 @@ class LedgerPage:
     """When the look began: what happened later is not in it."""
     problems: tuple[str, ...] = ()
     """What is wrong with annotations of the WALCluster, one sentence each."""
+    record_shards: frozenset[int] = frozenset()
+    """The shards of intents and identities that there are."""
+    lost_shards: bool = False
+    """Whether a shard is gone that was there before."""
 
     def to_json(self) -> Mapping[str, object]:
         """As the operator serves it."""
@@ -45,7 +49,13 @@ def build_page(looked: Looked) -> LedgerPage:
 def page_of(looked: Looked, ledger: Ledger) -> LedgerPage:
     """The same by a ledger of this look."""
     took = timedelta(milliseconds=looked.read.ended - looked.read.began)
-    return LedgerPage(build_lines(looked, ledger), looked.read.now - took, looked.problems())
+    return LedgerPage(
+        build_lines(looked, ledger),
+        looked.read.now - took,
+        looked.problems(),
+        record_shards=looked.shards.written(),
+        lost_shards=bool(looked.lost),
+    )
 
 
 def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:
@@ -60,6 +70,8 @@ def line_to_json(line: TopicLine) -> Mapping[str, object]:
 
 def _with_finding(looked: Looked, line: TopicLine) -> TopicLine:
     """What the identity fence found, or which hold cannot be read, says more than the reason."""
+    if line.reason is Reason.CONTESTED:
+        return replace(line, message=f"{line.message} Found: WALCluster {looked.contender}.")
     if line.reason is Reason.HOLDS_UNREADABLE and looked.holds_problem is not None:
         return replace(line, message=f"{line.message} Found: {looked.holds_problem}.")
     identity = looked.look.identities.get(line.name)

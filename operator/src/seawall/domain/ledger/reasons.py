@@ -87,6 +87,11 @@ class Reason(Explained):
         "The holds could not be read, and a hold that cannot be read counts as one on everything.",
         "Look whether the API server answers and whether Seawall may list WALHolds.",
     )
+    INTENTS_LOST = (
+        "IntentsLost",
+        "The ConfigMap with this topic's intent and identity is gone: how far deletes may be under way is not known.",
+        "Restore the ConfigMap from a backup, or set seawall.dev/readopt: <reason>@<expiry> to begin a new record.",
+    )
     INTENTS_UNREADABLE = (
         "IntentsUnreadable",
         "The ConfigMap with this topic's intent and identity cannot be read.",
@@ -101,6 +106,29 @@ class Reason(Explained):
         "IdentityFenceBrokenElsewhere",
         "The log of another topic of the pool is not the one that the database wrote, so no topic of it is purged.",
         "Look at the topic that is named: what happened to it may have happened here; seawall.dev/readopt ends it.",
+    )
+    RECORDS_OF_OTHERS = (
+        "RecordsOfOthers",
+        "The log contradicts a region: its flushed entry id is another's record, and it has older records of its own.",
+        (
+            "Look whether dataPlane.greptimedb.metasrv is this log's database. After TRUNCATE TABLE it may be: "
+            "write a row to the region and flush it."
+        ),
+    )
+    CONTESTED = (
+        "PrefixContested",
+        "Another WALCluster claims the same topics: its database may need what this one does not.",
+        "Delete one of the two WALClusters, or give one another topics.prefix.",
+    )
+    VERSION_DIFFERS = (
+        "VersionDiffers",
+        "An older version of the database runs than dataPlane.greptimedb.version declares.",
+        "Declare the version that every process runs, or finish the upgrade.",
+    )
+    VERSION_UNKNOWN = (
+        "VersionUnknown",
+        "Not every process of the database has said which version it runs: Seawall only reports.",
+        "Look whether the frontend answers SELECT * FROM information_schema.cluster_info, and what it lists.",
     )
     DATABASE_TOO_OLD = (
         "DatabaseTooOld",

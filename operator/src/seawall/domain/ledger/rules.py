@@ -221,6 +221,11 @@ def intents_unreadable(case: Case) -> Mask:
     return ~case.bounds.intents_readable
 
 
+def intents_lost(case: Case) -> Mask:
+    """They were written once, and their ConfigMap is gone: no first contact."""
+    return case.bounds.intents_lost
+
+
 def foreign_delete(case: Case) -> Mask:
     """Log start beyond the intent."""
     return case.topics.log_start.above(case.bounds.intent)
@@ -229,6 +234,16 @@ def foreign_delete(case: Case) -> Mask:
 def fence_broken_elsewhere(case: Case) -> Mask:
     """What cut or recreated one log may have touched the others, where it shows later or not at all."""
     return case.everywhere(bool(case.bounds.fence_broken.any()))
+
+
+def records_of_others(case: Case) -> Mask:
+    """A region's flushed id is no record of its own, although it has records before it (`witness.py`)."""
+    return case.bounds.records_of_others
+
+
+def contested(case: Case) -> Mask:
+    """Somebody else's database may write here."""
+    return case.everywhere(case.bounds.contested)
 
 
 def only_reports(reason: Reason) -> Rule:
@@ -301,9 +316,14 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.DATANODE_RESTARTS, datanode_restarts),
     (Reason.COMPACTED, compacted),
     (Reason.HOLDS_UNREADABLE, holds_unreadable),
+    (Reason.INTENTS_LOST, intents_lost),
     (Reason.INTENTS_UNREADABLE, intents_unreadable),
     (Reason.FOREIGN_DELETE, foreign_delete),
     (Reason.FENCE_BROKEN_ELSEWHERE, fence_broken_elsewhere),
+    (Reason.RECORDS_OF_OTHERS, records_of_others),
+    (Reason.CONTESTED, contested),
+    (Reason.VERSION_DIFFERS, only_reports(Reason.VERSION_DIFFERS)),
+    (Reason.VERSION_UNKNOWN, only_reports(Reason.VERSION_UNKNOWN)),
     (Reason.DATABASE_TOO_OLD, only_reports(Reason.DATABASE_TOO_OLD)),
     (Reason.SECOND_PRUNER, only_reports(Reason.SECOND_PRUNER)),
     (Reason.STARTS_NOT_DURABLE, only_reports(Reason.STARTS_NOT_DURABLE)),

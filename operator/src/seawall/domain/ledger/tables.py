@@ -26,6 +26,8 @@ class Regions:
     """The datanode that the route names."""
     route_revision: Ids
     """The revision of the metadata store at which the route was written."""
+    key_revision: Ids
+    """The revision at which its topic→region key was written last; unknown: there is none."""
     epoch: Ids
     """The epoch of the leader's process, as its report says; unknown: no report from the route's leader."""
     reported_at: Ids
@@ -133,6 +135,12 @@ class Bounds:
     intent: Ids
     """The intents as they were read *after* Kafka's offsets. Unknown: no intent was ever written (first contact)."""
     intents_readable: Mask
+    intents_lost: Mask
+    """Their ConfigMap is gone, although it was written once."""
+    contested: bool
+    """Another WALCluster claims the same topics."""
+    records_of_others: Mask
+    """The log contradicts what a region reports (`witness.py`)."""
     fence_broken: Mask
     stopped: bool
     """seawall.dev/stop-deletes."""
@@ -188,6 +196,9 @@ def no_bounds(count: int) -> Bounds:
         verified_before=none,
         intent=Ids.unknown(count),
         intents_readable=~none,
+        intents_lost=none,
+        contested=False,
+        records_of_others=none,
         fence_broken=none,
         stopped=False,
         restarting=none,

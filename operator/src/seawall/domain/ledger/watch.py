@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.domain.failure import Failure
-from seawall.domain.ledger.actions import WriteRecords
+from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords, claim_of
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
@@ -28,7 +28,10 @@ class Watched:
     failure: Failure | None = None
 
 
-def next_step(watched: Watched) -> Act[WriteRecords] | Wait:
+LedgerAction = WriteRecords | ClaimDatabase
+
+
+def next_step(watched: Watched) -> Act[LedgerAction] | Wait:
     """Decides what one tick does."""
     looked = watched.looked
     if isinstance(looked, CannotLook):
@@ -39,7 +42,11 @@ def next_step(watched: Watched) -> Act[WriteRecords] | Wait:
     if shards and watched.may_write and watched.failure is None:
         adoption = looked.read.readoption
         reason = "" if adoption is None else adoption.reason
-        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.readopted(), reason),))
+        topics = tuple(sorted(records))
+        return Act((WriteRecords(looked.pool, shards, topics, looked.cluster, looked.readopted(), reason),))
+    claim = claim_of(looked)
+    if claim is not None and watched.may_write and watched.failure is None:
+        return Act((claim,))
     return Wait("it is looked at again soon", _poll_seconds(looked))
 
 

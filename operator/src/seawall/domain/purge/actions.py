@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
 from seawall.domain.intent_shards import IntentShard, PoolId
+from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import ClusterSeen
 from seawall.domain.step import Event, EventType
 
@@ -56,6 +57,7 @@ class DeleteRecords:
 
     before: Mapping[str, int]
     topic_ids: Mapping[str, str]
+    pool: PoolId
     cluster: ClusterSeen
 
     def event(self) -> Event:
@@ -63,7 +65,7 @@ class DeleteRecords:
         return Event(EventType.NORMAL, "RecordsDeleted", f"Deleted records of {len(self.before)} topics")
 
 
-PurgeAction = FlushRegions | Announce | WriteIntents | DeleteRecords
+PurgeAction = FlushRegions | ClaimDatabase | Announce | WriteIntents | DeleteRecords
 
 
 class DeletesRefused(Refused):

@@ -14,6 +14,7 @@ from seawall.api.v1alpha1.wal_purge import FlushStatus, Stage, WALPurgeSpec, WAL
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.kafka_log import DELETE_BATCH
+from seawall.domain.ledger.actions import claim_of
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
 from seawall.domain.ledger.lines import first_broken
@@ -172,7 +173,14 @@ def _deletes(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
     logs = case.sight.looked.read.logs
     topic_ids = {topic: found for topic in before if (found := logs[topic].topic_id) is not None}
     return (
-        (DeleteRecords({topic: before[topic] for topic in topic_ids}, topic_ids, case.sight.looked.cluster),)
+        (
+            DeleteRecords(
+                {topic: before[topic] for topic in topic_ids},
+                topic_ids,
+                case.sight.looked.pool,
+                case.sight.looked.cluster,
+            ),
+        )
         if topic_ids
         else ()
     )
@@ -209,7 +217,9 @@ def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
         for found in announcements(case.sight.planned)
         if found.topic in wanted and found.expected < targets[found.topic].seen <= found.marker
     )
-    return (Announce(moves[:DELETE_BATCH], case.sight.looked.cluster),) if moves else ()
+    if not moves:
+        return ()
+    return (claim_of(case.sight.looked) or Announce(moves[:DELETE_BATCH], case.sight.looked.cluster),)
 
 
 def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus:

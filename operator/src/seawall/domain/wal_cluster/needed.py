@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seawall.api.meta import STOP_DELETES_ANNOTATION
+from seawall.api.meta import STOP_DELETES_ANNOTATION, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.ledger.columns import Mask
@@ -36,18 +36,27 @@ def why_needed(cluster: WALCluster, topics: Sequence[str], needs: Needs | None) 
         return _waits(Reason.DELETES_STOPPED, f"{STOP_DELETES_ANNOTATION} is set: remove it, {WAY_OUT}")
     if needs is None:
         return _waits(Reason.USE_UNKNOWN, "nobody has looked yet whether the topics are still needed")
-    if isinstance(needs.holds, str):
-        return _waits(Reason.USE_UNKNOWN, f"a WALHold may need the topics: {needs.holds}; mend or delete it, {WAY_OUT}")
-    held = _held(needs.holds, topics)
-    if held is not None or needs.looked is None:
-        return held
+    claimed = _contended(needs.contender) or _held(needs.holds, topics)
+    if claimed is not None or needs.looked is None:
+        return claimed
     if isinstance(needs.looked, CannotLook):
         message = f"it cannot be seen whether the database still needs the topics: {needs.looked.message}"
         return _waits(Reason.USE_UNKNOWN, f"{message}; mend that, {NO_DATABASE}, {WAY_OUT}", Outlook.PROGRESSING)
     return _used(needs.looked, topics)
 
 
-def _held(holds: Sequence[Hold], topics: Sequence[str]) -> Verdict | None:
+def _contended(contender: Key | str | None) -> Verdict | None:
+    if contender is None:
+        return None
+    if isinstance(contender, str):
+        return _waits(Reason.USE_UNKNOWN, f"{contender}: let the operator read them, {WAY_OUT}")
+    message = f"WALCluster {contender} claims the same topics and its database may write there: delete it first"
+    return _waits(Reason.PREFIX_CONTESTED, f"{message}, {WAY_OUT}")
+
+
+def _held(holds: Sequence[Hold] | str, topics: Sequence[str]) -> Verdict | None:
+    if isinstance(holds, str):
+        return _waits(Reason.USE_UNKNOWN, f"a WALHold may need the topics: {holds}; mend or delete it, {WAY_OUT}")
     lowest, everything = lowest_claims(holds)
     if everything is not None:
         return _waits(Reason.HELD, f"WALHold {everything} claims all topics: release or delete it, {WAY_OUT}")

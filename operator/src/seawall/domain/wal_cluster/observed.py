@@ -25,10 +25,12 @@ class Needs:
     Attributes:
         holds: a sentence if any cannot be read.
         looked: the ledger, or why nobody can look at it; None where no database is declared.
+        contender: another WALCluster that claims the topics, or a sentence if not all WALClusters can be read.
     """
 
     holds: Sequence[Hold] | str
     looked: Looked | CannotLook | None
+    contender: Key | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,5 @@ class Observed:
     data_plane: DataPlaneView | NoDataPlane | None = None
     ledger: LedgerPage | CannotLook | None = None
     needs: Needs | None = None
+    contender: Key | None = None
+    """Another WALCluster, younger or older, with the same pool."""

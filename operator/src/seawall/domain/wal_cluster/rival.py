@@ -1,4 +1,7 @@
-"""Two WALClusters must not tend the same topics: the older one owns them."""
+"""Two WALClusters must not tend the same topics: the older one owns them, and neither deletes while the other is there.
+
+The younger one's database may write there all the same, and what it needs the older one cannot know.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,12 @@ def find_rival(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluste
     """The oldest other WALCluster with this prefix on this Kafka that is older than `cluster` (ties by UID)."""
     older = [other for other in others if _age(other) < _age(cluster) and _claims_the_same(cluster, kafka, other)]
     return min(older, key=_age).metadata.key if older else None
+
+
+def find_contender(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> Key | None:
+    """The oldest other WALCluster with this prefix on this Kafka, older or younger."""
+    found = [other for other in others if _age(other) != _age(cluster) and _claims_the_same(cluster, kafka, other)]
+    return min(found, key=_age).metadata.key if found else None
 
 
 def why_not_ours(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster], *, complete: bool) -> str | None:

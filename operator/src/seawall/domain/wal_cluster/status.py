@@ -13,7 +13,12 @@ from seawall.domain.restart.health import datanode_conditions
 from seawall.domain.step import Event, Record, Wait
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.verification_schedule.condition import schedule_conditions, schedule_event
-from seawall.domain.wal_cluster.data_plane import data_plane_conditions, data_plane_event, data_plane_status
+from seawall.domain.wal_cluster.data_plane import (
+    data_plane_conditions,
+    data_plane_event,
+    data_plane_status,
+    readoption_event,
+)
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
@@ -94,7 +99,8 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
     """What a person should hear of: Ready, the data plane, the WAL and its verifications."""
     ready = transition_events(cluster.status.conditions, status.conditions)
-    others = (data_plane_event(cluster, status), wal_event(cluster, status), schedule_event(cluster, status))
+    adopted = readoption_event(cluster, status)
+    others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status), schedule_event(cluster, status))
     return (*ready, *filter(None, others))
 
 

@@ -14,11 +14,14 @@ from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.dataplane.version import is_older_than_declared
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
+from seawall.domain.ledger.looked import Obstacle
 from seawall.domain.topics.actions import listed
 from seawall.domain.topics.pool import Pool, TopicState
-from seawall.domain.wal_cluster.data_plane import is_silent
+from seawall.domain.wal_cluster.data_plane import is_silent, why_other_view
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.walconfig.config_map import ConfigMap
@@ -194,7 +197,36 @@ def _config_map_outdated(case: Case) -> Verdict | None:
     return Verdict(Outlook.PROGRESSING, Reason.WRITING_CONFIG, message, RETRY_SECONDS)
 
 
+def _database_changed(case: Case) -> Verdict | None:
+    view = case.observed.data_plane
+    other = why_other_view(case.cluster, view) if isinstance(view, DataPlaneView) else None
+    if other is None:
+        return None
+    is_claim = other.why is Obstacle.DATABASE_CLAIMED
+    reason = Reason.DATABASE_CLAIMED if is_claim else Reason.DATABASE_CHANGED
+    return Verdict(Outlook.STALLED, reason, f"{other.message}; nothing is deleted, granted or restarted")
+
+
+def _version_differs(case: Case) -> Verdict | None:
+    view, declared = case.observed.data_plane, case.spec.greptimedb
+    if declared is None or not isinstance(view, DataPlaneView) or view.version is None:
+        return None
+    if not is_older_than_declared(view.version, declared.version):
+        return None
+    message = f"GreptimeDB {view.version} runs and dataPlane.greptimedb.version declares {declared.version}"
+    return Verdict(Outlook.STALLED, Reason.VERSION_DIFFERS, f"{message}: declare what runs, or finish the upgrade")
+
+
+def _contested(case: Case) -> Verdict | None:
+    other = case.observed.contender
+    if other is None:
+        return None
+    message = f"WALCluster {other} claims the same topics: delete one of the two; nothing is deleted from them"
+    return Verdict(Outlook.STALLED, Reason.PREFIX_CONTESTED, message, RETRY_SECONDS)
+
+
 CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
+    _database_changed,
     _replication_factor_too_high,
     _brokers_missing,
     _failure,
@@ -209,6 +241,8 @@ CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _in_state(TopicState.DRIFTED, Reason.REPAIRING, "have configs that differ"),
     _in_state(TopicState.UNDER_MIN_ISR, Reason.UNDER_MIN_ISR, "are under min.insync.replicas"),
     _config_map_outdated,
+    _version_differs,
+    _contested,
 )
 
 

@@ -45,7 +45,7 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
     if isinstance(cluster.spec, InvalidSpec):
         return cluster.status.wal
     if cluster.spec.greptimedb is None:
-        return None
+        return _only_shards(cluster.status.wal)
     page, before = observed.ledger, cluster.status.wal
     if not isinstance(page, LedgerPage):
         return before
@@ -55,8 +55,16 @@ def wal_status(cluster: WALCluster, observed: Observed) -> WALStatus | None:
         held_back=sum(1 for line in page.lines if line.reason not in {None, Against.NOTHING_TO_PURGE}),
         bytes=_sum(line.size_bytes for line in page.lines),
         purgeable_bytes=_sum(line.bytes_to_purge for line in page.lines if line.purge_to is not None),
+        record_shards=tuple(sorted({*page.record_shards, *(before.record_shards if before is not None else ())})),
     )
     return before if before is not None and _is_about_the_same(before, now) else now
+
+
+def _only_shards(before: WALStatus | None) -> WALStatus | None:
+    """Which records there are outlives the declaration of the database: they guard the logs, whoever writes them."""
+    if before is None or not before.record_shards:
+        return None
+    return WALStatus(topics=0, purgeable=0, held_back=0, record_shards=before.record_shards)
 
 
 def _disaster(damaged: Sequence[TopicLine]) -> str:
@@ -79,6 +87,8 @@ def _sum(sizes: Iterable[int | None]) -> int | None:
 
 def _is_about_the_same(before: WALStatus, now: WALStatus) -> bool:
     if (before.topics, before.purgeable, before.held_back) != (now.topics, now.purgeable, now.held_back):
+        return False
+    if before.record_shards != now.record_shards:
         return False
     pairs = ((before.bytes, now.bytes), (before.purgeable_bytes, now.purgeable_bytes))
     return all(

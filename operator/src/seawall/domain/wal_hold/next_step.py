@@ -67,7 +67,7 @@ def _tend(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldS
     records = _records_to_write(hold, looked)
     shards = looked.shards.changed(records)
     if shards and hold.kept_by is None and observed.may_write and observed.failure is None:
-        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records))),))
+        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.cluster),))
     verdict = _verdict(obj, hold, view, observed)
     status = status_of(obj, hold, verdict, view, now)
     if status != obj.status:

@@ -51,6 +51,8 @@ def _why_no_intent(looked: Looked, name: str, *, may_write: bool) -> str | None:
     identity = looked.look.identities.get(name)
     if name in looked.read.unreadable_records:
         return f"the intent of {name} cannot be read: {looked.shards.unreadable[shard_of(name)]}"
+    if name in looked.lost:
+        return f"the intent of {name} is lost: restore the ConfigMap, or set seawall.dev/readopt on the WALCluster"
     if identity is not None and identity.finding is not None:
         return f"nothing can be promised of {name} while its log is in doubt: {identity.finding.sentence}"
     if not may_write:

@@ -123,6 +123,7 @@ class Database:
             without_topic=frozenset(),
             routes={one.region_id: self.routes[one.region_id] for one in keyed},
             datanodes={},
+            store_id="etcd/1/",
         )
 
     def announce(self, topic: str, expected: int, marker: int, revision: int) -> bool:

@@ -138,6 +138,8 @@ class Operator:
         yield "intents"
         self.records_version = store.records_version
         records = {name: record for name, record in store.records.items() if name not in self.unreadable}
+        newest = max((record.revision or 0 for record in records.values()), default=0)
+        revision = database.revision if newest > snapshot.revision else snapshot.revision
         yield "epoch ends"
         epochs = {name: record.leader_epoch for name, record in records.items()}
         ends = {name: log.end_of_epoch(epochs.get(name)) for name, log in database.logs.items()}
@@ -164,6 +166,7 @@ class Operator:
             now=START + timedelta(milliseconds=database.now),
             verified=verified,
             stopped=store.stopped,
+            newest_revision=revision,
         )
         found = look(self.memory, self.read, self.regime, (self.policy,))
         self.memory = found.memory

@@ -1,0 +1,95 @@
+"""Which database answers, and whether its parts are parts of one database.
+
+Reports come from a metasrv, metadata from its store, versions from a frontend: three addresses that people type. If one
+of them is another database's, nothing that the ledger concludes is true. So the store's own id is pinned in
+`WALCluster.status.dataPlane.identity` at first contact, and each observation is checked for contradictions.
+
+GreptimeDB (v1.0.2, v1.2-line; `src/meta-srv/src/handler/collect_stats_handler.rs`): the metasrv writes a datanode's
+`__node_address` before it keeps its first report, so whoever reports is in the store, by id and address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.reports import DatanodeReport, RegionRole
+
+
+class NodeRole(StrEnum):
+    """What a process of the database is, as `information_schema.cluster_info` calls it."""
+
+    DATANODE = "DATANODE"
+    METASRV = "METASRV"
+    FRONTEND = "FRONTEND"
+    OTHER = "OTHER"
+    """Flownodes, and what this version does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A process of the database, as its frontend lists it; `version` is empty while the process has not said it."""
+
+    role: NodeRole
+    node_id: int
+    address: str
+    version: str
+
+
+def find_contradiction(
+    reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, nodes: Iterable[Node] | None
+) -> str | None:
+    """Why metasrv, metadata store and frontend are not of one database, in one sentence; None: nothing speaks for it.
+
+    A datanode that joins or moves while they are read contradicts itself for a moment: the next observation is right.
+
+    Args:
+        reports: what the metasrv knows, read first.
+        snapshot: the metadata, read after it.
+        nodes: what the frontend lists; None: it could not be asked.
+    """
+    reported = {report.datanode_id: report for report in reports}
+    stranger = _reports_without_address(reported, snapshot) or _regions_without_metadata(reported, snapshot)
+    return stranger or (None if nodes is None else _nodes_differ(reported, nodes))
+
+
+def _reports_without_address(reported: dict[int, DatanodeReport], snapshot: MetadataSnapshot) -> str | None:
+    for number, report in sorted(reported.items()):
+        address = snapshot.datanodes.get(number)
+        if address != report.address:
+            stored = "no such datanode" if address is None else f"datanode {number} at {address}"
+            return (
+                f"the metasrv has a report of datanode {number} at {report.address} and the metadata store has {stored}"
+            )
+    return None
+
+
+def _regions_without_metadata(reported: dict[int, DatanodeReport], snapshot: MetadataSnapshot) -> str | None:
+    """Single regions without metadata are left to the ledger: a table that is made or dropped has them for a moment."""
+    led = {
+        region.region_id
+        for report in reported.values()
+        for region in report.regions
+        if region.role is not RegionRole.FOLLOWER
+    }
+    known = (
+        snapshot.routes.keys() | snapshot.wal_topics.keys() | snapshot.tombstoned_topics.keys() | snapshot.without_topic
+    )
+    if led and led.isdisjoint(known):
+        return f"the metasrv reports {len(led)} regions and the metadata store knows none of them"
+    return None
+
+
+def _nodes_differ(reported: dict[int, DatanodeReport], nodes: Iterable[Node]) -> str | None:
+    listed = {node.node_id: node.address for node in nodes if node.role is NodeRole.DATANODE}
+    for number in sorted(listed.keys() & reported.keys()):
+        if listed[number] != reported[number].address:
+            return (
+                f"the frontend lists datanode {number} at {listed[number]} "
+                f"and the metasrv has a report of it at {reported[number].address}"
+            )
+    if listed and reported and listed.keys().isdisjoint(reported.keys()):
+        return "the frontend lists other datanodes than those that report to the metasrv"
+    return None
