@@ -84,6 +84,9 @@ class Flushed(StatusModel):
 class Maintenance(StatusModel):
     """That the database is in maintenance for this roll. It is one switch for all who use it."""
 
+    metasrv: Annotated[str, Field(max_length=300)] | None = None
+    """URL of the metasrv where it is turned on, and where it is turned off, whatever the spec says by then. Absent: an
+    older version of Seawall wrote this."""
     taken_time: datetime
     """When the roll began to want it."""
     expiry_time: datetime
