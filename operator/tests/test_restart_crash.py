@@ -117,6 +117,16 @@ def test_a_death_at_any_call_of_a_roll_changes_nothing_about_the_end(scenario: C
     assert worlds > 4
 
 
+def test_a_death_at_any_call_keeps_no_wal_cluster_whose_database_of_before_is_silent() -> None:
+    world = remove()
+    world.data_plane.is_silent, world.is_given_up = True, True
+    world.kube.deletes_at = world.time.now()
+    world.kube.remove(WAL)
+    worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
+    assert world.kube.get(WALCluster, WAL) is None
+    assert worlds > 4
+
+
 def test_a_roll_whose_operator_dies_after_each_of_its_steps_goes_on_where_it_was() -> None:
     """Reviewed as a transcript: what the status said, and what was done, by one process after another."""
     world = ask()

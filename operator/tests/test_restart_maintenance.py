@@ -92,6 +92,18 @@ def test_the_roll_waits_visibly_while_the_database_of_before_is_in_maintenance()
     assert world.went == []
 
 
+def test_a_replay_does_not_keep_the_database_of_before_in_maintenance() -> None:
+    world = asked()
+    world.crashing |= {0, 1, 2}
+    world.settle(until=lambda: world.restart().stage is RollStage.REPLAYING)
+    assert world.data_plane.maintenance
+    world.add_database(OTHER)
+    world.name_metasrv(OTHER)
+    waits(world, seconds=60)
+    assert world.restart().stage is RollStage.REPLAYING
+    assert world.in_maintenance() == []
+
+
 def test_an_edit_that_is_taken_back_ends_maintenance_and_takes_it_anew() -> None:
     world = in_the_middle()
     world.add_database(OTHER)

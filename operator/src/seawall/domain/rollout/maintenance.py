@@ -81,10 +81,8 @@ def left_on_message(status: RestartStatus) -> str:
 
 def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> Decision | None:
     """The next thing to do to be in maintenance; None: the database has been in it for long enough."""
-    lease, is_on, metasrv = status.maintenance, facts.in_maintenance, facts.metasrv
+    lease, is_on, metasrv = status.maintenance, facts.in_maintenance, address_of(status, facts.metasrv)
     if lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time):
-        return give_back(status, facts)
-    if is_elsewhere(status, facts):
         return give_back(status, facts)
     if is_on is None or metasrv is None:
         return Decision(status, Reason.ENTERING_MAINTENANCE, "the database does not say whether it is in maintenance")
