@@ -71,7 +71,7 @@ class World:
         others: databases at other addresses of a metasrv than that of `data_plane`.
         crashing: datanodes that never come up again once they were restarted.
         lines: the events, as people see them.
-        is_given_up: a database that is silent may be left in maintenance, as a person was told.
+        is_given_up: a database that is silent may be left in maintenance, as an event says.
         late: seconds after which the operator looks again at the earliest, however soon it wants to.
     """
 

@@ -18,7 +18,7 @@ from tests.test_restart import ALL, asked, waits
 HERE, OTHER, THIRD = DATABASE["metasrv"], "http://other:4000", "http://third:4000"
 COMMAND = f"curl -X POST {HERE}/admin/maintenance/disable"
 GONE = {"greptimedb": None, "datanodes": None, "walConfig": {"configMapName": "greptimedb-wal"}}
-"""What is left of `dataPlane` when nobody is to look at the database any more."""
+"""What is left of `dataPlane` when the database is nobody's business any more."""
 
 
 class Switches(Calls):
@@ -171,7 +171,7 @@ def test_the_database_of_before_leaves_maintenance_when_the_edited_wal_cluster_i
     assert world.in_maintenance() == []
 
 
-def test_a_database_of_before_that_is_silent_is_told_once_with_the_command_and_nothing_goes_on() -> None:
+def test_a_database_of_before_that_is_silent_is_reported_once_with_the_command_and_nothing_goes_on() -> None:
     world = in_the_middle()
     other = world.add_database(OTHER)
     world.name_metasrv(OTHER)
@@ -192,7 +192,7 @@ def test_a_database_of_before_that_is_silent_is_told_once_with_the_command_and_n
     assert world.health().status == "True"
 
 
-def test_a_database_that_was_taken_out_of_the_spec_and_is_silent_is_told_and_asked_for_ever() -> None:
+def test_a_database_that_was_taken_out_of_the_spec_and_is_silent_is_reported_and_asked_for_ever() -> None:
     world = in_the_middle()
     world.apply(**GONE)
     world.data_plane.is_silent = True
@@ -224,7 +224,7 @@ def test_a_silent_database_is_asked_less_and_less_often() -> None:
     assert pauses[-1] == 60.0
 
 
-def test_a_database_that_does_not_leave_maintenance_in_time_is_told_though_nobody_edited_anything() -> None:
+def test_a_database_that_does_not_leave_maintenance_in_time_is_reported_though_nobody_edited_anything() -> None:
     world = asked()
     world.settle(until=lambda: world.restart().restarted == 3)
     world.data_plane.is_silent = True

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.controllers import datanode_look, ledger_look
 from seawall.controllers.restart import RestartController
 from seawall.domain.ledger.restarts import RestartClaims
@@ -19,6 +19,7 @@ from seawall.domain.restart import gather, health, next_step
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout import begin, checks, claims, finish, maintenance
 from seawall.domain.rollout import next_step as roll
+from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.reasons import Reason, Shut
 from tests import test_purge_restarts as purges
@@ -133,7 +134,7 @@ def address_not_remembered(patch: Patch) -> None:
 
 def address_not_recorded(patch: Patch) -> None:
     """The status does not have the address when the switch is thrown."""
-    original = maintenance.Maintenance
+    original = Maintenance
 
     def without(**fields: Any) -> Any:
         return original(**{**fields, "metasrv": None})
@@ -163,8 +164,8 @@ def old_leases_have_no_address(patch: Patch) -> None:
     patch.setattr(roll, "with_address", lambda status, _: status)
 
 
-def silence_not_told(patch: Patch) -> None:
-    """Nobody is told that a database may be left in maintenance."""
+def silence_not_reported(patch: Patch) -> None:
+    """Nobody hears that a database may be left in maintenance."""
     for module in (maintenance, health):
         patch.setattr(module, "is_left_on", lambda *_: False)
 
@@ -180,7 +181,7 @@ def given_up_where_it_stays(patch: Patch) -> None:
 
     def gives_up(status: RestartStatus, facts: Facts) -> Any:
         if facts.override is not None and facts.in_maintenance is None:
-            return maintenance.changed(status, Reason.GIVEN_UP, "", maintenance=None)
+            return changed(status, Reason.GIVEN_UP, "", maintenance=None)
         return original(status, facts)
 
     for module in (begin, finish, maintenance, roll):
@@ -227,8 +228,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (edits_ignored_while_a_datanode_replays, ends.test_a_replay_does_not_keep_the_database_of_before_in_maintenance),
     (old_leases_have_no_address, ends.test_an_address_that_an_older_version_did_not_write_is_the_one_of_the_spec),
     (
-        silence_not_told,
-        ends.test_a_database_of_before_that_is_silent_is_told_once_with_the_command_and_nothing_goes_on,
+        silence_not_reported,
+        ends.test_a_database_of_before_that_is_silent_is_reported_once_with_the_command_and_nothing_goes_on,
     ),
     (given_up_at_once, ends.test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again),
     (

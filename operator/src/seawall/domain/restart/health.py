@@ -91,11 +91,11 @@ def with_health(
 def with_maintenance(
     status: WALClusterStatus, restart: RestartStatus, observed: Observed, build: ConditionBuilder
 ) -> WALClusterStatus:
-    """The status while nobody looks at datanodes any more: only that maintenance is left on, or is no more."""
+    """The status while datanodes are nobody's business any more: only that maintenance is left on, or is no more."""
     left_on, before = _left_on(restart, observed), find_condition(status.conditions, KIND)
     if left_on is None and (before is None or before.reason != Reason.LEFT_ON):
         return status.model_copy(update={"restart": restart})
-    found = left_on or Finding("Unknown", NOT_ASKED, "the database has left maintenance, and nobody looks any more")
+    found = left_on or Finding("Unknown", NOT_ASKED, "the database has left maintenance, and nobody asks for datanodes")
     others = tuple(condition for condition in status.conditions if condition.type != KIND)
     own = build(KIND, found.status, found.reason, found.message)
     return status.model_copy(update={"restart": restart, "conditions": (*others, own)})

@@ -3,7 +3,7 @@
     when                                  what
     ------------------------------------  --------------------------------------------------------------------------
     the spec names no datanodes, or the   maintenance is given back where it was taken, then the finalizer goes; a
-    WALCluster is being deleted           database that does not answer is told, and asked again and again, and holds a
+    WALCluster is being deleted           database that does not answer is reported, asked again and again, and holds a
                                           deletion up for ten minutes, and not longer
     the roll takes maintenance            the finalizer first: it stands as long as the status has the maintenance
     a region was asked to flush           it is asked again only when its report had the time to tell of it
@@ -117,8 +117,8 @@ def _told(
 ) -> Record[WALClusterStatus]:
     """Only these parts of the status are this controller's; the rest stays as it was read."""
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.facts.now)
-    looks = observed.is_declared and cluster.metadata.deletion_timestamp is None
-    found = (with_health if looks else with_maintenance)(cluster.status, status, observed, build)
+    is_restarted = observed.is_declared and cluster.metadata.deletion_timestamp is None
+    found = (with_health if is_restarted else with_maintenance)(cluster.status, status, observed, build)
     lost = loss_event(cluster.status.conditions, found.conditions, KIND, "all datanodes serve again")
     events: tuple[Event, ...] = (*step.events, *([] if lost is None else [lost]))
     return Record(found, events, step.after)
@@ -138,8 +138,8 @@ def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> R
         return _told(cluster, step.status, observed, step)
     if isinstance(step, Act):
         return Act(step.actions)
-    told = _told(cluster, before, observed, Record(before, after=step.after))
-    return step if told.status == cluster.status else told
+    record = _told(cluster, before, observed, Record(before, after=step.after))
+    return step if record.status == cluster.status else record
 
 
 def _forgotten(cluster: WALCluster, observed: Observed) -> RestartStep:

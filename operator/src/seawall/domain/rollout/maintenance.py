@@ -31,7 +31,7 @@ ON_ITS_WAY = timedelta(seconds=15)
 """Longer than the deadline of a request."""
 
 SILENT = timedelta(minutes=1)
-"""A database that has not said for so long that it is out of maintenance is told, with what a person can type."""
+"""A database that has not said for so long that it is out of maintenance is reported, with what a person can type."""
 
 GIVE_UP_AFTER = timedelta(minutes=10)
 """For how long a deletion, or a person's word, waits for such a database."""
@@ -60,7 +60,7 @@ def is_elsewhere(status: RestartStatus, facts: Facts) -> bool:
 
 
 def is_left_on(status: RestartStatus, facts: Facts) -> bool:
-    """Whether people have to be told that the database may be left in maintenance."""
+    """Whether people have to hear that the database may be left in maintenance."""
     lease = status.maintenance
     if lease is None or lease.was_on or lease.leaving_time is None:
         return False
