@@ -39,7 +39,7 @@ from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.wal_telemetry import WALTelemetry
-from seawall.ports import DataPlaneParts
+from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import ApiServer
 from seawall_e2e.loopback.etcd import EtcdProcess
@@ -108,6 +108,11 @@ class _CountedPlanes:
         """The counted parts."""
         parts = self._planes.connect(key, connection)
         return DataPlaneParts(self._counted.port(parts.data_plane), self._counted.port(parts.metadata_store))
+
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
+        """The counted switch."""
+        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv))
+        return found
 
     def forget(self, key: Key) -> None:
         """Drops the clients."""

@@ -1,14 +1,14 @@
 """A world for restarts, on the in-memory ports: Kubernetes that makes pods anew, datanodes that replay, a database.
 
 After every call that changes something it is checked that never two datanodes are down, that nothing is evicted while
-a replica is missing, and that maintenance which is on is in the status, under a finalizer. Time passes only when the
-operator waits.
+a replica is missing, and that maintenance which is on, in whichever database, is in the status with its address, under
+a finalizer. Time passes only when the operator waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -68,8 +68,10 @@ class World:
     """All that outlives a process.
 
     Attributes:
+        others: databases at other addresses of a metasrv than that of `data_plane`.
         crashing: datanodes that never come up again once they were restarted.
         lines: the events, as people see them.
+        is_given_up: a database that is silent may be left in maintenance, as an event says.
         late: seconds after which the operator looks again at the earliest, however soon it wants to.
     """
 
@@ -83,8 +85,10 @@ class World:
     meters: FakeMeters = field(default_factory=FakeMeters)
     annotations: dict[str, str] = field(default_factory=dict)
     data_plane_spec: dict[str, Any] = field(default_factory=lambda: dict(DATA_PLANE))
+    others: dict[str, FakeDataPlane] = field(default_factory=dict)
     crashing: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
+    is_given_up: bool = False
     late: float = 0.0
     went: list[str] = field(default_factory=list)
     _phase: dict[int, tuple[str, datetime]] = field(default_factory=dict)
@@ -131,6 +135,17 @@ class World:
             "dataPlane": {name: value for name, value in self.data_plane_spec.items() if value is not None},
         }
 
+    def add_database(self, metasrv: str) -> FakeDataPlane:
+        """Another database, at another address, whose datanodes are in the same pods."""
+        regions = {region: replace(found) for region, found in self.data_plane.regions.items()}
+        found = replace(self.data_plane, regions=regions, maintenance=False, is_silent=False)
+        self.others[metasrv] = found
+        return found
+
+    def name_metasrv(self, metasrv: str) -> None:
+        """Somebody edits the address of the metasrv."""
+        self.apply(greptimedb={**DATABASE, "metasrv": metasrv})
+
     def annotate(self, **annotations: str | None) -> None:
         """Somebody sets annotations, or takes them off."""
         edit_annotations(self.annotations, annotations)
@@ -166,11 +181,14 @@ class World:
         guard = guard or Unwatched()
         kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
         parts = DataPlaneParts(guard.guard(self.data_plane), guard.guard(self.store))
-        looks = LedgerLooks(
-            ClusterOpener(kube, clusters, FakeDataPlanes(parts)), guard.guard(self.intents), self.time, self.time
-        )
+        others = {
+            metasrv: replace(parts, data_plane=guard.guard(data_plane)) for metasrv, data_plane in self.others.items()
+        }
+        opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts, others))
+        looks = LedgerLooks(opener, guard.guard(self.intents), self.time, self.time)
         datanodes = guard.guard(self.datanodes)
-        seen = DatanodeLooks(kube, datanodes, looks, PartitionLooks(kube, clusters), self.time)
+        partitions = PartitionLooks(kube, clusters)
+        seen = DatanodeLooks(kube, datanodes, opener.data_planes, looks, partitions, self.time)
         controller = RestartController(kube, datanodes, seen, self.time, self.meters)
         return Reconciler(controller, may_write=lambda: True)
 
@@ -304,8 +322,18 @@ class World:
         down = self.down()
         assert len(down) <= 1, f"down at once, after {after}: {down}"
         found = self.kube.get(WALCluster, WAL)
-        if self.data_plane.maintenance:
+        for database in [] if self.is_given_up else self.in_maintenance():
             assert found is not None, "maintenance is left on"
-            assert found.status.restart is not None
-            assert found.status.restart.maintenance is not None, "maintenance is on, and nobody knows that"
+            lease = self.restart().maintenance
+            assert lease is not None, "maintenance is on, and nobody knows that"
+            assert lease.metasrv is not None, "maintenance is on, and nobody knows where"
+            assert self.databases()[lease.metasrv] is database, "another database is in maintenance"
             assert MAINTENANCE_FINALIZER in found.metadata.finalizers, "maintenance may outlive the WALCluster"
+
+    def databases(self) -> dict[str, FakeDataPlane]:
+        """By the addresses of their metasrvs."""
+        return {DATABASE["metasrv"]: self.data_plane, **self.others}
+
+    def in_maintenance(self) -> list[FakeDataPlane]:
+        """The databases that are."""
+        return [database for database in self.databases().values() if database.maintenance]

@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.reconciler import Outcome
 from tests.restart_world import CHANGES, SET, WAL, World
 from tests.support.deaths import die_at_every_call
 from tests.test_restart import render
+from tests.test_restart_maintenance import GONE, OTHER
 
 GOLDEN = Path(__file__).parent / "domain/rollout/golden/operator_dies_at_each_step.txt"
 MANY = 200
@@ -56,12 +58,49 @@ def delete() -> World:
     return world
 
 
+def edit() -> World:
+    """The spec names another database while the first one is in maintenance."""
+    world = ask()
+    world.settle(until=lambda: world.data_plane.maintenance)
+    world.add_database(OTHER)
+    world.name_metasrv(OTHER)
+    return world
+
+
+def edit_while_a_datanode_replays() -> World:
+    """The same, when a pod has gone already."""
+    world = ask()
+    world.settle(until=lambda: world.restart().stage is RollStage.REPLAYING)
+    world.add_database(OTHER)
+    world.name_metasrv(OTHER)
+    return world
+
+
+def remove() -> World:
+    """The spec names no database any more."""
+    world = ask()
+    world.settle(until=lambda: world.data_plane.maintenance)
+    world.apply(**GONE)
+    return world
+
+
+def edit_and_delete() -> World:
+    """The WALCluster is deleted, and says something else than when its database entered maintenance."""
+    world = edit()
+    world.kube.deletes_at = world.time.now()
+    world.kube.remove(WAL)
+    return world
+
+
+SCENARIOS = (ask, configure, delete, edit, edit_while_a_datanode_replays, remove, edit_and_delete)
+
+
 def end_state(world: World) -> Any:
     """What must be the same, however often a process died on the way; who went in which order may differ."""
     found, status = world.kube.get(WALCluster, WAL), world.restart()
     return (
         sorted(world.went),
-        world.data_plane.maintenance,
+        len(world.in_maintenance()),
         world.datanodes.statefulsets[SET].partition,
         world.datanodes.statefulsets[SET].template,
         sorted((pod.name, pod.revision, pod.ready) for pod in world.datanodes.running.values()),
@@ -70,11 +109,21 @@ def end_state(world: World) -> Any:
     )
 
 
-@pytest.mark.parametrize("scenario", [ask, configure, delete], ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_a_death_at_any_call_of_a_roll_changes_nothing_about_the_end(scenario: Callable[[], World]) -> None:
     world = scenario()
     worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
-    assert not world.data_plane.maintenance
+    assert world.in_maintenance() == []
+    assert worlds > 4
+
+
+def test_a_death_at_any_call_keeps_no_wal_cluster_whose_database_of_before_is_silent() -> None:
+    world = remove()
+    world.data_plane.is_silent, world.is_given_up = True, True
+    world.kube.deletes_at = world.time.now()
+    world.kube.remove(WAL)
+    worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
+    assert world.kube.get(WALCluster, WAL) is None
     assert worlds > 4
 
 

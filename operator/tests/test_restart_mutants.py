@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from seawall.controllers import ledger_look
+from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
+from seawall.controllers import datanode_look, ledger_look
 from seawall.controllers.restart import RestartController
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
-from seawall.domain.restart import gather, next_step
+from seawall.domain.restart import gather, health, next_step
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout import begin, checks, claims, finish, maintenance
 from seawall.domain.rollout import next_step as roll
-from seawall.domain.rollout.reasons import Shut
+from seawall.domain.rollout.decision import changed
+from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.reasons import Reason, Shut
 from tests import test_purge_restarts as purges
 from tests import test_reassignment_run as moves
 from tests import test_restart as stories
+from tests import test_restart_maintenance as ends
 from tests.support.mutants import Mutant, find_survivors
 
 Patch = pytest.MonkeyPatch
+EDITED = partial(
+    ends.test_the_database_of_before_leaves_maintenance_when_metasrv_is_edited, stage=RollStage.MAINTENANCE
+)
 
 
 def _open_gate(patch: Patch, reason: Shut) -> None:
@@ -117,6 +126,78 @@ def moves_go_on(patch: Patch) -> None:
     patch.setattr(stages, "pod_that_restarts", lambda _: None)
 
 
+def address_not_remembered(patch: Patch) -> None:
+    """Maintenance is asked for, and given back, where the spec says now."""
+    for module in (maintenance, datanode_look):
+        patch.setattr(module, "address_of", lambda _, metasrv: metasrv)
+
+
+def address_not_recorded(patch: Patch) -> None:
+    """The status does not have the address when the switch is thrown."""
+    original = Maintenance
+
+    def without(**fields: Any) -> Any:
+        return original(**{**fields, "metasrv": None})
+
+    patch.setattr(maintenance, "Maintenance", without)
+    patch.setattr(roll, "with_address", lambda status, _: status)
+
+
+def edits_ignored(patch: Patch) -> None:
+    """The roll goes on as if the database were the one that is in maintenance."""
+    for module in (maintenance, finish):
+        patch.setattr(module, "is_elsewhere", lambda *_: False)
+
+
+def edits_ignored_before_an_eviction(patch: Patch) -> None:
+    """The pod that is in the status goes by what another database reports."""
+    patch.setattr(finish, "leave_first", lambda *_: None)
+
+
+def edits_ignored_while_a_datanode_replays(patch: Patch) -> None:
+    """The database of before stays in maintenance until the replay is done."""
+    patch.setattr(finish, "is_elsewhere", lambda *_: False)
+
+
+def old_leases_have_no_address(patch: Patch) -> None:
+    """What an older version wrote is not completed."""
+    patch.setattr(roll, "with_address", lambda status, _: status)
+
+
+def silence_not_reported(patch: Patch) -> None:
+    """Nobody hears that a database may be left in maintenance."""
+    for module in (maintenance, health):
+        patch.setattr(module, "is_left_on", lambda *_: False)
+
+
+def given_up_at_once(patch: Patch) -> None:
+    """A person's word counts before the database had ten minutes to answer."""
+    patch.setattr(maintenance, "GIVE_UP_AFTER", timedelta(0))
+
+
+def given_up_where_it_stays(patch: Patch) -> None:
+    """A person's word counts for the database that the spec names, too."""
+    original = maintenance.give_back
+
+    def gives_up(status: RestartStatus, facts: Facts) -> Any:
+        if facts.override is not None and facts.in_maintenance is None:
+            return changed(status, Reason.GIVEN_UP, "", maintenance=None)
+        return original(status, facts)
+
+    for module in (begin, finish, maintenance, roll):
+        patch.setattr(module, "give_back", gives_up)
+
+
+def never_given_up(patch: Patch) -> None:
+    """What another metasrv has in maintenance is waited for, whatever a person says."""
+    patch.setattr(maintenance, "_is_silent", lambda *_: False)
+
+
+def asked_all_the_time(patch: Patch) -> None:
+    """A database that is silent is asked every two seconds for ever."""
+    patch.setattr(maintenance, "MAX_RETRY_SECONDS", 2.0)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (replicas_ignored, stories.test_a_missing_in_sync_replica_keeps_all_datanodes_up_and_the_status_says_so),
     (wal_ignored, stories.test_a_broken_wal_keeps_the_datanode_up_by_what_this_very_look_found),
@@ -136,6 +217,27 @@ MUTANTS: tuple[Mutant, ...] = (
     (purges_go_on, purges.test_nothing_is_deleted_while_a_datanode_restarts_and_afterwards_it_is),
     (begun_deletes_stopped, purges.test_a_run_that_has_begun_goes_on_while_the_roll_waits_for_it),
     (moves_go_on, moves.test_no_replicas_begin_to_move_while_a_datanode_restarts),
+    (address_not_remembered, ends.test_the_database_leaves_maintenance_when_it_is_taken_out_of_the_spec),
+    (address_not_remembered, EDITED),
+    (address_not_recorded, EDITED),
+    (edits_ignored, EDITED),
+    (
+        edits_ignored_before_an_eviction,
+        ends.test_the_roll_waits_visibly_while_the_database_of_before_is_in_maintenance,
+    ),
+    (edits_ignored_while_a_datanode_replays, ends.test_a_replay_does_not_keep_the_database_of_before_in_maintenance),
+    (old_leases_have_no_address, ends.test_an_address_that_an_older_version_did_not_write_is_the_one_of_the_spec),
+    (
+        silence_not_reported,
+        ends.test_a_database_of_before_that_is_silent_is_reported_once_with_the_command_and_nothing_goes_on,
+    ),
+    (given_up_at_once, ends.test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again),
+    (
+        given_up_where_it_stays,
+        ends.test_a_person_who_lets_restarts_through_ends_no_maintenance_of_a_database_that_stays,
+    ),
+    (never_given_up, ends.test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again),
+    (asked_all_the_time, ends.test_a_silent_database_is_asked_less_and_less_often),
 )
 
 

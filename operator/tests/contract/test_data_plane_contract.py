@@ -1,4 +1,4 @@
-"""What every DataPlane does: the fake and the adapter on the reference database's processes."""
+"""What every DataPlane and MaintenanceSwitch does: fakes, and adapters on the reference database's processes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Protocol
 import pytest
 
 from seawall.adapters.dataplane.greptimedb import GreptimeDB
+from seawall.adapters.dataplane.parts import GreptimeDataPlanes
+from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
-from seawall.ports import DataPlane
+from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
-from tests.fakes.dataplane import FakeDataPlane, FakeRegion
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
 
 pytestmark = pytest.mark.xdist_group("kafka")
 NOBODY = "http://127.0.0.1:1"
+WAL = Key("db", "wal")
 
 
 class Database(Protocol):
@@ -151,11 +154,39 @@ def test_a_region_that_does_not_exist_is_a_failure_of_its_own(world: World) -> N
     world.reported(known, memtable=False)
 
 
-def test_maintenance_is_a_switch(world: World) -> None:
-    assert world.data_plane.in_maintenance() is False
+@pytest.fixture(params=["fake", pytest.param("refdb", marks=pytest.mark.integration)])
+def metasrv(request: pytest.FixtureRequest) -> tuple[DataPlanes, str]:
+    """Databases, and the address of one; at NOBODY there is none."""
+    if request.param == "fake":
+        store = FakeMetadataStore()
+        nobody = DataPlaneParts(FakeDataPlane(is_silent=True), store)
+        return FakeDataPlanes(DataPlaneParts(FakeDataPlane(), store), {NOBODY: nobody}), "http://metasrv:4000"
+    refdb: RefDbProcesses = request.getfixturevalue("refdb")
+    return GreptimeDataPlanes(), f"http://{refdb.metasrv_address}"
+
+
+def test_maintenance_is_a_switch(metasrv: tuple[DataPlanes, str]) -> None:
+    planes, address = metasrv
+    switch = planes.maintenance_of(WAL, address)
+    assert switch.in_maintenance() is False
     for enabled in (True, True, False, False):
-        world.data_plane.set_maintenance(enabled=enabled)
-        assert world.data_plane.in_maintenance() is enabled
+        switch.set_maintenance(enabled=enabled)
+        assert switch.in_maintenance() is enabled
+
+
+def test_maintenance_is_that_of_the_address_whichever_was_asked_for_before(metasrv: tuple[DataPlanes, str]) -> None:
+    planes, address = metasrv
+    planes.maintenance_of(WAL, address).set_maintenance(enabled=True)
+    silent = planes.maintenance_of(WAL, NOBODY)
+    for ask in (silent.in_maintenance, lambda: silent.set_maintenance(enabled=False)):
+        with pytest.raises(PartUnavailable) as silence:
+            ask()
+        assert silence.value.why is NotReached.METASRV_UNREACHABLE
+    again = planes.maintenance_of(WAL, f"{address}/")
+    assert again.in_maintenance() is True
+    again.set_maintenance(enabled=False)
+    planes.forget(WAL)
+    assert planes.maintenance_of(WAL, address).in_maintenance() is False
 
 
 def test_a_frontend_that_is_there(world: World) -> None:
@@ -171,8 +202,6 @@ def test_silence_says_who_is_silent(silent: DataPlane) -> None:
     metasrv, frontend = NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE
     asked: list[tuple[Callable[[], object], NotReached]] = [
         (silent.reports, metasrv),
-        (silent.in_maintenance, metasrv),
-        (lambda: silent.set_maintenance(enabled=True), metasrv),
         (silent.check_frontend, frontend),
         (lambda: silent.flush_regions([1]), frontend),
     ]

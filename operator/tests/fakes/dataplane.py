@@ -1,4 +1,7 @@
-"""A database and its metadata store in memory. They pass the contracts of DataPlane and MetadataStore."""
+"""A database and its metadata store in memory.
+
+They pass the contracts of DataPlane, MaintenanceSwitch and MetadataStore.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import cast
 
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane, NotReached, PartUnavailable
@@ -22,7 +26,7 @@ from seawall.domain.dataplane.metadata import (
 )
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.ports import DataPlaneParts
+from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
 @dataclass
@@ -245,16 +249,29 @@ class FakeMetadataStore:
 
 @dataclass(frozen=True)
 class FakeDataPlanes:
-    """One database, for every object."""
+    """Databases by the URLs of their metasrvs, for every object.
+
+    Attributes:
+        parts: the database at every address that is not named.
+        elsewhere: those at other addresses, which have no slash at their end.
+    """
 
     parts: DataPlaneParts
+    elsewhere: Mapping[str, DataPlaneParts] = field(default_factory=dict)
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has them
-        """The database."""
-        return self.parts
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
+        """The database at this address."""
+        return self._at(connection.metasrv)
+
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
+        """Of the database at this address."""
+        return cast("FakeDataPlane", self._at(metasrv).data_plane)
 
     def forget(self, key: Key) -> None:
         """There is nothing to forget."""
+
+    def _at(self, metasrv: str) -> DataPlaneParts:
+        return self.elsewhere.get(metasrv.rstrip("/"), self.parts)
 
 
 @dataclass

@@ -39,12 +39,13 @@ class WorldsLeft(Calls, Generic[WorldT]):
         self._world = world
 
     def call(self, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
-        """One call."""
+        """One call, which may fail."""
         self._die()
-        answer = super().call(function, name, *args, **kwargs)
-        self.changes += name in self.changing
-        self._die()
-        return answer
+        try:
+            return super().call(function, name, *args, **kwargs)
+        finally:
+            self.changes += name in self.changing
+            self._die()
 
     def _die(self) -> None:
         self.deaths += 1

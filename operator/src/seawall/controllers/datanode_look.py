@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
+from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
@@ -20,10 +21,11 @@ from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
 from seawall.domain.walconfig.config_map import ConfigMap
-from seawall.ports import Clock, Datanodes, Kube
+from seawall.ports import Clock, Datanodes, DataPlanes, Kube, MaintenanceSwitch
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class DatanodeLooks:
 
     kube: Kube
     datanodes: Datanodes
+    data_planes: DataPlanes
     ledgers: LedgerLooks
     partitions: PartitionLooks
     clock: Clock
@@ -41,11 +44,11 @@ class DatanodeLooks:
         """Everything anew. Where nothing is to be restarted any more, only whether the database is in maintenance."""
         spec, declared, now = obj.spec, declared_datanodes(obj.spec), self.clock.now()
         if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
-            return self._look_at_maintenance(obj, Facts(now, None))
+            return self._look_at_maintenance(obj, Facts(now, None, metasrv=_declared_metasrv(spec)))
         looked = self.ledgers.look(obj)
         opened = self.ledgers.open(obj)
         kafka, beside = self._kafka(obj, opened), self._beside(obj)
-        facts = Facts(now, None, in_maintenance=_in_maintenance(opened))
+        facts = self._with_maintenance(Facts(now, None, metasrv=_declared_metasrv(spec)), obj)
         facts = with_people(facts, obj, spec, self._config_map(obj, spec))
         elder = find_elder(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
         if elder is not None:
@@ -76,12 +79,22 @@ class DatanodeLooks:
         if not has_lease:
             return Observed(facts, is_declared=is_declared)
         is_terminating = self.kube.is_terminating(obj.metadata.namespace)
-        try:
-            in_maintenance = _in_maintenance(self.ledgers.open(obj))
-        except (OutsideUnavailable, Refused):
-            in_maintenance = None
-        found = replace(facts, in_maintenance=in_maintenance)
+        found = self._with_maintenance(facts, obj)
         return Observed(found, is_declared=is_declared, namespace_terminating=is_terminating)
+
+    def _with_maintenance(self, facts: Facts, obj: WALCluster) -> Facts:
+        """What the database says that the status remembers, or else the spec names."""
+        metasrv = address_of(obj.status.restart or RestartStatus(), facts.metasrv)
+        if metasrv is None:
+            return facts
+        try:
+            return replace(facts, in_maintenance=self.maintenance_of(obj, metasrv).in_maintenance())
+        except (OutsideUnavailable, Refused):
+            return facts
+
+    def maintenance_of(self, obj: WALCluster, metasrv: str) -> MaintenanceSwitch:
+        """The maintenance of the database at this metasrv's URL."""
+        return self.data_planes.maintenance_of(obj.metadata.key, metasrv)
 
     def open(self, obj: WALCluster) -> OpenedCluster:
         """The ports of a WALCluster, for who acts on what a look showed.
@@ -136,11 +149,8 @@ def declared_datanodes(spec: WALClusterSpec | InvalidSpec) -> DeclaredDatanodes 
     return spec.data_plane.datanodes
 
 
-def _in_maintenance(opened: OpenedCluster | CannotLook) -> bool | None:
-    """None: nobody can say."""
-    if isinstance(opened, CannotLook):
+def _declared_metasrv(spec: WALClusterSpec | InvalidSpec) -> str | None:
+    """As it is written into the status and compared with it; None: the spec names none, or it is invalid."""
+    if isinstance(spec, InvalidSpec) or spec.greptimedb is None:
         return None
-    try:
-        return opened.parts.data_plane.in_maintenance()
-    except (OutsideUnavailable, Refused):
-        return None
+    return spec.greptimedb.metasrv.rstrip("/")

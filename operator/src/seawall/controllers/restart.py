@@ -114,7 +114,7 @@ class RestartController:
                 return self._flush(obj, action)
             case SetMaintenance():
                 self._require_unchanged(obj)
-                self.looks.open(obj).parts.data_plane.set_maintenance(enabled=action.enabled)
+                self.looks.maintenance_of(obj, action.metasrv).set_maintenance(enabled=action.enabled)
             case Evict():
                 self._evict(obj, action)
             case SetPartition():

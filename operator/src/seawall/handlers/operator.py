@@ -95,7 +95,7 @@ class Operator:
         restarts = RestartController(
             self._kube,
             datanodes,
-            DatanodeLooks(self._kube, datanodes, ledgers, partitions, clock),
+            DatanodeLooks(self._kube, datanodes, opener.data_planes, ledgers, partitions, clock),
             stopwatch,
             self._telemetry.restarts,
         )

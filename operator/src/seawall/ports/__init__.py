@@ -5,7 +5,7 @@ All calls block, have a deadline, and raise only `seawall.domain.errors`.
 """
 
 from seawall.ports.clocks import Clock, Stopwatch
-from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, MetadataStore
+from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, MaintenanceSwitch, MetadataStore
 from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionReassigner
 from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
 from seawall.ports.looks import DataPlaneLooks, Ledgers
@@ -37,6 +37,7 @@ __all__ = [
     "Kube",
     "LedgerMeter",
     "Ledgers",
+    "MaintenanceSwitch",
     "MetadataStore",
     "PartitionReassigner",
     "PolicyMeter",

@@ -55,6 +55,10 @@ class DataPlane(Protocol):
         """
         ...
 
+
+class MaintenanceSwitch(Protocol):
+    """The maintenance of the database at one metasrv's address, which may be no more in any spec."""
+
     def set_maintenance(self, *, enabled: bool) -> None:
         """Enters or leaves maintenance: no failover and no balancing while it lasts. It is one switch for all.
 
@@ -144,6 +148,10 @@ class DataPlanes(Protocol):
         Raises:
             PartRefused: a certificate or key makes no sense.
         """
+        ...
+
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
+        """The maintenance of the database at this metasrv's URL, on behalf of the object `key`; nothing is sent yet."""
         ...
 
     def forget(self, key: Key) -> None:

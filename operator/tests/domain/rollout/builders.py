@@ -13,6 +13,7 @@ from seawall.domain.rollout.workload import Pod, StatefulSet, Template, Terminat
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 MI = 2**20
+METASRV = "http://metasrv:4000"
 
 
 def make_statefulset(**changes: Any) -> StatefulSet:
@@ -52,7 +53,7 @@ def make_facts(**changes: Any) -> Facts:
     """Three healthy datanodes, of which the first has least to replay."""
     pods = tuple(make_pod(number) for number in range(3))
     datanodes = {f"datanode-{number}": make_datanode(number) for number in range(3)}
-    found = Facts(NOW, make_statefulset(), pods, datanodes, in_maintenance=False)
+    found = Facts(NOW, make_statefulset(), pods, datanodes, metasrv=METASRV, in_maintenance=False)
     return replace(found, **changes)
 
 

@@ -20,11 +20,11 @@ from seawall.domain.rollout.maintenance import ON_ITS_WAY
 from seawall.domain.rollout.next_step import next_step as decide
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.domain.step import Act
-from tests.domain.rollout.builders import make_statefulset
+from tests.domain.rollout.builders import METASRV, make_statefulset
 from tests.domain.rollout.world import World
 from tests.support.mutants import find_survivors
 
-KINDS = ("run", "late", "lost", "broker", "budget", "pause", "request", "configure")
+KINDS = ("run", "late", "lost", "broker", "budget", "pause", "request", "configure", "metasrv")
 Fault = tuple[str, int]
 FAULTS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 60)), max_size=14)
 
@@ -68,6 +68,9 @@ class Chaos:
             case "configure":
                 self.edits += 1
                 world.configure(f"hash-{self.edits}")
+            case "metasrv":
+                other = "http://other:4000" if world.facts.metasrv == METASRV else METASRV
+                world.facts = replace(world.facts, metasrv=other)
         world.check()
 
     def _fall_asleep(self, seconds: int) -> None:
@@ -97,6 +100,7 @@ class Chaos:
         assert world.status.restarting is None
         assert world.status.maintenance is None
         assert not world.maintenance
+        assert not world.other_maintenance
         assert world.status.request is None
         if world.facts.request is not None:
             assert world.status.done_request == world.facts.request

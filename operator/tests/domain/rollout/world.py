@@ -1,5 +1,7 @@
 """A small world for rolls: three datanodes, Kubernetes that makes pods anew, a database with one maintenance switch.
 
+The switch of another database is at every other address of a metasrv.
+
 It is no kinder than reality: a new pod is not Ready at once, the report of the old process stays the newest one until
 the new process reports, a flush shows a few seconds later, and Kubernetes looks at a new template a moment after it.
 """
@@ -23,10 +25,11 @@ from seawall.domain.rollout.actions import (
 )
 from seawall.domain.rollout.decision import Observed
 from seawall.domain.rollout.facts import Datanode, Facts
+from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.next_step import next_step
 from seawall.domain.rollout.workload import Pod, StatefulSet, UpdateStrategy
 from seawall.domain.step import Act, Record, Step, Wait
-from tests.domain.rollout.builders import MI, NOW, make_datanode, make_facts, make_statefulset, make_topic
+from tests.domain.rollout.builders import METASRV, MI, NOW, make_datanode, make_facts, make_statefulset, make_topic
 
 TERMINATING = timedelta(seconds=3)
 REPORTING = timedelta(seconds=3)
@@ -52,6 +55,8 @@ class World:
     """All that a roll sees and changes.
 
     Attributes:
+        maintenance: of the database at METASRV.
+        other_maintenance: of the database at other addresses.
         flushes: whether regions that are asked to flush do.
         crashing: numbers of datanodes that never come up again once they were restarted.
         forbids: what a PodDisruptionBudget says; None: it allows.
@@ -63,6 +68,7 @@ class World:
     status: RestartStatus = field(default_factory=RestartStatus)
     now: datetime = NOW
     maintenance: bool = False
+    other_maintenance: bool = False
     brokers_down: bool = False
     forbids: str | None = None
     flushes: bool = True
@@ -90,7 +96,7 @@ class World:
             statefulset=self.statefulset,
             pods=tuple(node.pod for node in self.nodes),
             datanodes=datanodes,
-            in_maintenance=self.maintenance,
+            in_maintenance=self._is_on(address_of(self.status, self.facts.metasrv)),
         )
         return Observed(facts)
 
@@ -129,10 +135,13 @@ class World:
         match action:
             case FlushRegions(regions):
                 self._flush(regions)
-            case SetMaintenance(enabled):
-                if enabled != self.maintenance:
+            case SetMaintenance(enabled, metasrv):
+                if enabled != self._is_on(metasrv):
                     self.tell(f"  {action.event().message}")
-                self.maintenance = enabled
+                if metasrv == METASRV:
+                    self.maintenance = enabled
+                else:
+                    self.other_maintenance = enabled
             case Evict(pod):
                 self._evict(pod, action)
             case SetPartition(statefulset, partition):
@@ -187,6 +196,7 @@ class World:
         """What must hold at every moment."""
         down = [node.pod.name for node in self.nodes if not node.pod.ready or node.pod.is_terminating]
         assert len(down) <= 1, f"down at once: {down}"
+        assert not (self.maintenance and self.other_maintenance), "two databases are in maintenance"
 
     def pass_time(self, time: timedelta) -> None:
         """Kubernetes and the database go on."""
@@ -197,6 +207,9 @@ class World:
         for node in self.nodes:
             self._go_on(node)
         self._roll_by_kubernetes()
+
+    def _is_on(self, metasrv: str | None) -> bool:
+        return self.maintenance if metasrv == METASRV else self.other_maintenance
 
     def _go_on(self, node: Node) -> None:
         if node.flushed_at is not None and self.now >= node.flushed_at + REPORTING:

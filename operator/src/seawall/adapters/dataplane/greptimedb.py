@@ -1,4 +1,4 @@
-"""GreptimeDB's HTTP interfaces: the DataPlane port (facts/greptimedb.md §5.3, §5.5)."""
+"""GreptimeDB's HTTP interfaces: the ports DataPlane and MaintenanceSwitch (facts/greptimedb.md §5.3, §5.5)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
 
 METASRV = Part("the metasrv", "dataPlane.greptimedb.metasrv", NotReached.METASRV_UNREACHABLE)
 FRONTEND = Part("the frontend", "dataPlane.greptimedb.frontend", NotReached.FRONTEND_UNREACHABLE)
+SWITCH = Part("the metasrv", "its address", NotReached.METASRV_UNREACHABLE)
+"""Its address may be one of before: it is not the spec that is to be corrected."""
 FLUSHES = 10
 """Flushes that are asked for at once."""
 FLUSH_SECONDS = 60.0
@@ -59,18 +61,6 @@ class GreptimeDB:
             failures = zip(region_ids, pool.map(self._flush, region_ids), strict=True)
             return {region: failure for region, failure in failures if failure is not None}
 
-    def set_maintenance(self, *, enabled: bool) -> None:
-        """Turns it on or off, and believes only the answer."""
-        switch = "enable" if enabled else "disable"
-        answer = self._admin.post(f"{self._metasrv}/admin/maintenance/{switch}")
-        if _read(METASRV, answer, read_switch) is not enabled:
-            raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the metasrv did not {switch} maintenance")
-
-    def in_maintenance(self) -> bool:
-        """Asks for the switch."""
-        answer = self._admin.get(f"{self._metasrv}/admin/maintenance/status")
-        return _read(METASRV, answer, read_switch)
-
     def _flush(self, region_id: int) -> FlushFailure | None:
         answer = self._execute(f"ADMIN flush_region({int(region_id)})", self._flush_seconds)
         try:
@@ -82,6 +72,25 @@ class GreptimeDB:
         form = urlencode({"sql": statement}).encode()
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         return self._sql.post(f"{self._frontend}/v1/sql", body=form, headers=headers, seconds=seconds)
+
+
+class GreptimeMaintenance:
+    """The switch of a GreptimeDB cluster, by the URL of its metasrv."""
+
+    def __init__(self, metasrv: str) -> None:
+        self._metasrv, self._admin = metasrv.rstrip("/"), Http(SWITCH, connections=1)
+
+    def set_maintenance(self, *, enabled: bool) -> None:
+        """Turns it on or off, and believes only the answer."""
+        switch = "enable" if enabled else "disable"
+        answer = self._admin.post(f"{self._metasrv}/admin/maintenance/{switch}")
+        if _read(SWITCH, answer, read_switch) is not enabled:
+            raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the metasrv did not {switch} maintenance")
+
+    def in_maintenance(self) -> bool:
+        """Asks for the switch."""
+        answer = self._admin.get(f"{self._metasrv}/admin/maintenance/status")
+        return _read(SWITCH, answer, read_switch)
 
 
 def _read(part: Part, answer: Answer, read: Callable[[bytes], T]) -> T:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from seawall.adapters.dataplane.greptimedb import GreptimeMaintenance
 from seawall.adapters.dataplane.looks import open_parts
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection
-from seawall.ports import DataPlaneParts
+from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
 class GreptimeDataPlanes:
@@ -16,6 +17,7 @@ class GreptimeDataPlanes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[Key, tuple[DataPlaneConnection, DataPlaneParts]] = {}
+        self._switches: dict[Key, tuple[str, MaintenanceSwitch]] = {}
 
     def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
         """The clients of one object's database."""
@@ -25,7 +27,16 @@ class GreptimeDataPlanes:
                 held = self._open[key] = connection, DataPlaneParts(*open_parts(connection))
             return held[1]
 
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
+        """The switch at this address; one object has one at a time."""
+        with self._lock:
+            held = self._switches.get(key)
+            if held is None or held[0] != metasrv:
+                held = self._switches[key] = metasrv, GreptimeMaintenance(metasrv)
+            return held[1]
+
     def forget(self, key: Key) -> None:
         """Drops the clients of an object."""
         with self._lock:
             self._open.pop(key, None)
+            self._switches.pop(key, None)

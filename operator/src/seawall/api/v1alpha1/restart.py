@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import StatusModel
+from seawall.api.v1alpha1.data_plane import URL
 
 Count = Annotated[int, Field(ge=0)]
 PodName = Annotated[str, Field(max_length=253)]
@@ -84,6 +85,9 @@ class Flushed(StatusModel):
 class Maintenance(StatusModel):
     """That the database is in maintenance for this roll. It is one switch for all who use it."""
 
+    metasrv: URL | None = None
+    """URL of the metasrv where it is turned on, and where it is turned off, whatever the spec says by then. Absent: an
+    older version of Seawall wrote this."""
     taken_time: datetime
     """When the roll began to want it."""
     expiry_time: datetime

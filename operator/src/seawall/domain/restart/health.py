@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.wal_cluster import WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
+from seawall.domain.rollout.maintenance import is_left_on, left_on_message
 from seawall.domain.rollout.reasons import Ailment, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
@@ -38,14 +39,17 @@ def datanode_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
 
 def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | None:
     """The worst there is to say of the datanodes; None: what was said before stands."""
-    facts = observed.facts
+    facts, left_on = observed.facts, _left_on(restart, observed)
     if facts.statefulset is None:
-        return Finding("Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet")
+        return left_on or Finding(
+            "Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet"
+        )
     found = diagnose(facts, restart.last_replay)
     worst = [each for each in found if not _is_expected(each, restart)]
     problem = facts.look_problem or facts.kafka_problem
-    if problem is not None and all(each.ailment in AWAY for each in worst):
-        return Finding("Unknown", NOT_ASKED, problem)
+    instead = left_on or (None if problem is None else Finding("Unknown", NOT_ASKED, problem))
+    if instead is not None and all(each.ailment in AWAY for each in worst):
+        return instead
     if worst and observed.is_settling and worst[0].ailment is Ailment.NOT_SERVING:
         return None
     if worst:
@@ -84,6 +88,19 @@ def with_health(
     return status.model_copy(update={"restart": restart, "conditions": (*others, *own)})
 
 
+def with_maintenance(
+    status: WALClusterStatus, restart: RestartStatus, observed: Observed, build: ConditionBuilder
+) -> WALClusterStatus:
+    """The status while datanodes are nobody's business any more: only that maintenance is left on, or is no more."""
+    left_on, before = _left_on(restart, observed), find_condition(status.conditions, KIND)
+    if left_on is None and (before is None or before.reason != Reason.LEFT_ON):
+        return status.model_copy(update={"restart": restart})
+    found = left_on or Finding("Unknown", NOT_ASKED, "the database has left maintenance, and nobody asks for datanodes")
+    others = tuple(condition for condition in status.conditions if condition.type != KIND)
+    own = build(KIND, found.status, found.reason, found.message)
+    return status.model_copy(update={"restart": restart, "conditions": (*others, own)})
+
+
 def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:
     """The status of a WALCluster that names no datanodes: only what was done is remembered."""
     before = status.restart or RestartStatus()
@@ -93,6 +110,16 @@ def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:
     others = tuple(condition for condition in status.conditions if condition.type != KIND)
     restart = None if kept == RestartStatus() else kept
     return status.model_copy(update={"restart": restart, "conditions": others})
+
+
+def _left_on(restart: RestartStatus, observed: Observed) -> Finding | None:
+    """That the database may be left in maintenance: nobody takes over what fails then.
+
+    Who has just begun had no time yet to turn it off.
+    """
+    if not is_left_on(restart, observed.facts) or (observed.is_settling and observed.facts.in_maintenance):
+        return None
+    return Finding("False", Reason.LEFT_ON, left_on_message(restart))
 
 
 def _is_expected(found: Diagnosis, restart: RestartStatus) -> bool:

@@ -2,8 +2,9 @@
 
     when                                  what
     ------------------------------------  --------------------------------------------------------------------------
-    the spec names no datanodes, or the   maintenance is given back, then the finalizer goes; a database that does not
-    WALCluster is being deleted           answer holds a deletion up for ten minutes, and not longer
+    the spec names no datanodes, or the   maintenance is given back where it was taken, then the finalizer goes; a
+    WALCluster is being deleted           database that does not answer is reported, asked again and again, and holds a
+                                          deletion up for ten minutes, and not longer
     the roll takes maintenance            the finalizer first: it stands as long as the status has the maintenance
     a region was asked to flush           it is asked again only when its report had the time to tell of it
     this process has just begun to look   nothing is begun before reports were seen to advance: none of them counts
@@ -15,17 +16,17 @@ A tick records or acts, never both.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from seawall.api.meta import MAINTENANCE_FINALIZER
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, loss_event
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
-from seawall.domain.restart.health import KIND, with_health, without_datanodes
+from seawall.domain.restart.health import KIND, with_health, with_maintenance, without_datanodes
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.actions import FlushRegions, RolloutAction
 from seawall.domain.rollout.decision import POLL_SECONDS
+from seawall.domain.rollout.maintenance import GIVE_UP_AFTER, by_hand
 from seawall.domain.rollout.next_step import RolloutStep, let_go
 from seawall.domain.rollout.next_step import next_step as next_step_of_roll
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
@@ -35,9 +36,6 @@ IDLE_SECONDS = 15.0
 
 WAITING_SECONDS = 5.0
 """How often it is looked at whether a shut gate is open."""
-
-GIVE_UP_AFTER = timedelta(minutes=10)
-"""How long a deletion waits for a database that does not answer."""
 
 RestartStep = Step[WALClusterStatus, RestartAction]
 
@@ -119,7 +117,8 @@ def _told(
 ) -> Record[WALClusterStatus]:
     """Only these parts of the status are this controller's; the rest stays as it was read."""
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.facts.now)
-    found = with_health(cluster.status, status, observed, build)
+    is_restarted = observed.is_declared and cluster.metadata.deletion_timestamp is None
+    found = (with_health if is_restarted else with_maintenance)(cluster.status, status, observed, build)
     lost = loss_event(cluster.status.conditions, found.conditions, KIND, "all datanodes serve again")
     events: tuple[Event, ...] = (*step.events, *([] if lost is None else [lost]))
     return Record(found, events, step.after)
@@ -136,8 +135,11 @@ def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> R
         return Act((RemoveFinalizer(why, EventType.WARNING),))
     step = let_go(before, observed.roll)
     if isinstance(step, Record):
-        return Record(cluster.status.model_copy(update={"restart": step.status}), step.events, step.after)
-    return step if isinstance(step, Wait) else Act(step.actions)
+        return _told(cluster, step.status, observed, step)
+    if isinstance(step, Act):
+        return Act(step.actions)
+    record = _told(cluster, before, observed, Record(before, after=step.after))
+    return step if record.status == cluster.status else record
 
 
 def _forgotten(cluster: WALCluster, observed: Observed) -> RestartStep:
@@ -154,10 +156,12 @@ def _given_up(cluster: WALCluster, observed: Observed) -> str | None:
     if deleted is None or observed.facts.in_maintenance is not None:
         return None
     if observed.namespace_terminating:
-        return "the namespace is being deleted, and the database did not answer: it may be left in maintenance"
-    if observed.facts.now - deleted < GIVE_UP_AFTER:
+        why = "the namespace is being deleted, and the database did not answer"
+    elif observed.facts.now - deleted >= GIVE_UP_AFTER:
+        why = "the database did not answer for 10 minutes"
+    else:
         return None
-    return "the database did not answer for 10 minutes: it may be left in maintenance"
+    return f"{why}: it may be left in maintenance. By hand: {by_hand(cluster.status.restart or RestartStatus())}"
 
 
 def _stands(cluster: WALCluster) -> bool:

@@ -22,9 +22,10 @@ class FlushRegions:
 
 @dataclass(frozen=True, slots=True)
 class SetMaintenance:
-    """Let the database enter or leave maintenance."""
+    """Let the database at this metasrv's URL enter or leave maintenance."""
 
     enabled: bool
+    metasrv: str
 
     def event(self) -> Event:
         """What the event says."""

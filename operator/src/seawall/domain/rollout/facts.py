@@ -118,7 +118,9 @@ class Facts:
         pods: of the StatefulSet.
         datanodes: by the name of the pod; a pod whose datanode is not known is left out.
         bad_records: by the name of the pod, what a scan found; without a scan there are none.
-        in_maintenance: whether the database is in maintenance; None: it did not say.
+        metasrv: the URL of the metasrv that the spec names now, without a slash at its end; None: it names none.
+        in_maintenance: whether the database is in maintenance whose metasrv the status remembers, or else the spec
+            names; None: it did not say.
         request: the value of `seawall.dev/restart` on the WALCluster.
         override: who lets restarts through a shut gate; None: nobody.
         override_problem: why the annotation lets nothing through, in one sentence; None: it does, or there is none.
@@ -135,6 +137,7 @@ class Facts:
     look_problem: str | None = None
     statefulset_problem: str | None = None
     bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
+    metasrv: str | None = None
     in_maintenance: bool | None = None
     request: str | None = None
     override: Grounds | None = None

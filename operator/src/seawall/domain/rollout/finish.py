@@ -1,5 +1,6 @@
 """The one pod in the status: it is finished before anything else, by whoever comes next.
 
+    the spec was edited      the database of before leaves maintenance first, while the old pod is there
     the old pod is there     the gate once more, then it goes: evicted, or the partition is lowered to it
     it is gone, or going     the new one has to be Ready, and to lead all its regions by reports of a later epoch
     that takes too long      Stalled: maintenance is given back, no other pod is touched, and it goes on when it serves
@@ -19,7 +20,7 @@ from seawall.domain.rollout.checks import Candidate, let_through, refusal
 from seawall.domain.rollout.decision import Decision, Observed, changed, meanwhile, shut
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.maintenance import LEASE, enter, give_back, kept_until
+from seawall.domain.rollout.maintenance import LEASE, enter, give_back, is_elsewhere, kept_until, leave_first
 from seawall.domain.rollout.published import with_progress
 from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.replay import measure
@@ -43,6 +44,9 @@ def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Ma
         lease = kept_until(status, facts, timedelta(seconds=entry.budget_seconds))
         update = {"stage": RollStage.REPLAYING, "restarting": gone, "maintenance": lease, "flush": None}
         return changed(status, Reason.REPLAYING, f"{entry.name} is gone, and comes back", **update)
+    leaves = leave_first(status, facts)
+    if leaves is not None:
+        return leaves
     found = refusal(Candidate(pod.name, facts, status.last_replay), but=frozenset({Shut.REPLAY_TOO_LONG}))
     if found is not None:
         return meanwhile(give_back(status, facts), shut(status, found, facts))
@@ -87,7 +91,7 @@ def _replays(status: RestartStatus, entry: Restarting, facts: Facts) -> Decision
     told = Decision(status, Reason.REPLAYING, _how_far(status, entry, facts))
     lease = status.maintenance
     is_over = lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time)
-    return meanwhile(give_back(status, facts), told) if is_over else told
+    return meanwhile(give_back(status, facts), told) if is_over or is_elsewhere(status, facts) else told
 
 
 def _is_back(pod: Pod, entry: Restarting, facts: Facts) -> bool:

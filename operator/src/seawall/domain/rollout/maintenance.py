@@ -5,6 +5,9 @@ turns it on, and whether it was on before: then it is somebody else's, and stays
 when the roll is over, when the gate is shut, when a restart takes too long (failover may then help), and when the time
 that is in the status is over. The status forgets it only when it was seen off, and a request to turn it on that was on
 its way has had the time to arrive.
+
+It also has the address of the metasrv: the spec may name another one by then, or none. It is turned off where it was
+turned on, and no other database is asked to enter maintenance before that.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.domain.rollout.actions import SetMaintenance
-from seawall.domain.rollout.decision import Decision, changed
+from seawall.domain.rollout.decision import POLL_SECONDS, Decision, changed
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.reasons import Reason
 
@@ -27,18 +30,66 @@ LEASE = timedelta(minutes=5)
 ON_ITS_WAY = timedelta(seconds=15)
 """Longer than the deadline of a request."""
 
+SILENT = timedelta(minutes=1)
+"""A database that has not said for so long that it is out of maintenance is reported, with what a person can type."""
+
+GIVE_UP_AFTER = timedelta(minutes=10)
+"""For how long a deletion, or a person's word, waits for such a database."""
+
+RETRY_PART, MAX_RETRY_SECONDS = 10, 60.0
+"""It is asked again after this part of the time that it has taken, and once a minute at the least."""
+
+
+def address_of(status: RestartStatus, metasrv: str | None) -> str | None:
+    """The metasrv whose maintenance matters: the one that is remembered, or else the spec's; None: there is none."""
+    lease = status.maintenance
+    return metasrv if lease is None or lease.metasrv is None else lease.metasrv
+
+
+def with_address(status: RestartStatus, facts: Facts) -> RestartStatus:
+    """An older version wrote no address: it meant the spec's."""
+    lease = status.maintenance
+    if lease is None or lease.metasrv is not None or facts.metasrv is None:
+        return status
+    return status.model_copy(update={"maintenance": lease.model_copy(update={"metasrv": facts.metasrv})})
+
+
+def is_elsewhere(status: RestartStatus, facts: Facts) -> bool:
+    """Whether the maintenance is that of another address than the spec's."""
+    return status.maintenance is not None and address_of(status, facts.metasrv) != facts.metasrv
+
+
+def is_left_on(status: RestartStatus, facts: Facts) -> bool:
+    """Whether people have to hear that the database may be left in maintenance."""
+    lease = status.maintenance
+    if lease is None or lease.was_on or lease.leaving_time is None:
+        return False
+    return facts.in_maintenance is not False and facts.now >= lease.leaving_time + SILENT
+
+
+def by_hand(status: RestartStatus) -> str:
+    """What a person can type."""
+    return f"curl -X POST {address_of(status, None) or 'http://<metasrv>'}/admin/maintenance/disable"
+
+
+def left_on_message(status: RestartStatus) -> str:
+    """The sentence; it stays the same while it is tried again."""
+    where = address_of(status, None) or "an address that is no more in the spec"
+    message = f"the database of the metasrv at {where} may be left in maintenance, in which nothing fails over"
+    return f"{message}: it is tried again and again. By hand: {by_hand(status)}"
+
 
 def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> Decision | None:
     """The next thing to do to be in maintenance; None: the database has been in it for long enough."""
-    lease, is_on = status.maintenance, facts.in_maintenance
+    lease, is_on, metasrv = status.maintenance, facts.in_maintenance, address_of(status, facts.metasrv)
     if lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time):
         return give_back(status, facts)
-    if is_on is None:
+    if is_on is None or metasrv is None:
         return Decision(status, Reason.ENTERING_MAINTENANCE, "the database does not say whether it is in maintenance")
     if lease is None:
-        taken = Maintenance(taken_time=facts.now, expiry_time=facts.now + LEASE, was_on=is_on)
+        taken = Maintenance(metasrv=metasrv, taken_time=facts.now, expiry_time=facts.now + LEASE, was_on=is_on)
         return _enters(status, stage=stage, maintenance=taken)
-    return _settle(status, lease, facts) if is_on else _turn_on(status, lease)
+    return _settle(status, lease, facts) if is_on else _turn_on(status, lease, metasrv)
 
 
 def _settle(status: RestartStatus, lease: Maintenance, facts: Facts) -> Decision | None:
@@ -47,11 +98,11 @@ def _settle(status: RestartStatus, lease: Maintenance, facts: Facts) -> Decision
     return _enters(status) if facts.now < lease.seen_time + SETTLES else None
 
 
-def _turn_on(status: RestartStatus, lease: Maintenance) -> Decision:
+def _turn_on(status: RestartStatus, lease: Maintenance, metasrv: str) -> Decision:
     """Whoever had turned it on before turned it off meanwhile: from now on it is ours."""
     if lease.was_on or lease.seen_time is not None:
         return _enters(status, maintenance=lease.model_copy(update={"was_on": False, "seen_time": None}))
-    return replace(_enters(status), actions=(SetMaintenance(enabled=True),))
+    return replace(_enters(status), actions=(SetMaintenance(enabled=True, metasrv=metasrv),))
 
 
 def give_back(status: RestartStatus, facts: Facts) -> Decision | None:
@@ -63,11 +114,41 @@ def give_back(status: RestartStatus, facts: Facts) -> Decision | None:
         return _leaves(status, maintenance=None)
     if lease.leaving_time is None:
         return _leaves(status, maintenance=lease.model_copy(update={"leaving_time": facts.now}))
-    if is_on:
-        return replace(_leaves(status), actions=(SetMaintenance(enabled=False),))
-    if is_on is None or facts.now < lease.leaving_time + ON_ITS_WAY:
-        return _leaves(status)
-    return _leaves(status, maintenance=None)
+    if is_on is False and facts.now >= lease.leaving_time + ON_ITS_WAY:
+        return _leaves(status, maintenance=None)
+    leaves = _left_on(status, facts.now - lease.leaving_time) if is_left_on(status, facts) else _leaves(status)
+    if is_on and lease.metasrv is not None:
+        return replace(leaves, actions=(SetMaintenance(enabled=False, metasrv=lease.metasrv),))
+    return leaves
+
+
+def leave_first(status: RestartStatus, facts: Facts) -> Decision | None:
+    """The next thing to do before anything else is begun, as the spec names another metasrv; None: it does not.
+
+    Who is next, and who was flushed, was found by what the database of before said.
+    """
+    if not is_elsewhere(status, facts):
+        return None
+    where = address_of(status, None)
+    if facts.override is not None and _is_silent(status, facts):
+        message = f"the metasrv at {where} is no longer waited for, {facts.override.until_and_why}"
+        message = f"{message}. Its database may be left in maintenance: {by_hand(status)}"
+        return changed(status, Reason.GIVEN_UP, message, maintenance=None)
+    stage = RollStage.WAITING if status.restarting is None else status.stage
+    update = {"stage": stage, "next": None, "flush": None, "flushed": ()}
+    leaves = give_back(status.model_copy(update=update), facts)
+    if leaves is None or leaves.reason == Reason.LEFT_ON:
+        return leaves
+    message = f"the spec names another metasrv than {where}, whose database leaves maintenance before anything goes on"
+    return replace(leaves, reason=Reason.METASRV_EDITED, message=message)
+
+
+def _is_silent(status: RestartStatus, facts: Facts) -> bool:
+    """Whether the database does not answer, and was to leave maintenance long ago."""
+    lease = status.maintenance
+    if lease is None or lease.leaving_time is None or facts.in_maintenance is not None:
+        return False
+    return facts.now >= lease.leaving_time + GIVE_UP_AFTER
 
 
 def kept_until(status: RestartStatus, facts: Facts, time: timedelta) -> Maintenance | None:
@@ -82,3 +163,8 @@ def _enters(status: RestartStatus, **update: object) -> Decision:
 
 def _leaves(status: RestartStatus, **update: object) -> Decision:
     return changed(status, Reason.LEAVING_MAINTENANCE, "the database leaves maintenance", **update)
+
+
+def _left_on(status: RestartStatus, elapsed: timedelta) -> Decision:
+    after = min(max(elapsed.total_seconds() / RETRY_PART, POLL_SECONDS), MAX_RETRY_SECONDS)
+    return Decision(status, Reason.LEFT_ON, left_on_message(status), after=after)

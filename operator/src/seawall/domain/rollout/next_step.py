@@ -18,8 +18,8 @@ A tick records or acts, never both; a process may die between any two calls, and
 
 Laws, each with a test: one pod at a time; it is in the status before it is touched, and is finished before another one
 is; the gate is asked in the very tick that deletes; maintenance is wanted in the status before it is turned on, and is
-given back in every end; the configuration and requests are looked at anew for each pod, so that what changes in
-mid-roll is part of it.
+given back in every end, where it was turned on; the configuration and requests are looked at anew for each pod, so that
+what changes in mid-roll is part of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from seawall.domain.rollout.begin import begin_next
 from seawall.domain.rollout.decision import POLL_SECONDS, Decision, Observed, changed, meanwhile
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.finish import finish
-from seawall.domain.rollout.maintenance import give_back
+from seawall.domain.rollout.maintenance import give_back, leave_first, with_address
 from seawall.domain.rollout.published import with_costs
 from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
@@ -58,6 +58,8 @@ WARNINGS = frozenset(
         Reason.BUDGET_EXCEEDED,
         Reason.STUCK_TERMINATING,
         Reason.CHANGE_REFUSED,
+        Reason.METASRV_EDITED,
+        Reason.GIVEN_UP,
     }
 )
 """Reasons whose beginning is an event, because a person may have to do something."""
@@ -73,7 +75,7 @@ def next_step(status: RestartStatus, observed: Observed) -> RolloutStep:
 def let_go(status: RestartStatus, observed: Observed) -> RolloutStep:
     """Restarts are nobody's business any more: the next step to give maintenance back."""
     over = Decision(status, Reason.LEAVING_MAINTENANCE, "the database has left maintenance", after=None)
-    return _as_step(status, give_back(status, observed.facts) or over, observed)
+    return _as_step(status, give_back(with_address(status, observed.facts), observed.facts) or over, observed)
 
 
 def _as_step(status: RestartStatus, decision: Decision, observed: Observed) -> RolloutStep:
@@ -99,6 +101,9 @@ def _decide(status: RestartStatus, observed: Observed) -> Decision:
     due = _due(status, statefulset, facts)
     if status.restarting is not None:
         return finish(status, status.restarting, observed, due)
+    leaves = leave_first(status, facts)
+    if leaves is not None:
+        return leaves
     hindrance = _hindrance(statefulset, facts)
     if hindrance is not None:
         return meanwhile(give_back(status, facts), Decision(status, *hindrance))
@@ -140,7 +145,7 @@ def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
     first = status.config_hash
     if first is None and facts.statefulset is not None:
         first = facts.statefulset.template.config_hash or facts.config_hash
-    found = status.model_copy(update={"request": request, "config_hash": first})
+    found = with_address(status, facts).model_copy(update={"request": request, "config_hash": first})
     due = {} if facts.statefulset is None else _due(found, facts.statefulset, facts)
     return with_costs(found, facts, due)
 

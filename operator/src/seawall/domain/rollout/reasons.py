@@ -93,6 +93,13 @@ class Reason(StrEnum):
     """The database is asked to enter maintenance, and a moment has to pass until all of it knows."""
     LEAVING_MAINTENANCE = "LeavingMaintenance"
     """The database is asked to leave maintenance."""
+    METASRV_EDITED = "MetasrvEdited"
+    """dataPlane.greptimedb.metasrv was edited in mid-roll: the database of before leaves maintenance first."""
+    LEFT_ON = "MaintenanceLeftOn"
+    """The database does not say that it has left maintenance, in which nothing fails over: type the command that is in
+    the message, where the metasrv can be reached."""
+    GIVEN_UP = "MaintenanceGivenUp"
+    """A person lets restarts go on, and the metasrv of before has been silent for ten minutes: it is forgotten."""
     RESTARTING = "Restarting"
     """The pod is being deleted."""
     DISRUPTION_BUDGET = "DisruptionBudget"
