@@ -163,6 +163,7 @@ def make_inputs(count: int) -> Inputs:
         region=np.arange(count).astype(np.uint64) + np.uint64(2**42),
         leader=Ids.of_known(random.integers(0, DATANODES, count)),
         route_revision=Ids.of_known(np.ones(count, np.int64)),
+        key_revision=Ids.of_known(np.ones(count, np.int64)),
         epoch=Ids.of_known(np.ones(count, np.int64)),
         reported_at=Ids.of_known(np.ones(count, np.int64)),
         data_flushed=Ids.of_known(flushed),

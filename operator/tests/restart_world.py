@@ -14,7 +14,13 @@ from typing import Any
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import (
+    BrokersStatus,
+    DataPlaneStatus,
+    KafkaStatus,
+    WALCluster,
+    WALClusterStatus,
+)
 from seawall.controllers.datanode_look import DatanodeLooks
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
@@ -111,10 +117,13 @@ class World:
             self._add_region(topic, (1024 + number) << 32 | 1, (number + 1) % DATANODES)
         self.apply()
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
+        database = DataPlaneStatus(identity=self.store.snapshot().store_id)
         intact = Condition(
             type=ConditionType.WAL_INTACT, status="True", reason="Intact", last_transition_time=self.time.now()
         )
-        self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned, conditions=(intact,)))
+        self.kube.replace_status(
+            self.cluster(), WALClusterStatus(kafka=pinned, data_plane=database, conditions=(intact,))
+        )
 
     def _add_region(self, topic: str, region_id: int, datanode: int) -> None:
         self.data_plane.regions[region_id] = FakeRegion(datanode, flushed=0, last=99, memtable_bytes=1_000)

@@ -81,8 +81,8 @@ def no_region_keys(patch: Patch) -> None:
     """The announcement does not compare the topic's region keys."""
     honest = FakeMetadataStore.advance_markers
 
-    def blind(self: FakeMetadataStore, moves: Sequence[MarkerMove]) -> Mapping[str, str]:
-        return honest(self, [replace(move, revision=MAX_OFFSET) for move in moves])
+    def blind(self: FakeMetadataStore, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
+        return honest(self, [replace(move, revision=MAX_OFFSET) for move in moves], owner)
 
     patch.setattr(FakeMetadataStore, "advance_markers", blind)
 
@@ -133,7 +133,7 @@ def no_turns(patch: Patch) -> None:
 
 def second_pruner(patch: Patch) -> None:
     """A database that deletes by itself is no reason."""
-    patch.setattr(ledger_look, "regime_of", lambda database: Regime(regime_of(database).mode))
+    patch.setattr(ledger_look, "regime_of", lambda database, running: Regime(regime_of(database, running).mode))
 
 
 def stale_accepted(patch: Patch) -> None:
@@ -213,7 +213,7 @@ def offsets_first(patch: Patch) -> None:
 
     def opened(self: ClusterOpener, cluster: WALCluster) -> OpenedCluster:
         found = honest(self, cluster)
-        early.update(read(found, self.view(cluster, found), RecentTopics(), 0))
+        early.update(read(found, self.view(cluster, found).view, RecentTopics(), 0))
         return found
 
     def known(*_: object) -> Mapping[str, TopicLog]:

@@ -186,7 +186,7 @@ def test_a_replay_that_takes_longer_than_a_call_is_waited_for(
 
 def silent_report(datanode: int, address: str) -> dict[str, Any]:
     stat = {"id": datanode, "addr": address, "node_epoch": 1, "region_stats": []}
-    return {"stat": stat, "terms": []}
+    return {"stat": stat, "terms": [], "version": "1.1.0"}
 
 
 def unread_bytes(address: str) -> int:

@@ -37,7 +37,7 @@ def report(
         for region in regions
     ]
     stat = {"id": datanode, "addr": f"dn-{datanode}", "node_epoch": epoch, "region_stats": stats}
-    return {"stat": stat, "terms": [(region, term) for region in regions]}
+    return {"stat": stat, "terms": [(region, term) for region in regions], "version": "1.1.0"}
 
 
 def detect(state: ClusterState, seconds: float) -> None:

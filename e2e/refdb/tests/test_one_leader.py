@@ -80,7 +80,7 @@ class OneLeader(RuleBasedStateMachine):
 
     def _asked(self, node: int, term: int) -> Any:
         stat = {"id": node, "addr": f"dn-{node}", "node_epoch": 1, "region_stats": []}
-        return self.state.heartbeat({"stat": stat, "terms": [(REGION, term)]})
+        return self.state.heartbeat({"stat": stat, "terms": [(REGION, term)], "version": "1.1.0"})
 
     def _take_in(self, node: int, answer: Any, sent: float) -> None:
         for _, term in answer["granted"]:

@@ -69,6 +69,9 @@ def test_a_cut_says_up_to_which_entry_its_rows_go(guide: RefDbProcesses) -> None
 def test_region_peers_and_admin_interface(guide: RefDbProcesses) -> None:
     peers = guide.rows("SELECT region_id, peer_id, status FROM information_schema.region_peers ORDER BY region_id")
     assert peers == [[REGION + n, n, "ALIVE"] for n in range(3)]
+    listed = "SELECT peer_type, peer_id, version FROM information_schema.cluster_info"
+    nodes = guide.rows(f"{listed} ORDER BY peer_type, peer_id")
+    assert nodes == [*(["DATANODE", n, "1.1.0"] for n in range(3)), ["METASRV", 0, "1.1.0"]]
     stats = guide.admin("/admin/heartbeat")
     assert [history[-1]["id"] for history in stats] == [0, 1, 2]
     region = stats[0][-1]["region_stats"][0]

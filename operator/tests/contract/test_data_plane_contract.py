@@ -12,7 +12,9 @@ from seawall.adapters.dataplane.greptimedb import GreptimeDB
 from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.identity import NodeRole
 from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
+from seawall.domain.dataplane.version import weakest_version
 from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
@@ -113,6 +115,14 @@ def test_every_datanode_reports_once_and_just_now(world: World) -> None:
     assert [report.datanode_id for report in reports] == [0, 1, 2]
     assert len({report.address for report in reports}) == 3
     assert all(abs(datetime.now(UTC) - report.reported_at) < timedelta(minutes=1) for report in reports)
+
+
+def test_the_processes_are_listed_with_what_they_run(world: World) -> None:
+    nodes, reports = world.data_plane.nodes(), world.data_plane.reports()
+    listed = {(node.node_id, node.address) for node in nodes if node.role is NodeRole.DATANODE}
+    assert listed == {(report.datanode_id, report.address) for report in reports}
+    assert [node.role for node in nodes if node.role is not NodeRole.DATANODE] == [NodeRole.METASRV]
+    assert weakest_version(nodes) == "1.1.0"
 
 
 def test_a_region_is_reported_by_its_leader_with_what_is_durable(world: World) -> None:

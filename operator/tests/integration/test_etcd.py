@@ -204,8 +204,8 @@ def test_a_snapshot_is_of_one_revision_though_keys_change_between_its_pages(mine
     etcd = Etcd(mine, page=1)
     for name in "abc":
         etcd.write({name: "old"}, [])
-    revision = etcd.revision("a")
-    pages = etcd.range("", revision)
+    head = etcd.head("a")
+    pages = etcd.range("", head)
     first = next(pages)
     for name in "abcd":
         etcd.write({name: "new"}, [])
@@ -216,7 +216,7 @@ def test_a_revision_that_is_compacted_while_it_is_read_is_no_answer(mine: EtcdCo
     client = Etcd(mine, page=1)
     for name in "abc":
         client.write({name: "1"}, [])
-    pages = client.range("", client.revision("a"))
+    pages = client.range("", client.head("a"))
     next(pages)
     client.write({"a": "2"}, [])
     etcd.compact()
@@ -229,7 +229,7 @@ def test_the_prefix_has_no_separator(mine: EtcdConnection, etcd: EtcdProcess) ->
     Etcd(mine).write({"x": "mine"}, [])
     Etcd(near).write({"x": "near"}, [])
     assert etcd.get(f"{mine.prefix}x") == "mine"
-    assert {pair.key: pair.value for pair in Etcd(near).range("", Etcd(near).revision("x"))} == {"x": "near"}
+    assert {pair.key: pair.value for pair in Etcd(near).range("", Etcd(near).head("x"))} == {"x": "near"}
 
 
 def test_a_page_that_was_cut_short_is_an_error(mine: EtcdConnection) -> None:
@@ -254,7 +254,7 @@ def test_a_value_that_makes_no_sense_fails_the_snapshot_and_names_its_key(mine: 
 def marked(connection: EtcdConnection, region: str) -> tuple[Etcd, TopicMarker]:
     """A topic `t` with a marker of 0 and, written last, one region."""
     etcd = Etcd(connection)
-    etcd.write({"__topic_name/kafka/t": '{"pruned_entry_id":0}'}, [])
+    etcd.write({"__topic_name/kafka/t": '{"pruned_entry_id":0}', "seawall/claim": "me"}, [])
     etcd.write({f"__topic_region/t/{region}": ""}, [])
     return etcd, GreptimeMetadata(etcd).snapshot().topics["t"]
 
@@ -263,14 +263,14 @@ def test_a_region_that_is_the_newest_of_the_snapshot_does_not_stop_the_marker(mi
     etcd, seen = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision)])
+    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision)], "me")
 
 
 def test_a_region_that_is_one_revision_newer_than_the_snapshot_stops_the_marker(mine: EtcdConnection) -> None:
     etcd, seen = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    changed = GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision - 1)])
+    changed = GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision - 1)], "me")
     assert "region of t changed" in changed["t"]
 
 

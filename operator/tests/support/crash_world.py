@@ -30,7 +30,13 @@ from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import (
+    BrokersStatus,
+    DataPlaneStatus,
+    KafkaStatus,
+    WALCluster,
+    WALClusterStatus,
+)
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.connection import resolve_data_plane
 from seawall.controllers.ledger_look import LedgerLooks
@@ -252,8 +258,11 @@ class CrashWorld:
             "dataPlane": {"greptimedb": greptimedb},
         }
         self.bed.kube_client.create(WAL_CLUSTERS.format(self.namespace), self._object("WALCluster", "wal", spec))
+        store_id = self._parts().metadata_store.head().store_id
         met = KafkaStatus(cluster_id=self.bed.cluster_id, brokers=BrokersStatus(total=3, online=3))
-        self.bed.kube.replace_status(self._cluster(), WALClusterStatus(kafka=met))
+        self.bed.kube.replace_status(
+            self._cluster(), WALClusterStatus(kafka=met, data_plane=DataPlaneStatus(identity=store_id))
+        )
 
     def _cluster(self) -> WALCluster:
         found = self.bed.kube.get(WALCluster, Key(self.namespace, "wal"))

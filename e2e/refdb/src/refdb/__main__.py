@@ -19,7 +19,7 @@ from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.pruner import move_markers
-from refdb.metasrv.server import metasrv_application, register_topics
+from refdb.metasrv.server import NodeListing, metasrv_application, register_topics
 from refdb.metasrv.state import DETECT_PERIOD, ClusterState
 from refdb.metasrv.tables import Tables
 from refdb.repeats import every, until_available
@@ -59,7 +59,8 @@ def run_metasrv(args: argparse.Namespace) -> None:
     every(MOVE_PERIOD, "Routes", migrations.fail_over if failover else migrations.refresh)
     if options.auto_prune_interval:
         every(options.auto_prune_interval, "Pruned markers", lambda: move_markers(etcd, state, options.topics))
-    serve(metasrv_application(args.advertise or args.http, etcd, state, tables, migrations), args.http)
+    listed = NodeListing(args.advertise or args.http, args.version)
+    serve(metasrv_application(listed, etcd, state, tables, migrations), args.http)
 
 
 def run_datanode(args: argparse.Namespace) -> None:
@@ -68,7 +69,8 @@ def run_datanode(args: argparse.Namespace) -> None:
     peer = Peer(args.node_id, args.advertise or args.http)
     home = Home(Path(args.home))
     epoch = until_available(lambda: claim_node_id(etcd, peer, home))
-    node_options = NodeOptions(peer, Path(args.storage), args.read_pruned_marker == "true", args.idle_heartbeats)
+    reads_marker = args.read_pruned_marker == "true"
+    node_options = NodeOptions(peer, Path(args.storage), reads_marker, args.idle_heartbeats, args.version)
     node = Datanode(node_options, etcd, WalLog(options), epoch)
     until_available(node.open_all)
     start_heartbeats(node, args.metasrv, args.heartbeat)
@@ -96,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--heartbeat", "1", "datanode: seconds between heartbeats", float)
     _flag(parser, "--idle-heartbeats", "3", "datanode: so many with nothing in memory make a region idle", int)
     _flag(parser, "--read-pruned-marker", "true", "datanode: open regions no earlier than the pruned marker")
+    _flag(parser, "--version", "1.1.0", "metasrv, datanode: the GreptimeDB whose interfaces it says it has")
     _flag(parser, "--lease", "4", "metasrv: seconds that a datanode may lead a region after a heartbeat", float)
     _flag(parser, "--dead-after", "5", "metasrv: seconds of silence after which a datanode counts as dead", float)
     _flag(parser, "--enable-region-failover", "false", "metasrv: move regions of dead datanodes")

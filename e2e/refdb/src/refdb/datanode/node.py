@@ -34,6 +34,8 @@ class NodeOptions:
     read_pruned_marker: bool = True
     """Whether a region opens no earlier than its topic's pruned marker (GreptimeDB does since v1.1)."""
     idle_heartbeats: int = 3
+    version: str = "1.1.0"
+    """The GreptimeDB whose interfaces it says it has."""
     checkpoint_heartbeats: int = 5
     memtable_limit: int = 64 * 2**20
 
@@ -122,7 +124,8 @@ class Datanode:
             "topic_stats": self._log.topic_stats(),
             "node_epoch": self.epoch,
         }
-        return {"stat": stat, "terms": [(region.region_id, region.term) for region in held]}
+        terms = [(region.region_id, region.term) for region in held]
+        return {"stat": stat, "terms": terms, "version": self.options.version}
 
     def granted(self, answer: Any, sent: float) -> None:
         """Takes in what the metasrv answered to a report that was sent at that time (CLOCK_MONOTONIC)."""

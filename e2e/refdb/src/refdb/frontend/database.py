@@ -30,6 +30,12 @@ _PEERS = (
     Column("status", ColumnType.STRING),
     Column("down_seconds", ColumnType.INT64),
 )
+_NODES = (
+    Column("peer_id", ColumnType.INT64),
+    Column("peer_type", ColumnType.STRING),
+    Column("peer_addr", ColumnType.STRING),
+    Column("version", ColumnType.STRING),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class Database:
                 return self._admin(statement)
             case Query(schema_name="information_schema", table="region_peers") as query:
                 return Answer(run_query(query.select, _PEERS, self._region_peers()))
+            case Query(schema_name="information_schema", table="cluster_info") as query:
+                return Answer(run_query(query.select, _NODES, self._nodes()))
             case Query() as query:
                 return self._select(query)
 
@@ -122,6 +130,10 @@ class Database:
             if error.code not in _MOVED or self._catalog.table(table, fresh=True).route.of(region_id).leader == leader:
                 raise
         return self._on_region(table, region_id, verb, body)
+
+    def _nodes(self) -> list[Row]:
+        listed = self._client.post(self._metasrv, "/internal/nodes")
+        return [(node["id"], node["type"], node["addr"], node["version"]) for node in listed]
 
     def _region_peers(self) -> list[Row]:
         nodes = {node["id"]: node for node in self._client.post(self._metasrv, "/internal/datanodes")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -23,8 +24,16 @@ def register_topics(etcd: Etcd, topics: tuple[str, ...]) -> None:
         etcd.txn([absent], {absent.key: topic_name_value(0)})
 
 
+@dataclass(frozen=True, slots=True)
+class NodeListing:
+    """How the metasrv lists itself: where it is, and the GreptimeDB whose interfaces it says it has."""
+
+    address: str
+    version: str
+
+
 def metasrv_application(
-    address: str, etcd: Etcd, state: ClusterState, tables: Tables, migrations: Migrations
+    listed: NodeListing, etcd: Etcd, state: ClusterState, tables: Tables, migrations: Migrations
 ) -> web.Application:
     """The routes."""
 
@@ -44,10 +53,18 @@ def metasrv_application(
             for node in state.nodes()
         ]
 
+    def processes() -> Any:
+        reported = [node for node in state.nodes() if node.reports]
+        datanodes = [
+            {"id": node.peer.id, "type": "DATANODE", "addr": node.peer.addr, "version": node.version}
+            for node in reported
+        ]
+        return [*datanodes, {"id": 0, "type": "METASRV", "addr": listed.address, "version": listed.version}]
+
     return application(
         {
             "GET /admin/health": dict,
-            "GET /admin/leader": lambda: address,
+            "GET /admin/leader": lambda: listed.address,
             "GET /admin/heartbeat": heartbeats,
             "GET /admin/maintenance": maintenance,
             "GET /admin/maintenance/status": maintenance,
@@ -55,6 +72,7 @@ def metasrv_application(
             "POST /admin/maintenance/disable": lambda: switch(None),
             "POST /internal/heartbeat": lambda **body: state.heartbeat(body),
             "POST /internal/datanodes": datanodes,
+            "POST /internal/nodes": processes,
             "POST /internal/tables": lambda **table: tables.create(Table.from_json(table)),
             "POST /internal/migrate": migrations.migrate,
         }

@@ -28,6 +28,7 @@ class Node:
 
     peer: Peer
     epoch: int = 0
+    version: str = ""
     silence: float = 0.0
     dead: bool = False
     reports: deque[Any] = field(default_factory=lambda: deque(maxlen=KEPT_REPORTS))
@@ -91,6 +92,7 @@ class ClusterState:
             if node.dead:
                 LOG.info("Datanode %d is back", peer.id)
             node.peer, node.epoch, node.silence, node.dead = peer, report["node_epoch"], 0.0, False
+            node.version = str(body["version"])
             node.reports.append(report)
             for region_id, term in body["terms"]:
                 leader = self._leaders.get(region_id, Leadership(term, None, 0.0))
