@@ -164,7 +164,7 @@ class World:
             self.rows[region].append(log.end)
             state = self.data_plane.regions[region]
             state.last, state.memtable_bytes = log.end, state.memtable_bytes + 100
-            log.append(1)
+            log.append_of(region)
 
     def flush(self, region_id: int) -> None:
         """The database flushes a region by itself."""

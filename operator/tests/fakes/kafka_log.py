@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ class FakeLog:
         leader: the broker that leads, as far as anybody looked.
         now: the clock of those who write.
         keys: of those records whose key is none of the database's, by offset; None: without a key.
+        owners: of records that a region wrote, by offset its id.
         times: offsets from which on records have a timestamp, oldest first.
     """
 
@@ -35,6 +37,7 @@ class FakeLog:
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     keys: dict[int, bytes | None] = field(default_factory=dict)
     times: list[tuple[int, datetime]] = field(default_factory=list)
+    owners: dict[int, int] = field(default_factory=dict)
 
     @property
     def epoch(self) -> int:
@@ -50,6 +53,17 @@ class FakeLog:
         """Somebody writes records; all replicas have them."""
         self.times.append((self.end, self.now()))
         self.end += records
+
+    def append_of(self, region_id: int) -> None:
+        """A region writes a record."""
+        self.owners[self.end] = region_id
+        self.append(1)
+
+    def key_of(self, offset: int) -> bytes | None:
+        """The key of a record."""
+        if offset in self.owners:
+            return json.dumps({"version": 0, "ns": {"region_id": self.owners[offset], "topic": ""}}).encode()
+        return self.keys.get(offset, b"{}")
 
     def append_with_key(self, records: int, key: bytes | None) -> None:
         """The same, with this key, or without any."""
@@ -71,6 +85,7 @@ class FakeLog:
         """An unclean election: a replica that lacks the last records leads, and they are gone."""
         last = self.epoch
         self.end = end
+        self.owners = {offset: region for offset, region in self.owners.items() if offset < end}
         self.times = [(start, at) for start, at in self.times if start < end]
         self.epochs = [(epoch, start) for epoch, start in self.epochs if start < end or epoch == 0]
         self.epochs.append((last + 1, end))

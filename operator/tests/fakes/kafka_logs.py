@@ -18,6 +18,7 @@ from seawall.domain.kafka_log import (
     EpochEnd,
     EpochUnknown,
     FirstSince,
+    Keys,
     LogOffsets,
     LogSizes,
     Scanned,
@@ -89,6 +90,20 @@ class FakeKafkaLogs:
             if what is not None and start <= offset < log.end:
                 return Scanned(offset, offset, what)
         return Scanned(log.end)
+
+    def read_keys(self, ranges: Mapping[str, tuple[int, int]]) -> Mapping[str, Keys | TopicFailure]:
+        """The keys of what is in the log; records that nobody gave a key have one of nobody's."""
+        self.kafka.count("read_keys")
+        return {name: self._keys(name, *offsets) for name, offsets in ranges.items()}
+
+    def _keys(self, name: str, start: int, end: int) -> Keys | TopicFailure:
+        topic = self._find(name)
+        if isinstance(topic, TopicFailure):
+            return topic
+        log = topic.log
+        if not log.log_start <= start <= log.end:
+            return unanswered(name, "Broker: Offset out of range")
+        return Keys({offset: log.key_of(offset) for offset in range(start, min(end, log.end))})
 
     def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
         """Deletes what Kafka does not refuse, whether or not the answer gets lost."""

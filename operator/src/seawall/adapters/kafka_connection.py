@@ -192,3 +192,22 @@ def _servers(connection: KafkaConnection) -> str:
     servers = connection.bootstrap_servers
     more = f" and {len(servers) - SHOWN_SERVERS} more" if len(servers) > SHOWN_SERVERS else ""
     return ", ".join(servers[:SHOWN_SERVERS]) + more
+
+
+MEMORY_KIB = 16 * 1024
+"""Of records that were fetched and not looked at yet."""
+
+
+def reader_config(connection: KafkaConnection) -> dict[str, str | int | float | bool]:
+    """The settings of a consumer that reads and leaves no trace."""
+    return {
+        **client_config(connection),
+        "group.id": "seawall",  # the library requires one; no offset is committed, so no group comes into being
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 100,
+        "queued.max.messages.kbytes": MEMORY_KIB,
+        "log_level": 0,
+    }

@@ -14,6 +14,7 @@ from seawall.adapters import kafka_raw_logs
 from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_connection import Trouble, open_client
 from seawall.adapters.kafka_errors import is_refusal, wait_for
+from seawall.adapters.kafka_keys import read_keys
 from seawall.adapters.kafka_scan import find_unreadable
 from seawall.adapters.kafka_topic_answers import (
     EARLIEST,
@@ -36,6 +37,7 @@ from seawall.domain.kafka_log import (
     EpochEnd,
     EpochUnknown,
     FirstSince,
+    Keys,
     LogOffsets,
     LogSizes,
     Scanned,
@@ -96,6 +98,13 @@ class ConfluentKafkaLogs:
         if refused:
             return refused[topic]
         return find_unreadable(self._client.connection, topic, start, self._request_timeout)
+
+    def read_keys(self, ranges: Mapping[str, tuple[int, int]]) -> Mapping[str, Keys | TopicFailure]:
+        """Reads records by a consumer of its own, for some seconds."""
+        refused = refused_names(list(ranges))
+        allowed = {topic: found for topic, found in ranges.items() if topic not in refused}
+        found = read_keys(self._client.connection, allowed, self._request_timeout) if allowed else {}
+        return {**refused, **found}
 
     def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
         """Deletes the records before each offset."""

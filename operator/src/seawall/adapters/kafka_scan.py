@@ -6,7 +6,7 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from seawall.adapters.kafka_connection import client_config
+from seawall.adapters.kafka_connection import reader_config
 from seawall.adapters.kafka_topic_answers import failure_of, unanswered
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Scanned, TopicFailure
@@ -14,8 +14,6 @@ from seawall.domain.rollout.record_key import describe_unreadable
 
 SECONDS = 3.0
 """Of reading in one call, once the first record or the end has come."""
-MEMORY_KIB = 16 * 1024
-"""Of records that were fetched and not looked at yet."""
 AT_ONCE = 1_000
 
 _EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - the public name of the constant
@@ -24,7 +22,7 @@ _EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - the public name of the consta
 def find_unreadable(connection: KafkaConnection, topic: str, start: int, timeout: float) -> Scanned | TopicFailure:
     """Reads for a while; `timeout` bounds how long Kafka may be silent before the first answer."""
     try:
-        consumer = Consumer(_config(connection))
+        consumer = Consumer(reader_config(connection))
     except KafkaException as failure:
         return failure_of(topic, failure.args[0])
     try:
@@ -57,17 +55,3 @@ def _look_at(message: Message) -> Scanned:
     text = key.encode() if isinstance(key, str) else key
     what = describe_unreadable(text, has_value=message.value() is not None)
     return Scanned(offset + 1) if what is None else Scanned(offset, offset, what)
-
-
-def _config(connection: KafkaConnection) -> dict[str, str | int | float | bool]:
-    return {
-        **client_config(connection),
-        "group.id": "seawall",  # the library requires one; no offset is committed, so no group comes into being
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "auto.offset.reset": "error",
-        "enable.partition.eof": True,
-        "fetch.wait.max.ms": 100,
-        "queued.max.messages.kbytes": MEMORY_KIB,
-        "log_level": 0,
-    }

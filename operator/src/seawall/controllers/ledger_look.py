@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
@@ -27,14 +29,17 @@ from seawall.domain.dataplane.reports import DatanodeReport, newest_ids, region_
 from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
+from seawall.domain.kafka_log import Keys
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.declared import regime_of
 from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.domain.rollout.claims import claims_of
 from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
 from seawall.ports import Clock, IntentStore, Stopwatch
@@ -56,6 +61,8 @@ class _Remembered:
     """How many looks have begun."""
     waiting: int = 0
     """How many callers are in a look, or wait for it."""
+    witnessed: dict[str, tuple[Question, tuple[int, ...]]] = field(default_factory=dict)
+    """By topic what its log was asked last, and which regions it contradicted."""
     shared: _Shared | None = None
     """The newest look for nobody in particular, kept only while others wait."""
 
@@ -284,6 +291,8 @@ class LedgerLooks:
             cut=cut,
         )
         found = _decide(remembered, read, regime, policies, run)
+        if run is not None:
+            found = _with_witness(remembered, opened, found, read)
         return Looked(
             ClusterSeen(
                 cluster.metadata.uid,
@@ -332,6 +341,25 @@ class LedgerLooks:
         except SeawallError as error:
             return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
         return read_shards(found)
+
+
+def _with_witness(remembered: _Remembered, opened: OpenedCluster, found: Look, read: Read) -> Look:
+    """Asks the logs whose records would be deleted, or skipped at a restart, whether these regions wrote them.
+
+    A log that answered the same question is not read again.
+    """
+    planned = plan(found.inputs)
+    wanted = {planned.topics.names[row] for row in np.flatnonzero(planned.purge_to.known)}
+    ids = {name: log.topic_id for name, log in read.logs.items()}
+    asked = questions(planned.case.regions, planned.topics, ids, wanted | read.seen.keys())
+    known = remembered.witnessed
+    new = {name: one for name, one in asked.items() if name not in known or known[name][0] != one}
+    answers = opened.logs.read_keys({name: (one.start, one.end) for name, one in new.items()}) if new else {}
+    for name, keys in answers.items():
+        if isinstance(keys, Keys):
+            known[name] = new[name], find_strangers(new[name], keys.by_offset)
+    strangers = {name for name, one in asked.items() if name in known and known[name][0] == one and known[name][1]}
+    return found.with_records_of_others(strangers)
 
 
 def _nodes_or_none(opened: OpenedCluster) -> Sequence[Node] | None:

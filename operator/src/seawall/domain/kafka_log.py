@@ -73,6 +73,17 @@ class FirstSince:
 
 
 @dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of records, by their offsets; what there was no time to read is left out.
+
+    Attributes:
+        by_offset: None is a record without a key.
+    """
+
+    by_offset: Mapping[int, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Scanned:
     """How far a log was read in search of a record that the database's reader cannot read.
 

@@ -14,6 +14,7 @@ from seawall.domain.kafka_log import (
     EpochEnd,
     EpochUnknown,
     FirstSince,
+    Keys,
     LogOffsets,
     LogSizes,
     Scanned,
@@ -114,7 +115,14 @@ class KafkaLogs(Protocol):
     def find_unreadable(self, topic: str, start: int) -> Scanned | TopicFailure:
         """Reads from an offset until the first record whose key the database cannot read, the end, or for some seconds.
 
-        The only call that reads records. It costs the right to read, and what it reads goes through the network.
+        It costs the right to read, and what it reads goes through the network.
+        """
+        ...
+
+    def read_keys(self, ranges: Mapping[str, tuple[int, int]]) -> Mapping[str, Keys | TopicFailure]:
+        """The keys of the records in each topic's range (first offset, first offset beyond), for some seconds.
+
+        It costs the right to read; what there was no time for, or is no record (any more), is left out.
         """
         ...
 

@@ -9,7 +9,7 @@ hold that is not listed yet will read them before it is granted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import RegionReport
 from seawall.domain.ledger import fence, flushed_ids, rules
 from seawall.domain.ledger.bounds import Claims, Verified, Watched, make_bounds
-from seawall.domain.ledger.columns import Ids, Numbers
+from seawall.domain.ledger.columns import Ids, Numbers, mask_of
 from seawall.domain.ledger.dead import DeadRegions
 from seawall.domain.ledger.dead_watch import RegionWatch, Surroundings, find_dead
 from seawall.domain.ledger.fence import Finding, LogSeen, Readoption
@@ -125,6 +125,13 @@ class Look:
     """Records to write at once of topics that have no identity: a readoption has met them."""
     dead_problems: tuple[str, ...] = ()
     """Why declarations of dead regions are ignored, one sentence each."""
+
+    def with_records_of_others(self, topics: Collection[str]) -> Look:
+        """The same, knowing which topics' logs contradict a region (`witness.py`)."""
+        names = self.inputs.topics.names
+        column = mask_of((name in topics for name in names), len(names))
+        bounds = replace(self.inputs.bounds, records_of_others=column)
+        return replace(self, inputs=replace(self.inputs, bounds=bounds))
 
 
 def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy]) -> Look:
