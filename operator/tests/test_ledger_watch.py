@@ -27,7 +27,9 @@ from tests.support.mortal import Died
 
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
     """A new process that watches."""
-    return LedgerWatch(world.kube, world.looks(), (woken if woken is not None else []).append, FakeMeters())
+    return LedgerWatch(
+        world.kube, world.looks(), (woken if woken is not None else []).append, lambda _: None, FakeMeters()
+    )
 
 
 def look(world: World, watching: LedgerWatch, times: int = 6) -> LedgerPage:
@@ -230,7 +232,11 @@ def test_a_readoption_ends_the_same_when_the_process_dies_between_two_shards() -
 
         calls.before = die
         with pytest.raises(Died):
-            look(world, LedgerWatch(world.kube, world.looks(calls), lambda _: None, FakeMeters()), times=1)
+            look(
+                world,
+                LedgerWatch(world.kube, world.looks(calls), lambda _: None, lambda _: None, FakeMeters()),
+                times=1,
+            )
         look(world, watch(world), times=3)
         assert broken(world) == set()
         recreate(world, "wal_1")

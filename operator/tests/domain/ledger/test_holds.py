@@ -13,6 +13,7 @@ from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds
 from seawall.domain.ledger.hold_limits import lag_bytes
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
+from tests.support.clock import agreed
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -24,7 +25,7 @@ FRESH = Hold("spark", Claim({"wal_0": 150}), ttl=24 * HOUR)
 def settle(hold: Hold, view: HoldView = VIEW, now: datetime = NOW) -> Hold:
     """The hold after everything that can be written now."""
     for _ in range(6):
-        change = next_change(hold, view, now)
+        change = next_change(hold, view, agreed(now))
         if change is None:
             return hold
         hold = change.hold
@@ -86,28 +87,28 @@ def test_an_age_counts_from_when_the_operator_saw_the_renewal() -> None:
     for stated in (NOW + 100 * HOUR, NOW - 100 * HOUR, None):
         hold = granted(renew_time=stated)
         assert settle(hold, VIEW, NOW + 19 * HOUR).state is HoldState.ACTIVE
-        at_risk = next_change(hold, VIEW, NOW + 20 * HOUR)
+        at_risk = next_change(hold, VIEW, agreed(NOW + 20 * HOUR))
         assert at_risk is not None
         assert at_risk.hold.state is HoldState.AT_RISK
 
 
 def test_a_hold_is_at_risk_before_it_is_lost() -> None:
     hold = granted()
-    first = next_change(hold, VIEW, NOW + 30 * HOUR)
+    first = next_change(hold, VIEW, agreed(NOW + 30 * HOUR))
     assert first is not None
     assert first.hold.state is HoldState.AT_RISK
-    assert next_change(first.hold, VIEW, NOW + 30 * HOUR + timedelta(seconds=59)) is None
-    second = next_change(first.hold, VIEW, NOW + 30 * HOUR + timedelta(seconds=60))
+    assert next_change(first.hold, VIEW, agreed(NOW + 30 * HOUR + timedelta(seconds=59))) is None
+    second = next_change(first.hold, VIEW, agreed(NOW + 30 * HOUR + timedelta(seconds=60)))
     assert second is not None
     assert second.hold.state is HoldState.LOST
     assert "ttl" in second.sentence
 
 
 def test_a_short_hold_is_at_risk_for_a_fifth_of_its_ttl_only() -> None:
-    first = next_change(granted(ttl=timedelta(seconds=10)), VIEW, NOW + HOUR)
+    first = next_change(granted(ttl=timedelta(seconds=10)), VIEW, agreed(NOW + HOUR))
     assert first is not None
-    assert next_change(first.hold, VIEW, NOW + HOUR + timedelta(seconds=1)) is None
-    lost = next_change(first.hold, VIEW, NOW + HOUR + timedelta(seconds=2))
+    assert next_change(first.hold, VIEW, agreed(NOW + HOUR + timedelta(seconds=1))) is None
+    lost = next_change(first.hold, VIEW, agreed(NOW + HOUR + timedelta(seconds=2)))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
 
@@ -115,13 +116,13 @@ def test_a_short_hold_is_at_risk_for_a_fifth_of_its_ttl_only() -> None:
 def test_a_clock_that_was_set_back_does_not_keep_a_hold_at_risk() -> None:
     at_risk = settle(replace(granted(), max_lag_bytes=400))
     assert at_risk.state is HoldState.AT_RISK
-    lost = next_change(replace(at_risk, at_risk_since=NOW + 99 * HOUR), VIEW, NOW + HOUR)
+    lost = next_change(replace(at_risk, at_risk_since=NOW + 99 * HOUR), VIEW, agreed(NOW + HOUR))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
 
 
 def test_a_renewal_brings_it_back() -> None:
-    at_risk = next_change(granted(), VIEW, NOW + 23 * HOUR)
+    at_risk = next_change(granted(), VIEW, agreed(NOW + 23 * HOUR))
     assert at_risk is not None
     renewed = settle(replace(at_risk.hold, renew_time=NOW), VIEW, NOW + 23 * HOUR)
     assert renewed.state is HoldState.ACTIVE
@@ -131,7 +132,7 @@ def test_a_renewal_brings_it_back() -> None:
 @pytest.mark.parametrize("state", [HoldState.LOST, HoldState.RELEASED])
 def test_the_end_is_final(state: HoldState) -> None:
     over = replace(granted(), state=state)
-    assert next_change(replace(over, renew_time=NOW, release=True), VIEW, NOW) is None
+    assert next_change(replace(over, renew_time=NOW, release=True), VIEW, agreed(NOW)) is None
     assert lowest_claims([over]) == ({}, None)
 
 
@@ -183,7 +184,7 @@ def test_max_lag_age_is_at_risk_before_lost_and_unknown_ages_cost_nothing() -> N
     assert settle(near, looking_at(near_from=151, young_from=150), NOW + HOUR).state is HoldState.AT_RISK
     assert settle(near, VIEW, NOW + HOUR).state is HoldState.AT_RISK
     assert settle(near, looking_at(near_from=150, young_from=140), NOW + HOUR).state is HoldState.ACTIVE
-    lost = next_change(near, looking_at(near_from=170, young_from=151), NOW + HOUR)
+    lost = next_change(near, looking_at(near_from=170, young_from=151), agreed(NOW + HOUR))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
     assert "the record of wal_0 at 150 is older than 100% of maxLagAge, 36000 s" in lost.sentence
@@ -213,7 +214,7 @@ def test_a_hold_on_a_topic_that_was_recreated_is_at_risk_and_lost_once_the_fence
     at_risk = settle(hold, suspected)
     assert at_risk.state is HoldState.AT_RISK
     assert settle(at_risk).state is hold.state
-    lost = next_change(at_risk, HoldView({"wal_0": replace(suspected.topics["wal_0"], is_broken=True)}), NOW)
+    lost = next_change(at_risk, HoldView({"wal_0": replace(suspected.topics["wal_0"], is_broken=True)}), agreed(NOW))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
     assert "wal_0 was recreated" in lost.sentence
