@@ -112,7 +112,7 @@ class WALHoldStatus(StatusModel):
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus), Granted, AtRisk, Lost, and ExpiryJudged: whether its limits count now."""
+    """Ready, Reconciling and Stalled (kstatus), Granted, AtRisk, Lost, and ExpiryJudged: whether its limits count."""
     state: HoldState | None = None
     """What became of the hold; absent until it is first looked at, which counts as Requested."""
     granted: Annotated[dict[str, HeldFrom], Field(max_length=10_000)] = Field(default_factory=dict)
