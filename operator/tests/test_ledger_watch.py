@@ -278,6 +278,27 @@ def test_one_command_says_why_a_topic_is_not_shrinking() -> None:
     assert json.loads(ask(Api(page), "-o", "json"))["topics"] == page["topics"]
 
 
+def with_a_new_topic(world: World) -> str:
+    """The pool grew: the database knows the topic, and has not written to it yet."""
+    name = "wal_10"
+    world.kafka.add_topic(name, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+    world.store.put_topic(name, None)
+    return name
+
+
+def test_topics_are_shown_in_the_order_of_their_numbers_and_an_empty_one_is_said_to_be() -> None:
+    world = World()
+    new = with_a_new_topic(world)
+    page = json.loads(json.dumps(look(world, watch(world)).to_json()))
+    _, *rows = ask(Api(page)).splitlines()[:-2]
+    assert [row.split()[0] for row in rows] == [*TOPICS, new]
+    assert [row.split()[-2] for row in rows if row.startswith(new)] == ["empty"]
+    assert "nobody knows" not in ask(Api(page))
+    world.kafka.topics[new].log.append(1)
+    page = json.loads(json.dumps(look(world, watch(world)).to_json()))
+    assert "nobody knows: there is no floor" in ask(Api(page), "--topic", new)
+
+
 @pytest.mark.parametrize(
     ("api", "words", "error", "sentence"),
     [

@@ -39,13 +39,3 @@ class Time:
     def milliseconds(self) -> int:
         """The monotonic clock."""
         return (self.time - self._began) // timedelta(milliseconds=1)
-
-
-def agreed(now: datetime) -> TrustedTime:
-    """The time when both clocks say the same."""
-    return TrustedTime(now, ServerTime(now, timedelta(0), timedelta(0)))
-
-
-def ahead(now: datetime, by: timedelta) -> TrustedTime:
-    """The time when the operator's clock says `now` and is ahead of the API server's."""
-    return TrustedTime(now, ServerTime(now - by, timedelta(0), timedelta(0)))

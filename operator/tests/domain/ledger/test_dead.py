@@ -19,7 +19,7 @@ from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.world import GRACE, STALE_AFTER, World
 from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inputs
 from tests.domain.ledger.test_scenarios import grown, purge, sentence, until
-from tests.support.clock import agreed
+from tests.domain.two_clocks import agreed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 MODES = [Mode.B, Mode.C]

@@ -14,7 +14,7 @@ from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds
 from seawall.domain.ledger.hold_limits import lag_bytes
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
-from tests.support.clock import agreed, ahead
+from tests.domain.two_clocks import agreed, ahead
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -18,7 +18,7 @@ from tests.domain.ledger import oracle
 from tests.domain.ledger.simulation.world import GRACE, World
 from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inputs
 from tests.domain.ledger.test_scenarios import grown, purge, sentence, until
-from tests.support.clock import agreed
+from tests.domain.two_clocks import agreed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DECLARED = Unused(("wal_*",), Grounds("dropped in May", NOW))

@@ -20,7 +20,7 @@ from seawall.domain.rollout.requests import (
 )
 from seawall.domain.rollout.workload import Template, UpdateStrategy
 from tests.domain.rollout.builders import NOW, make_facts, make_pod, make_statefulset, with_datanode, with_pod
-from tests.support.clock import agreed
+from tests.domain.two_clocks import agreed
 
 REQUESTED = {f"datanode-{number}": f"uid-{number}" for number in range(3)}
 

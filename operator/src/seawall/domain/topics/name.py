@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"([0-9]+)")
 
 
 def by_number(name: str) -> tuple[tuple[str | int, ...], str]:
-    """Sorts names as people count: `wal_2` before `wal_10`. Names and numbers take turns, so any two can be compared."""
+    """Sorts names as people count: `wal_2` before `wal_10`. Text and numbers take turns, so that any two compare."""
     parts = _NUMBER.split(name)
     return tuple(int(part) if number % 2 else part for number, part in enumerate(parts)), name
 

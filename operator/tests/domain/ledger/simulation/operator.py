@@ -26,7 +26,7 @@ from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.database import Database
-from tests.support.clock import agreed
+from tests.domain.two_clocks import agreed
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 PASSING = {"NotSeenTwice", "RegionStale", "RegionMissing", "RegionOpening", "WatchedTooShortly"}
