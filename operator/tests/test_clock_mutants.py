@@ -139,6 +139,11 @@ MUTANTS: tuple[Mutant, ...] = (
     (own_clock_ends_declarations, stories.test_a_clock_that_goes_wrong_during_a_run_stops_what_a_declaration_licensed),
     (earlier_clock_ends_declarations, a_declaration_is_over),
     (disagreement_ignored, both_say_it_is_over),
+    (
+        own_clock_ends_declarations,
+        stories.test_what_was_licensed_by_a_declaration_is_refused_at_the_act_once_the_clocks_disagree,
+    ),
+    (disagreement_ignored, stories.test_another_database_is_adopted_only_by_clocks_that_agree),
     (old_answers_count, long_silence),
     (renewals_by_own_clock, late_renewal),
     (renewals_by_own_clock, stories.test_a_renewal_seen_by_a_leader_with_a_late_clock_is_not_old_for_the_next_one),

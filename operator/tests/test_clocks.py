@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from prometheus_client import generate_latest
@@ -11,14 +12,20 @@ from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers.declarations import Declarations, read_declarations
+from seawall.controllers.permission import current_licence, require_licence
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
+from seawall.domain.errors import Conflict
+from seawall.domain.ledger.licence import Licence
+from seawall.domain.ledger.looked import ClusterSeen
 from seawall.domain.overview.findings import Severity, find_all
 from seawall.domain.overview.seen import Leader, Seen
 from seawall.domain.rollout.requests import parse_override
+from seawall.domain.wal_cluster.database import usable_readoption
+from seawall.domain.wal_cluster.observed import Observed
 from seawall.handlers.telemetry import Telemetry
 from tests.domain.two_clocks import agreed, ahead
-from tests.purge_world import World
+from tests.purge_world import WAL, World
 from tests.support.clock import START
 from tests.test_ledger_watch import broken, intact, look, recreate, until, watch
 from tests.test_purge_unused import TOPIC, abandoned
@@ -192,6 +199,29 @@ def test_a_readoption_waits_for_clocks_that_agree_and_is_not_used_up_meanwhile()
     world.time.ahead = timedelta(0)
     look(world, watching, times=3)
     assert broken(world) == set()
+
+
+def test_what_was_licensed_by_a_declaration_is_refused_at_the_act_once_the_clocks_disagree() -> None:
+    world = World()
+    world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{(START + timedelta(hours=20)).isoformat()}")
+    cluster = world.cluster()
+    seen = partial(ClusterSeen, cluster.metadata.uid, cluster.metadata.generation)
+    licensed = seen(current_licence(cluster, world.time, follows_readopt=False))
+    assert licensed.licence != Licence()
+    assert require_licence(world.kube, world.time, WAL, licensed) == cluster
+    world.time.ahead = -TWO_HOURS
+    with pytest.raises(Conflict, match="changed or expired"):
+        require_licence(world.kube, world.time, WAL, licensed)
+    assert require_licence(world.kube, world.time, WAL, seen(Licence())) == cluster, "what needs no word needs no clock"
+
+
+def test_another_database_is_adopted_only_by_clocks_that_agree() -> None:
+    world = World()
+    world.annotate(readopt=until(world, 2))
+    cluster = world.cluster()
+    for time in (ahead(START, TWO_HOURS), ahead(START, -TWO_HOURS), Observed(START).time):
+        assert usable_readoption(cluster, time) is None
+    assert usable_readoption(cluster, agreed(START)) is not None
 
 
 # --- metrics
