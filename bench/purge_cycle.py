@@ -36,6 +36,7 @@ from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
+from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.wal_telemetry import WALTelemetry
@@ -63,6 +64,11 @@ class JumpingClock:
     def now(self) -> datetime:
         """The wall clock."""
         return datetime.now(UTC) + self.ahead
+
+    def trusted(self) -> TrustedTime:
+        """The API server's clock jumps as well."""
+        now = self.now()
+        return TrustedTime(now, ServerTime(now, timedelta(0), timedelta(0)))
 
     def milliseconds(self) -> int:
         """The monotonic clock."""

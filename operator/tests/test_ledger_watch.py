@@ -27,7 +27,9 @@ from tests.support.mortal import Died
 
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
     """A new process that watches."""
-    return LedgerWatch(world.kube, world.looks(), (woken if woken is not None else []).append, FakeMeters())
+    return LedgerWatch(
+        world.kube, world.looks(), (woken if woken is not None else []).append, lambda _: None, FakeMeters()
+    )
 
 
 def look(world: World, watching: LedgerWatch, times: int = 6) -> LedgerPage:
@@ -230,7 +232,11 @@ def test_a_readoption_ends_the_same_when_the_process_dies_between_two_shards() -
 
         calls.before = die
         with pytest.raises(Died):
-            look(world, LedgerWatch(world.kube, world.looks(calls), lambda _: None, FakeMeters()), times=1)
+            look(
+                world,
+                LedgerWatch(world.kube, world.looks(calls), lambda _: None, lambda _: None, FakeMeters()),
+                times=1,
+            )
         look(world, watch(world), times=3)
         assert broken(world) == set()
         recreate(world, "wal_1")
@@ -270,6 +276,27 @@ def test_one_command_says_why_a_topic_is_not_shrinking() -> None:
     assert "No WALPurgePolicy matches this topic." in told
     assert "Create one" in told
     assert json.loads(ask(Api(page), "-o", "json"))["topics"] == page["topics"]
+
+
+def with_a_new_topic(world: World) -> str:
+    """The pool grew: the database knows the topic, and has not written to it yet."""
+    name = "wal_10"
+    world.kafka.add_topic(name, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
+    world.store.put_topic(name, None)
+    return name
+
+
+def test_topics_are_shown_in_the_order_of_their_numbers_and_an_empty_one_is_said_to_be() -> None:
+    world = World()
+    new = with_a_new_topic(world)
+    page = json.loads(json.dumps(look(world, watch(world)).to_json()))
+    _, *rows = ask(Api(page)).splitlines()[:-2]
+    assert [row.split()[0] for row in rows] == [*TOPICS, new]
+    assert [row.split()[-2] for row in rows if row.startswith(new)] == ["empty"]
+    assert "nobody knows" not in ask(Api(page))
+    world.kafka.topics[new].log.append(1)
+    page = json.loads(json.dumps(look(world, watch(world)).to_json()))
+    assert "nobody knows: there is no floor" in ask(Api(page), "--topic", new)
 
 
 @pytest.mark.parametrize(

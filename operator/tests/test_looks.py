@@ -7,11 +7,12 @@ import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
+from seawall.adapters.clock import SystemClock
 from seawall.adapters.dataplane.looks import BackgroundLooks, look
+from seawall.adapters.server_dates import ServerDates
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
 from seawall.domain.dataplane.view import DataPlaneView
@@ -21,11 +22,7 @@ from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 NOBODY = "http://127.0.0.1:1"
 NOWHERE = DataPlaneConnection(NOBODY, NOBODY, EtcdConnection((NOBODY,)))
 LONG = 3600.0
-
-
-class UTCClock:
-    def now(self) -> datetime:
-        return datetime.now(UTC)
+CLOCK = SystemClock(ServerDates())
 
 
 class Woken:
@@ -65,7 +62,7 @@ def test_a_look_sees_the_database_and_its_metadata() -> None:
     store.put_topic("t_0", 0)
     store.put_region("t_0", region, 0, None)
     data_plane = FakeDataPlane(regions={region: FakeRegion(0, 0, 0)})
-    assert look(data_plane, store, UTCClock()) == DataPlaneView(
+    assert look(data_plane, store, CLOCK) == DataPlaneView(
         datanodes=3,
         reporting=3,
         regions=1,
@@ -79,16 +76,16 @@ def test_a_look_sees_the_database_and_its_metadata() -> None:
 def test_all_that_is_silent_is_told_the_metasrv_first() -> None:
     store = FakeMetadataStore()
     store.is_silent = True
-    found = look(FakeDataPlane(is_silent=True), store, UTCClock())
+    found = look(FakeDataPlane(is_silent=True), store, CLOCK)
     assert found == NoDataPlane(NotReached.METASRV_UNREACHABLE, "; ".join(["it does not answer"] * 3))
-    assert look(FakeDataPlane(), store, UTCClock()) == NoDataPlane(
+    assert look(FakeDataPlane(), store, CLOCK) == NoDataPlane(
         NotReached.METADATA_STORE_UNREACHABLE, "it does not answer"
     )
 
 
 def test_nothing_is_known_before_the_first_look_ends_and_then_the_object_is_woken(key: Key) -> None:
     woken = Woken()
-    looks = BackgroundLooks(UTCClock(), woken, seconds=LONG)
+    looks = BackgroundLooks(CLOCK, woken, seconds=LONG)
     assert looks.latest(key, NOWHERE) is None
     wait_until(lambda: woken.keys == [key], "the object is woken")
     found = wait_found(looks, key)
@@ -97,7 +94,7 @@ def test_nothing_is_known_before_the_first_look_ends_and_then_the_object_is_woke
 
 
 def test_a_look_is_good_for_a_while(key: Key) -> None:
-    looks = BackgroundLooks(UTCClock(), Woken(), seconds=LONG)
+    looks = BackgroundLooks(CLOCK, Woken(), seconds=LONG)
     wait_found(looks, key)
     wait_idle(key)
     looks.latest(key, NOWHERE)
@@ -106,7 +103,7 @@ def test_a_look_is_good_for_a_while(key: Key) -> None:
 
 def test_a_look_that_finds_the_same_wakes_nobody(key: Key) -> None:
     woken = Woken()
-    looks = BackgroundLooks(UTCClock(), woken, seconds=0.0)
+    looks = BackgroundLooks(CLOCK, woken, seconds=0.0)
     wait_found(looks, key)
     for _ in range(5):
         wait_idle(key)
@@ -115,7 +112,7 @@ def test_a_look_that_finds_the_same_wakes_nobody(key: Key) -> None:
 
 
 def test_another_connection_is_looked_at_anew(key: Key) -> None:
-    looks = BackgroundLooks(UTCClock(), Woken(), seconds=LONG)
+    looks = BackgroundLooks(CLOCK, Woken(), seconds=LONG)
     wait_found(looks, key)
     other = replace(NOWHERE, metasrv="http://127.0.0.1:2")
     assert looks.latest(key, other) is None
@@ -124,7 +121,7 @@ def test_another_connection_is_looked_at_anew(key: Key) -> None:
 
 def test_a_secret_that_makes_no_sense_is_told(key: Key) -> None:
     etcd = EtcdConnection(("https://127.0.0.1:1",), ca_pem="no PEM")
-    looks = BackgroundLooks(UTCClock(), Woken(), seconds=LONG)
+    looks = BackgroundLooks(CLOCK, Woken(), seconds=LONG)
     assert wait_found(looks, key, replace(NOWHERE, etcd=etcd)).why is NotReached.TLS_FAILED
 
 
@@ -141,7 +138,7 @@ def connection_to(server: socket.socket) -> DataPlaneConnection:
 
 
 def test_nobody_waits_for_a_database_that_hangs_and_one_look_at_a_time_runs(key: Key, hanging: socket.socket) -> None:
-    looks = BackgroundLooks(UTCClock(), Woken(), seconds=0.0)
+    looks = BackgroundLooks(CLOCK, Woken(), seconds=0.0)
     stuck = connection_to(hanging)
     assert [looks.latest(key, stuck) for _ in range(50)] == [None] * 50
     assert running(key) == 1
@@ -149,7 +146,7 @@ def test_nobody_waits_for_a_database_that_hangs_and_one_look_at_a_time_runs(key:
 
 def test_a_forgotten_object_is_not_woken(key: Key, hanging: socket.socket) -> None:
     woken = Woken()
-    looks = BackgroundLooks(UTCClock(), woken, seconds=LONG)
+    looks = BackgroundLooks(CLOCK, woken, seconds=LONG)
     looks.latest(key, connection_to(hanging))
     looks.forget(key)
     # Only now the look may end: one that ends before is news of an object that is still known.

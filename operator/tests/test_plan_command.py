@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.controllers.replication import ReplicationController
 from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.partitions import PartitionId
+from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.preview import PlannedReassignment
 from seawall.handlers.ledger_page import add_reassignment_page
 from tests.fakes.kafka import FakeKafkaClusters
@@ -50,6 +53,13 @@ def test_what_would_be_planned_now_is_what_a_run_then_does() -> None:
     assert world.placed() == before
     world.settle()
     assert world.placed() == wanted(found)
+
+
+def test_moves_are_shown_in_the_order_of_the_numbers_of_topics() -> None:
+    moves = [PlannedMove(PartitionId(f"wal_{number}", 0), (1,), (2,), 1) for number in (1, 10, 2)]
+    journal = Journal(datetime(2026, 11, 22, tzinfo=UTC), ("Drain",), frozenset(), tuple(moves))
+    shown: Any = PlannedReassignment(None, None, "", journal, 1).to_json()
+    assert [move["topic"] for move in shown["moves"]] == ["wal_1", "wal_2", "wal_10"]
 
 
 def test_a_frozen_plan_is_shown_with_the_digest_that_an_approval_must_name() -> None:

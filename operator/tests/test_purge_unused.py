@@ -45,6 +45,16 @@ def test_without_a_declaration_it_stays() -> None:
     assert [(one.topic, one.reason) for one in run.status.skipped] == [(TOPIC, "NoRegions")]
 
 
+def test_topics_that_are_left_alone_for_one_reason_are_in_the_order_of_their_numbers() -> None:
+    world = abandoned()
+    for name in ("wal_10", "wal_9"):
+        world.kafka.add_topic(name, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"}).log.append(5)
+        world.store.put_topic(name, 0)
+    world.start_run()
+    run = world.settle()
+    assert [one.topic for one in run.status.skipped if one.reason == "NoRegions"] == [TOPIC, "wal_9", "wal_10"]
+
+
 def test_a_declaration_that_expires_during_the_run_deletes_nothing() -> None:
     world = abandoned()
     world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{IN_TWO_MINUTES}")

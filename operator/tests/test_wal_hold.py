@@ -10,13 +10,14 @@ import pytest
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage
+from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.domain.conditions import find_condition
 from seawall.domain.intent_shards import PoolId, shard_of
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
-from tests.purge_world import NAMESPACE, Calls, Guard, World
+from tests.purge_world import NAMESPACE, WAL, Calls, Guard, World
 from tests.support.mortal import DeathRow, Died
 
 HOLD = Key(NAMESPACE, "spark")
@@ -260,6 +261,69 @@ def test_a_hold_on_everything_is_lost_when_somebody_else_deletes() -> None:
     lost = settle(world, process)
     assert lost.status.state is HoldState.LOST
     assert "wal_1 starts at 2" in message(lost)
+
+
+def watched_tick(world: World, holds: Reconciler[Any, Any, Any, Any]) -> list[Key]:
+    """One tick of the watch; then the work queue does what it was woken for, before any time passes."""
+    woken: list[Key] = []
+    looks, meters = world.looks(), FakeMeters()
+    watching = LedgerWatch(world.kube, looks, lambda _: None, woken.append, meters)
+    Reconciler(watching, may_write=lambda: True).tick(WAL)
+    for key in woken:
+        holds.tick(key)
+    return woken
+
+
+@pytest.mark.parametrize("topics", [{"wal_0": 3}, {"*": "earliest"}])
+def test_what_somebody_else_deletes_ends_a_grant_at_the_look_that_sees_it(topics: dict[str, Any]) -> None:
+    world = World()
+    place(world, topics=topics)
+    process = granter(world)
+    settle(world, process)
+    world.hold("another", {"wal_1": 3}, HoldState.ACTIVE)
+    assert watched_tick(world, process) == []
+    world.foreign.add("wal_0")
+    world.kafka.topics["wal_0"].log.delete_before(10)
+    assert watched_tick(world, process) == [HOLD]
+    lost = read(world)
+    assert lost.status.state is HoldState.LOST
+    assert not is_true(lost, ConditionType.GRANTED)
+    assert "wal_0 starts at 10" in message(lost)
+    assert [event.reason for event in world.kube.events if event.type.value == "Warning"] == ["HoldLost"]
+    assert watched_tick(world, process) == [], "what is written wakes nobody any more"
+
+
+@pytest.mark.parametrize("answer_is_lost", [False, True])
+def test_the_end_of_a_grant_is_written_wherever_the_process_dies(*, answer_is_lost: bool) -> None:
+    def overtaken() -> World:
+        world = World()
+        place(world, topics={"wal_0": 3})
+        settle(world)
+        world.foreign.add("wal_0")
+        world.kafka.topics["wal_0"].log.delete_before(10)
+        return world
+
+    undisturbed = DeathRow()
+    world = overtaken()
+    settle(world, granter(world, undisturbed))
+    for at in range(undisturbed.calls):
+        world = overtaken()
+        with pytest.raises(Died):
+            settle(world, granter(world, DeathRow(at, after=answer_is_lost)))
+        assert settle(world).status.state is HoldState.LOST
+    assert undisturbed.calls > 10
+
+
+def test_a_hold_above_what_somebody_else_deletes_and_an_open_request_are_left_alone() -> None:
+    world = World()
+    place(world, topics={"wal_0": 30})
+    process = granter(world)
+    granted = settle(world, process)
+    world.hold("request", {"wal_0": 3})
+    world.foreign.add("wal_0")
+    world.kafka.topics["wal_0"].log.delete_before(10)
+    assert watched_tick(world, process) == []
+    assert read(world).status.state is granted.status.state
 
 
 def test_what_keeps_an_intent_from_being_written_or_read_is_said() -> None:

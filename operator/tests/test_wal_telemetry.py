@@ -42,7 +42,7 @@ class Metrics:
 
 
 def watching(world: World, metrics: Metrics) -> LedgerWatch:
-    return LedgerWatch(world.kube, world.looks(), lambda _: None, metrics.wal)
+    return LedgerWatch(world.kube, world.looks(), lambda _: None, lambda _: None, metrics.wal)
 
 
 def flushed() -> World:

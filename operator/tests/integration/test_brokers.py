@@ -9,6 +9,7 @@ import pytest
 
 from seawall.adapters.clock import MonotonicStopwatch, SystemClock
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.server_dates import ServerDates
 from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
@@ -36,7 +37,7 @@ class World:
         self.servers = kafka.bootstrap_servers
         self.prefix = f"v{uuid.uuid4().hex[:8]}"
         self.declare()
-        build = ConditionBuilder((), 1, SystemClock().now())
+        build = ConditionBuilder((), 1, SystemClock(ServerDates()).now())
         met = WALClusterStatus(
             conditions=(build(ConditionType.KAFKA_REACHABLE, "True", "Connected"),),
             kafka=KafkaStatus(cluster_id=kafka.cluster_id, brokers=BrokersStatus(total=3, online=3)),
@@ -53,7 +54,9 @@ class World:
         return found
 
     def look(self) -> None:
-        controller = BrokersController(self.kube, self.clusters, SystemClock(), MonotonicStopwatch(), FakeMeters())
+        controller = BrokersController(
+            self.kube, self.clusters, SystemClock(ServerDates()), MonotonicStopwatch(), FakeMeters()
+        )
         process: Reconciler[Any, Any, Any, Any] = Reconciler(controller, may_write=lambda: True)
         process.tick(KEY)
 

@@ -307,6 +307,31 @@ def begin_by_size(purged: Purged) -> None:
     assert purged.missing() == set()
 
 
+def lose_a_hold(purged: Purged) -> None:
+    """What somebody else deletes ends a grant when the ledger is looked at; a hold by itself looks once a minute."""
+    purged.write()
+    assert "code" not in purged.database.sql("ADMIN flush_table('t')")
+    starts, site = purged.log_starts(), purged.site
+    hold(purged, dict(starts))
+    path = f"{OBJECTS.format(site.namespace, 'walholds')}/spark"
+
+    def becomes(kind: str) -> Object:
+        def look() -> Object | None:
+            found = site.kube.request("GET", path)
+            return found if condition(found, kind).get("status") == "True" else None
+
+        return wait_until(look, f"the hold is {kind}", explain=lambda: site.explain(site.kube.request("GET", path)))
+
+    granted = becomes("Granted")
+    assert condition(granted, "ExpiryJudged")["reason"] == "ClocksAgree", "the API server's answers tell its time"
+    first = min(starts)
+    site.eyes.delete_records({first: starts[first] + 1})
+    lost = becomes("Lost")
+    assert condition(lost, "Granted")["status"] == "False"
+    assert f"{first} starts at {starts[first] + 1}" in condition(lost, "Lost")["message"]
+    assert purged.missing() == set()
+
+
 def lose_a_topic(purged: Purged) -> None:
     """A topic that is deleted and made again is left alone, and it is said."""
     site, first = purged.site, f"wal_{purged.database.prefix}_0"
@@ -335,7 +360,7 @@ def delete_what_is_in_use(purged: Purged) -> None:
 STORIES = (
     (shrink, stop_by_hold, verify_here),
     (shrink, restart, begin_by_size),
-    (shrink, wait_for_a_verification),
+    (shrink, wait_for_a_verification, lose_a_hold),
     (shrink, stop_by_annotation, lose_a_topic, delete_what_is_in_use),
 )
 """The longest first."""

@@ -29,6 +29,7 @@ from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
+from seawall.adapters.server_dates import ServerDates
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import (
     BrokersStatus,
@@ -84,8 +85,9 @@ class CrashBed:
     worlds: list[CrashWorld] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.kube = KubeAdapter(KubeApi(connections=32), ())
-        self.intents = ConfigMapIntentStore(KubeApi(connections=32))
+        self.dates = ServerDates()
+        self.kube = KubeAdapter(KubeApi(32, self.dates), ())
+        self.intents = ConfigMapIntentStore(KubeApi(32, self.dates))
         self.eyes = KafkaEyes(self.kafka.bootstrap_servers)
         self.metadata = Etcd(self.etcd.url, f"{self.database.prefix}/")
         self.cluster_id = self._view().cluster_id
@@ -187,7 +189,7 @@ class CrashWorld:
 
     def process(self, deaths: Deaths) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process, which remembers nothing."""
-        bed, clock, stopwatch = self.bed, SystemClock(), MonotonicStopwatch()
+        bed, clock, stopwatch = self.bed, SystemClock(self.bed.dates), MonotonicStopwatch()
         kube = deaths.guard(bed.kube)
         opener = ClusterOpener(kube, deaths.guard(bed.clusters), deaths.guard(bed.data_planes))
         looks = LedgerLooks(opener, deaths.guard(bed.intents), clock, stopwatch)

@@ -18,6 +18,7 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
+from seawall.adapters.server_dates import ServerDates
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
 
 REQUEST_SECONDS = 5.0
@@ -35,9 +36,11 @@ class KubeApi:
 
     Args:
         connections: how many requests may run at once.
+        dates: where the Date of every answer goes; connections to one API server may share it.
     """
 
-    def __init__(self, connections: int) -> None:
+    def __init__(self, connections: int, dates: ServerDates | None = None) -> None:
+        self.dates = ServerDates() if dates is None else dates
         configuration = Configuration()
         if os.environ.get("KUBERNETES_SERVICE_HOST"):
             config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
@@ -113,8 +116,10 @@ class KubeApi:
         request = self._client.param_serialize(
             method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
         )
+        begun = self.dates.begin()
         try:
             response = self._client.call_api(*request, _request_timeout=(REQUEST_SECONDS, REQUEST_SECONDS))
+            self.dates.hear(begun, response.headers.get("Date"))
             return int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
         except (ApiException, HTTPError, OSError) as error:
             # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.

@@ -2,7 +2,8 @@
 
 The client's own elector has no request deadline, trusts wall clocks and never releases; with a frozen connection two
 leaders acted side by side for 49 s. Here every request ends after 5 s, time is monotonic and our own, and leadership
-ends by itself `RENEW_SECONDS` after the last successful renewal, whatever the network does.
+ends by itself `RENEW_SECONDS` after the last successful renewal, whatever the network does: a leader that wakes up from
+a machine's sleep must not believe in its old Lease.
 A Lease makes two actors rare; that every write is conditional makes them harmless.
 """
 
@@ -10,12 +11,12 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.server_dates import since_boot
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, SeawallError
 
@@ -27,11 +28,6 @@ RENEW_SECONDS = 10.0
 """A leader that could not renew for this long is none any more."""
 RETRY_SECONDS = 2.0
 """Pause between attempts."""
-
-
-def since_boot() -> float:
-    """Seconds that also count while the machine sleeps: a leader that wakes up must not believe in its old Lease."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Lease:

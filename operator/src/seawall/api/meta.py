@@ -229,6 +229,7 @@ class ConditionType(StrEnum):
     GRANTED = "Granted"
     AT_RISK = "AtRisk"
     LOST = "Lost"
+    EXPIRY_JUDGED = "ExpiryJudged"
 
 
 class Condition(StatusModel):

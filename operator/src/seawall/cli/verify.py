@@ -98,7 +98,7 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
     if cluster is None:
         raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
     opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
-    looks = LedgerLooks(opener, ConfigMapIntentStore(api), SystemClock(), MonotonicStopwatch())
+    looks = LedgerLooks(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
     arguments.image = arguments.image or "of-no-use-here"
     told = _told(arguments, cluster)
     template = VerificationTemplate.model_validate({**told, "report": None}, by_alias=True, by_name=False)

@@ -49,7 +49,7 @@ class DatanodeLooks:
         opened = self.ledgers.open(obj)
         kafka, beside = self._kafka(obj, opened), self._beside(obj)
         facts = self._with_maintenance(Facts(now, None, metasrv=_declared_metasrv(spec)), obj)
-        facts = with_people(facts, obj, spec, self._config_map(obj, spec))
+        facts = with_people(facts, self.clock.trusted(), obj, spec, self._config_map(obj, spec))
         elder = find_elder(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
         if elder is not None:
             name = declared.stateful_set_ref.name

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from seawall.api.meta import DEAD_ANNOTATION, READOPT_ANNOTATION, UNUSED_ANNOTATION
 from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.dead import DeadRegions, parse_dead
 from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.unused import Unused, parse_unused
@@ -24,16 +24,16 @@ class Declarations:
     dead_problem: str | None
 
 
-def read_declarations(cluster: WALCluster, now: datetime) -> Declarations:
-    """Reads the annotations; `now` is the operator's wall clock."""
+def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
+    """Reads the annotations. One that is over by either clock counts for nothing, and none does while they disagree."""
     found = cluster.metadata.annotations
     readopt, unused, dead = (found.get(name) for name in (READOPT_ANNOTATION, UNUSED_ANNOTATION, DEAD_ANNOTATION))
     adoption = None if readopt is None else parse_readoption(readopt)
-    topics = None if unused is None else parse_unused(unused, now)
-    regions = None if dead is None else parse_dead(dead, now)
+    topics = None if unused is None else parse_unused(unused, time)
+    regions = None if dead is None else parse_dead(dead, time)
     return Declarations(
-        readoption=adoption if isinstance(adoption, Readoption) else None,
-        readopt_problem=adoption.problem(now) if isinstance(adoption, Readoption) else adoption,
+        readoption=adoption if isinstance(adoption, Readoption) and adoption.stands(time) else None,
+        readopt_problem=adoption.problem_by(time) if isinstance(adoption, Readoption) else adoption,
         unused=topics if isinstance(topics, Unused) else None,
         unused_problem=topics if isinstance(topics, str) else None,
         dead=regions if isinstance(regions, DeadRegions) else None,

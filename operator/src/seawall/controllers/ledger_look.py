@@ -261,10 +261,10 @@ class LedgerLooks:
         cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
         verifications = read_verifications(self.clusters.kube, cluster, policies)
         holds = read_holds(self.clusters.kube, cluster)
-        now = self.clock.now()
-        said = read_declarations(cluster, now)
+        time = self.clock.trusted()
+        said = read_declarations(cluster, time)
         lost = shards.lost_topics(logs, cluster.status.wal.record_shards if cluster.status.wal is not None else ())
-        begins_anew = readopts and usable_readoption(cluster, now) is not None
+        begins_anew = readopts and usable_readoption(cluster, time) is not None
         read = Read(
             began=began,
             reports=region_reports(database.reports),
@@ -275,7 +275,7 @@ class LedgerLooks:
             holds=None if isinstance(holds, str) else holds,
             seen=_announced(run, regime, snapshot),
             ended=self.stopwatch.milliseconds(),
-            now=now,
+            now=time.now,
             unreadable_records=shards.unreadable_topics(logs),
             verified=verifications.verified,
             stopped=cluster.metadata.stops_deletes,
@@ -328,7 +328,7 @@ class LedgerLooks:
         if contradiction is not None:
             raise Blocked(Obstacle.CONTRADICTION, contradiction)
         other = why_other_database(cluster, snapshot.store_id, snapshot.claim)
-        may_claim = readopts and usable_readoption(cluster, self.clock.now()) is not None
+        may_claim = readopts and usable_readoption(cluster, self.clock.trusted()) is not None
         if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
             raise Blocked(other.why, other.message)
         return _Database(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))

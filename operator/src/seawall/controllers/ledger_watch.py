@@ -19,6 +19,7 @@ from seawall.domain.ledger.numbers import ledger_numbers
 from seawall.domain.ledger.page import LedgerPage, build_page
 from seawall.domain.ledger.watch import LedgerAction, Watched, next_step
 from seawall.domain.step import Act, Event, Wait
+from seawall.domain.wal_hold.view import overtaken_holds
 from seawall.ports import Kube, LedgerMeter
 
 
@@ -28,12 +29,14 @@ class LedgerWatch:
 
     Args:
         wake: told the key of a WALCluster of which there is news for people.
+        wake_hold: told the key of a WALHold whose records somebody else has deleted: it says so at once.
         meter: where the numbers of each look go.
     """
 
     kube: Kube
     looks: LedgerLooks
     wake: Callable[[Key], None]
+    wake_hold: Callable[[Key], None]
     meter: LedgerMeter
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,6 +73,8 @@ class LedgerWatch:
             self.meter.forget_ledger(obj.metadata.key)
         if _news(before) != _news(page):
             self.wake(obj.metadata.key)
+        for name in overtaken_holds(looked) if isinstance(looked, Looked) else ():
+            self.wake_hold(Key(obj.metadata.namespace, name))
         return Watched(looked, may_write)
 
     def _measure(self, key: Key, looked: Looked | CannotLook, page: LedgerPage | CannotLook) -> None:

@@ -12,7 +12,7 @@ from seawall.ports import Clock, Kube
 
 
 def require_licence(kube: Kube, clock: Clock, key: Key, decided: ClusterSeen) -> WALCluster:
-    """The WALCluster, if it is the one that was decided about, by the same declarations, judged by the clock of now.
+    """The WALCluster, if it is the one that was decided about, by the same declarations, judged by the clocks of now.
 
     Raises:
         Conflict: it is another, it is paused or being deleted, or a declaration was made, retracted or has expired.
@@ -31,8 +31,6 @@ def require_licence(kube: Kube, clock: Clock, key: Key, decided: ClusterSeen) ->
 
 def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:
     """The declarations that count now."""
-    now = clock.now()
-    said = read_declarations(cluster, now)
-    adoption = said.readoption if follows_readopt else None
-    counts = adoption is not None and now < adoption.expires and said.readopt_problem is None
-    return Licence(said.unused, said.dead, adoption if counts else None)
+    said = read_declarations(cluster, clock.trusted())
+    adoption = said.readoption if follows_readopt and said.readopt_problem is None else None
+    return Licence(said.unused, said.dead, adoption)

@@ -61,7 +61,8 @@ class WALClusterController:
 
         An invalid spec leaves nothing to look at.
         """
-        now = self.clock.now()
+        time = self.clock.trusted()
+        now = time.now
         if isinstance(obj.spec, InvalidSpec):
             return Observed(now)
         deleted = obj.metadata.deletion_timestamp is not None
@@ -71,13 +72,13 @@ class WALClusterController:
         data_plane = self._observe_data_plane(obj.metadata.key, obj.spec)
         ledger = self.ledgers.latest(obj.metadata.key)
         try:
-            found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger)
+            found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
             if not deleted or not isinstance(found.kafka, KafkaView):
                 return found
             return replace(found, needs=self.deletion.needs(obj, found.kafka))
         except Refused as error:
             self.meter.measure(obj.metadata.key, None)
-            return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger)
+            return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger, server=time.server)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
         """Decides (pure)."""

@@ -43,21 +43,26 @@ class WALHoldController:
     def observe(self, obj: WALHold) -> Observed:
         """Looks, after the hold was read: so the intents are those of a time at which it existed."""
         if isinstance(obj.spec, InvalidSpec) or _is_over(obj):
-            return Observed(self.clock.now())
+            return Observed(self.clock.trusted())
         cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
         if cluster is None or (cluster.metadata.deletion_timestamp is not None and _has_request(obj)):
             # Whoever deletes topics lists the holds after the deletion was asked for: nothing more may be granted.
-            return Observed(self.clock.now())
-        looked, now = self.looks.look(cluster), self.clock.now()
-        ages = self._read_ages(cluster, obj, looked, now) if isinstance(looked, Looked) else None
+            return Observed(self.clock.trusted())
+        looked, time = self.looks.look(cluster), self.clock.trusted()
+        ages = self._read_ages(cluster, obj, looked, time.earliest) if isinstance(looked, Looked) else None
         may_write = not cluster.metadata.is_paused and cluster.metadata.deletion_timestamp is None
-        return Observed(now, looked, has_cluster=True, may_write=may_write, ages=ages)
+        return Observed(time, looked, has_cluster=True, may_write=may_write, ages=ages)
 
-    def _read_ages(self, cluster: WALCluster, obj: WALHold, looked: Looked, now: datetime) -> YoungRecords | None:
-        """Two requests for all topics that are held, if there is a maxLagAge; what Kafka does not tell is unknown."""
+    def _read_ages(
+        self, cluster: WALCluster, obj: WALHold, looked: Looked, now: datetime | None
+    ) -> YoungRecords | None:
+        """Two requests for all topics that are held, if there is a maxLagAge; what Kafka does not tell is unknown.
+
+        `now` None: nobody knows what time it is, and so how old a record is.
+        """
         max_lag_age = None if isinstance(obj.spec, InvalidSpec) else obj.spec.max_lag_age
         opened = None if max_lag_age is None else self.looks.open(cluster)
-        if max_lag_age is None or not isinstance(opened, OpenedCluster):
+        if max_lag_age is None or now is None or not isinstance(opened, OpenedCluster):
             return None
         logs, topics = opened.logs, _held(obj, looked)
 

@@ -21,10 +21,12 @@ from seawall.adapters.kube_datanodes import KubeDatanodes
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.adapters.kube_spark import KubeSparkApplications
 from seawall.adapters.lease import RETRY_SECONDS, Lease
+from seawall.adapters.server_dates import ServerDates
 from seawall.api.meta import GROUP, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
+from seawall.api.v1alpha1.wal_hold import WAL_HOLD
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.datanode_look import DatanodeLooks
 from seawall.controllers.ledger_look import LedgerLooks
@@ -73,21 +75,23 @@ class Operator:
         self._telemetry = Telemetry(per_topic=settings.topic_metrics)
         self._elector = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._absent: type[AnyResource] | None = None
-        self._api = KubeApi(connections=settings.workers * QUEUES)
+        dates = ServerDates()
+        self._clock = SystemClock(dates)
+        self._api = KubeApi(settings.workers * QUEUES, dates)
         self._kube = KubeAdapter(self._api, settings.namespaces)
-        self._lease = Lease(KubeApi(connections=1), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
+        self._lease = Lease(KubeApi(1, dates), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
         self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
 
     def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
         """Kind → its tick. A kind without a controller is watched for the sake of the others."""
-        clock, wal = SystemClock(), self._telemetry.wal
+        clock, wal = self._clock, self._telemetry.wal
         looks = BackgroundLooks(clock, self._wake_wal_cluster)
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
-        self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, wal)
+        self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, self._wake_hold, wal)
         schedule = VerificationScheduleController(self._kube, clock)
         partitions = PartitionLooks(self._kube, kafka_clusters)
         self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
@@ -164,6 +168,7 @@ class Operator:
                 _log.info("%s", "leading" if is_leader else "not leading")
             was_leader = is_leader
             self._telemetry.lead(leading=is_leader)
+            self._telemetry.measure_clocks(self._clock.trusted())
             self._queues.set_active(active=is_leader)
             await asyncio.sleep(RETRY_SECONDS)
 
@@ -190,6 +195,10 @@ class Operator:
     def _wake_wal_cluster(self, key: Key) -> None:
         """Called from threads that found something which people should read in the status."""
         self._loop.call_soon_threadsafe(self._queues.wake, Subject(WAL_CLUSTER.kind, key))
+
+    def _wake_hold(self, key: Key) -> None:
+        """Called from a thread that saw that records of a hold are gone."""
+        self._loop.call_soon_threadsafe(self._queues.wake, Subject(WAL_HOLD.kind, key))
 
     def _wake_from_watcher(self, subject: Subject) -> None:
         self._loop.call_soon_threadsafe(self._queues.wake, subject)

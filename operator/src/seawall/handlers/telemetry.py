@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter as Tally
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 
 from seawall.api.meta import Key
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.handlers.broker_telemetry import BrokerTelemetry
 from seawall.handlers.object_labels import labels_of
@@ -63,6 +65,16 @@ class Telemetry:
         self.reassignments = ReassignmentTelemetry(self.registry)
         self.restarts = RestartTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
+        self._agree = Gauge(
+            "seawall_clocks_agree",
+            "1 while this process's clock agrees with the API server's; else no hold ends, and no declaration counts",
+            registry=self.registry,
+        )
+        self._skew = Gauge(
+            "seawall_clock_skew_seconds",
+            "By how much this process's clock is ahead of the API server's, about; NaN: unknown",
+            registry=self.registry,
+        )
 
     def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
         """The same tick, measured."""
@@ -109,6 +121,11 @@ class Telemetry:
         """Removes the metrics of one object."""
         self._reachable.remove_by_labels(labels_of(key))
         self._forget_topics(key)
+
+    def measure_clocks(self, told: TrustedTime) -> None:
+        """Says whether this process's clock can be trusted."""
+        self._agree.set(told.problem is None)
+        self._skew.set(math.nan if told.skew is None else told.skew.total_seconds())
 
     def lead(self, *, leading: bool) -> None:
         """Says whether this process leads. One that does not lead knows nothing of the objects any more."""

@@ -19,6 +19,7 @@ from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.world import GRACE, STALE_AFTER, World
 from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inputs
 from tests.domain.ledger.test_scenarios import grown, purge, sentence, until
+from tests.domain.two_clocks import agreed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 MODES = [Mode.B, Mode.C]
@@ -27,7 +28,7 @@ DEAD = 1
 
 
 def declared(*regions: int) -> DeadRegions:
-    found = parse_dead(f"{', '.join(map(str, regions))}: disk lost@2026-11-21T13:00:00Z", NOW)
+    found = parse_dead(f"{', '.join(map(str, regions))}: disk lost@2026-11-21T13:00:00Z", agreed(NOW))
     assert isinstance(found, DeadRegions)
     return found
 
@@ -253,7 +254,7 @@ def test_a_topic_whose_declaration_is_contradicted_is_not_announced() -> None:
 
 
 def test_a_declaration_names_regions_a_reason_and_an_expiry() -> None:
-    found = parse_dead(" 4398046511104, 7: disk: gone @ home@2026-11-21T15:00:00+01:00 ", NOW)
+    found = parse_dead(" 4398046511104, 7: disk: gone @ home@2026-11-21T15:00:00+01:00 ", agreed(NOW))
     assert isinstance(found, DeadRegions)
     assert found.regions == {4398046511104, 7}
     until_and_why = "by annotation until 2026-11-21T14:00:00Z (disk: gone @ home)"
@@ -278,7 +279,7 @@ def test_a_declaration_names_regions_a_reason_and_an_expiry() -> None:
     ],
 )
 def test_what_declares_nothing_says_why(annotation: str, said: str) -> None:
-    found = parse_dead(annotation, NOW)
+    found = parse_dead(annotation, agreed(NOW))
     assert isinstance(found, str)
     assert said in found
     assert "seawall.dev/dead-regions" in found
@@ -286,7 +287,7 @@ def test_what_declares_nothing_says_why(annotation: str, said: str) -> None:
 
 def test_a_declaration_is_for_a_day_at_most() -> None:
     longest = (NOW + timedelta(hours=24)).isoformat()
-    assert isinstance(parse_dead(f"7: gone@{longest}", NOW), DeadRegions)
+    assert isinstance(parse_dead(f"7: gone@{longest}", agreed(NOW)), DeadRegions)
 
 
 def test_many_declarations_that_are_ignored_are_one_sentence() -> None:

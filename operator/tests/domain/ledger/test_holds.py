@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds
 from seawall.domain.ledger.hold_limits import lag_bytes
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
+from tests.domain.two_clocks import agreed, ahead
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -24,7 +26,7 @@ FRESH = Hold("spark", Claim({"wal_0": 150}), ttl=24 * HOUR)
 def settle(hold: Hold, view: HoldView = VIEW, now: datetime = NOW) -> Hold:
     """The hold after everything that can be written now."""
     for _ in range(6):
-        change = next_change(hold, view, now)
+        change = next_change(hold, view, agreed(now))
         if change is None:
             return hold
         hold = change.hold
@@ -86,28 +88,28 @@ def test_an_age_counts_from_when_the_operator_saw_the_renewal() -> None:
     for stated in (NOW + 100 * HOUR, NOW - 100 * HOUR, None):
         hold = granted(renew_time=stated)
         assert settle(hold, VIEW, NOW + 19 * HOUR).state is HoldState.ACTIVE
-        at_risk = next_change(hold, VIEW, NOW + 20 * HOUR)
+        at_risk = next_change(hold, VIEW, agreed(NOW + 20 * HOUR))
         assert at_risk is not None
         assert at_risk.hold.state is HoldState.AT_RISK
 
 
 def test_a_hold_is_at_risk_before_it_is_lost() -> None:
     hold = granted()
-    first = next_change(hold, VIEW, NOW + 30 * HOUR)
+    first = next_change(hold, VIEW, agreed(NOW + 30 * HOUR))
     assert first is not None
     assert first.hold.state is HoldState.AT_RISK
-    assert next_change(first.hold, VIEW, NOW + 30 * HOUR + timedelta(seconds=59)) is None
-    second = next_change(first.hold, VIEW, NOW + 30 * HOUR + timedelta(seconds=60))
+    assert next_change(first.hold, VIEW, agreed(NOW + 30 * HOUR + timedelta(seconds=59))) is None
+    second = next_change(first.hold, VIEW, agreed(NOW + 30 * HOUR + timedelta(seconds=60)))
     assert second is not None
     assert second.hold.state is HoldState.LOST
     assert "ttl" in second.sentence
 
 
 def test_a_short_hold_is_at_risk_for_a_fifth_of_its_ttl_only() -> None:
-    first = next_change(granted(ttl=timedelta(seconds=10)), VIEW, NOW + HOUR)
+    first = next_change(granted(ttl=timedelta(seconds=10)), VIEW, agreed(NOW + HOUR))
     assert first is not None
-    assert next_change(first.hold, VIEW, NOW + HOUR + timedelta(seconds=1)) is None
-    lost = next_change(first.hold, VIEW, NOW + HOUR + timedelta(seconds=2))
+    assert next_change(first.hold, VIEW, agreed(NOW + HOUR + timedelta(seconds=1))) is None
+    lost = next_change(first.hold, VIEW, agreed(NOW + HOUR + timedelta(seconds=2)))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
 
@@ -115,13 +117,13 @@ def test_a_short_hold_is_at_risk_for_a_fifth_of_its_ttl_only() -> None:
 def test_a_clock_that_was_set_back_does_not_keep_a_hold_at_risk() -> None:
     at_risk = settle(replace(granted(), max_lag_bytes=400))
     assert at_risk.state is HoldState.AT_RISK
-    lost = next_change(replace(at_risk, at_risk_since=NOW + 99 * HOUR), VIEW, NOW + HOUR)
+    lost = next_change(replace(at_risk, at_risk_since=NOW + 99 * HOUR), VIEW, agreed(NOW + HOUR))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
 
 
 def test_a_renewal_brings_it_back() -> None:
-    at_risk = next_change(granted(), VIEW, NOW + 23 * HOUR)
+    at_risk = next_change(granted(), VIEW, agreed(NOW + 23 * HOUR))
     assert at_risk is not None
     renewed = settle(replace(at_risk.hold, renew_time=NOW), VIEW, NOW + 23 * HOUR)
     assert renewed.state is HoldState.ACTIVE
@@ -131,7 +133,7 @@ def test_a_renewal_brings_it_back() -> None:
 @pytest.mark.parametrize("state", [HoldState.LOST, HoldState.RELEASED])
 def test_the_end_is_final(state: HoldState) -> None:
     over = replace(granted(), state=state)
-    assert next_change(replace(over, renew_time=NOW, release=True), VIEW, NOW) is None
+    assert next_change(replace(over, renew_time=NOW, release=True), VIEW, agreed(NOW)) is None
     assert lowest_claims([over]) == ({}, None)
 
 
@@ -183,7 +185,7 @@ def test_max_lag_age_is_at_risk_before_lost_and_unknown_ages_cost_nothing() -> N
     assert settle(near, looking_at(near_from=151, young_from=150), NOW + HOUR).state is HoldState.AT_RISK
     assert settle(near, VIEW, NOW + HOUR).state is HoldState.AT_RISK
     assert settle(near, looking_at(near_from=150, young_from=140), NOW + HOUR).state is HoldState.ACTIVE
-    lost = next_change(near, looking_at(near_from=170, young_from=151), NOW + HOUR)
+    lost = next_change(near, looking_at(near_from=170, young_from=151), agreed(NOW + HOUR))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
     assert "the record of wal_0 at 150 is older than 100% of maxLagAge, 36000 s" in lost.sentence
@@ -213,7 +215,7 @@ def test_a_hold_on_a_topic_that_was_recreated_is_at_risk_and_lost_once_the_fence
     at_risk = settle(hold, suspected)
     assert at_risk.state is HoldState.AT_RISK
     assert settle(at_risk).state is hold.state
-    lost = next_change(at_risk, HoldView({"wal_0": replace(suspected.topics["wal_0"], is_broken=True)}), NOW)
+    lost = next_change(at_risk, HoldView({"wal_0": replace(suspected.topics["wal_0"], is_broken=True)}), agreed(NOW))
     assert lost is not None
     assert lost.hold.state is HoldState.LOST
     assert "wal_0 was recreated" in lost.sentence
@@ -284,6 +286,84 @@ def test_a_hold_that_somebody_deleted_counts_and_names_what_keeps_it_until_its_t
 def test_why_there_is_no_intent_is_said_when_it_is_known() -> None:
     paused = looking_at(intent=None, trouble="seawall.dev/paused is set")
     assert why_not_granted(FRESH, paused) == "seawall.dev/paused is set"
+
+
+TWO_HOURS = 2 * HOUR
+SHORT = replace(FRESH, ttl=HOUR)
+UNKNOWN = TrustedTime(NOW + 30 * HOUR, None)
+
+
+def settled_by(time: TrustedTime, hold: Hold, view: HoldView = VIEW) -> Hold:
+    """The hold after everything that can be written at this time."""
+    for _ in range(6):
+        change = next_change(hold, view, time)
+        if change is None:
+            return hold
+        hold = change.hold
+    raise AssertionError(f"it never ends: {hold}")
+
+
+def test_a_hold_is_not_lost_by_a_clock_that_is_ahead() -> None:
+    """Renewed 10 min ago, ttl 1 h; the next leader's node is 2 h ahead (hole 7)."""
+    hold, now = settle(SHORT), NOW + timedelta(minutes=10)
+    for passed in (timedelta(0), timedelta(seconds=61), HOUR / 2):
+        assert settled_by(ahead(now + TWO_HOURS + passed, TWO_HOURS), hold) == hold
+    assert settle(hold, VIEW, now) == hold
+
+
+def test_no_limit_counts_while_the_clocks_disagree_or_nobody_knows() -> None:
+    """Not even when both say that it is over: nobody knows by how much either is wrong."""
+    at_risk = settle(granted(ttl=HOUR, max_lag_bytes=600), VIEW, NOW)
+    assert at_risk.state is HoldState.AT_RISK
+    request = settle(replace(FRESH, claim=Claim({"nowhere": 5})))
+    for time in (ahead(NOW + 30 * HOUR, TWO_HOURS), ahead(NOW + 30 * HOUR, -TWO_HOURS), UNKNOWN):
+        for hold in (settle(SHORT), at_risk, request):
+            assert settled_by(time, hold, looking_at(near_from=190, young_from=190)) == hold
+    assert settle(at_risk, VIEW, NOW + 30 * HOUR).state is HoldState.LOST
+    assert settle(request, VIEW, NOW + 30 * HOUR).state is HoldState.LOST
+
+
+def test_a_hold_that_is_over_by_one_of_two_clocks_that_agree_is_not_over() -> None:
+    hold, late = settle(SHORT), timedelta(seconds=8)
+    at_risk = settle(hold, VIEW, NOW + HOUR - timedelta(minutes=2))
+    assert at_risk.state is HoldState.AT_RISK
+    assert settled_by(ahead(NOW + HOUR + timedelta(seconds=7), late), at_risk) == at_risk
+    assert settled_by(ahead(NOW + HOUR - timedelta(seconds=1), -late), at_risk) == at_risk
+    assert settled_by(ahead(NOW + HOUR + late, late), at_risk).state is HoldState.LOST
+    assert settled_by(ahead(NOW + HOUR, -late), at_risk).state is HoldState.LOST
+
+
+def test_a_hold_is_seen_at_risk_for_its_minute_although_two_clocks_never_say_the_same() -> None:
+    """It became AtRisk by the later clock, and ends by the earlier one."""
+    for by in (timedelta(seconds=9), -timedelta(seconds=9)):
+        first = next_change(granted(), VIEW, ahead(NOW + 30 * HOUR, by))
+        assert first is not None
+        assert first.hold.state is HoldState.AT_RISK
+        assert next_change(first.hold, VIEW, ahead(NOW + 30 * HOUR + timedelta(seconds=1), by)) is None
+        assert next_change(first.hold, VIEW, ahead(NOW + 30 * HOUR + timedelta(seconds=50), by)) is None
+        lost = next_change(first.hold, VIEW, ahead(NOW + 30 * HOUR + timedelta(seconds=80), by))
+        assert lost is not None
+        assert lost.hold.state is HoldState.LOST
+
+
+def test_a_renewal_that_a_late_clock_saw_does_not_look_old_to_the_next_leader() -> None:
+    renewed = settled_by(ahead(NOW - TWO_HOURS, -TWO_HOURS), replace(settle(SHORT), renew_time=NOW))
+    assert renewed.renewal is not None
+    assert renewed.renewal.seen_at == NOW
+    assert settle(renewed, VIEW, NOW + HOUR / 2) == renewed
+    waiting = settled_by(UNKNOWN, replace(renewed, renew_time=NOW + HOUR))
+    assert waiting.renewal == renewed.renewal, "a renewal is not written by a time that nobody knows"
+    later = settle(waiting, VIEW, NOW + 40 * HOUR)
+    assert later.renewal is not None
+    assert later.renewal.seen_at == NOW + 40 * HOUR
+    assert later.state is HoldState.ACTIVE
+
+
+def test_a_hold_is_granted_released_or_overtaken_by_any_clock() -> None:
+    for time in (ahead(NOW, TWO_HOURS), UNKNOWN):
+        assert settled_by(time, FRESH).state is HoldState.ACTIVE
+        assert settled_by(time, replace(settle(FRESH), release=True)).state is HoldState.RELEASED
+        assert settled_by(time, settle(FRESH), looking_at(log_start=151)).state is HoldState.LOST
 
 
 def test_its_owner_releases_it() -> None:

@@ -18,6 +18,7 @@ from tests.domain.ledger import oracle
 from tests.domain.ledger.simulation.world import GRACE, World
 from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inputs
 from tests.domain.ledger.test_scenarios import grown, purge, sentence, until
+from tests.domain.two_clocks import agreed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DECLARED = Unused(("wal_*",), Grounds("dropped in May", NOW))
@@ -150,7 +151,7 @@ def test_people_see_that_nobody_holds_it_and_who_says_so() -> None:
 
 
 def test_a_declaration_names_topics_a_reason_and_an_expiry() -> None:
-    found = parse_unused(" wal_7, old_*: table t: dropped @ home@2026-11-21T15:00:00+01:00 ", NOW)
+    found = parse_unused(" wal_7, old_*: table t: dropped @ home@2026-11-21T15:00:00+01:00 ", agreed(NOW))
     assert isinstance(found, Unused)
     assert (found.topics, found.grounds.reason) == (("wal_7", "old_*"), "table t: dropped @ home")
     assert found.sentence == "declared unused by annotation until 2026-11-21T14:00:00Z (table t: dropped @ home)"
@@ -173,7 +174,7 @@ def test_a_declaration_names_topics_a_reason_and_an_expiry() -> None:
     ],
 )
 def test_what_declares_nothing_says_why(annotation: str, sentence: str) -> None:
-    found = parse_unused(annotation, NOW)
+    found = parse_unused(annotation, agreed(NOW))
     assert isinstance(found, str)
     assert sentence in found
     assert "seawall.dev/purge-unused-topics" in found
@@ -181,4 +182,4 @@ def test_what_declares_nothing_says_why(annotation: str, sentence: str) -> None:
 
 def test_a_declaration_is_for_a_day_at_most() -> None:
     longest = (NOW + timedelta(hours=24)).isoformat()
-    assert isinstance(parse_unused(f"wal_7: gone@{longest}", NOW), Unused)
+    assert isinstance(parse_unused(f"wal_7: gone@{longest}", agreed(NOW)), Unused)

@@ -20,6 +20,7 @@ from seawall.domain.rollout.requests import (
 )
 from seawall.domain.rollout.workload import Template, UpdateStrategy
 from tests.domain.rollout.builders import NOW, make_facts, make_pod, make_statefulset, with_datanode, with_pod
+from tests.domain.two_clocks import agreed
 
 REQUESTED = {f"datanode-{number}": f"uid-{number}" for number in range(3)}
 
@@ -101,7 +102,7 @@ def test_who_was_flushed_for_its_restart_comes_first_of_those_that_serve() -> No
 
 
 def test_an_override_says_why_and_until_when() -> None:
-    assert parse_override(" broker 3 is lost @ 2026-11-22T10:00:00+00:00", NOW) == Grounds(
+    assert parse_override(" broker 3 is lost @ 2026-11-22T10:00:00+00:00", agreed(NOW)) == Grounds(
         "broker 3 is lost", NOW + timedelta(hours=1)
     )
 
@@ -118,6 +119,6 @@ def test_an_override_says_why_and_until_when() -> None:
     ],
 )
 def test_an_override_that_counts_for_nothing_says_why(text: str, why: str) -> None:
-    found = parse_override(text, NOW)
+    found = parse_override(text, agreed(NOW))
     assert isinstance(found, str)
     assert why in found

@@ -89,12 +89,12 @@ class WALHoldSpec(APIModel):
 
 
 class Renewal(StatusModel):
-    """The last renewal that the operator saw. Ages are counted by its own clock, so a holder's may be wrong."""
+    """The last renewal that the operator saw. Ages are counted from then on, so a holder's clock may be wrong."""
 
     renew_time: datetime | None = None
     """The renewTime of the spec; absent when it had none."""
     seen_time: datetime
-    """When the operator first saw it."""
+    """When the operator first saw it, by its own clock or the API server's, whichever is later."""
 
 
 class GrantedLogs(StatusModel):
@@ -112,7 +112,7 @@ class WALHoldStatus(StatusModel):
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus), Granted, AtRisk and Lost."""
+    """Ready, Reconciling and Stalled (kstatus), Granted, AtRisk, Lost, and ExpiryJudged: whether its limits count."""
     state: HoldState | None = None
     """What became of the hold; absent until it is first looked at, which counts as Requested."""
     granted: Annotated[dict[str, HeldFrom], Field(max_length=10_000)] = Field(default_factory=dict)
@@ -126,7 +126,7 @@ class WALHoldStatus(StatusModel):
     topics: Annotated[int, Field(ge=0)] | None = None
     """How many topics are held."""
     expire_time: datetime | None = None
-    """When the hold expires unless it is renewed. It binds only once the state is Lost."""
+    """When the hold expires unless it is renewed, by two clocks that agree. It binds only once the state is Lost."""
     lag_entries: Annotated[int, Field(ge=0)] | None = None
     """Entries from its offsets to the end of the topics."""
     lag_bytes: Annotated[int, Field(ge=0)] | None = None

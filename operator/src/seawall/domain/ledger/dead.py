@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from seawall.api.meta import DEAD_ANNOTATION
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.declaration import Grounds, parse_declaration
 
 _REGION_ID = re.compile(r"[0-9]{1,20}")
@@ -35,9 +35,9 @@ class DeadRegions:
         return f"{listed} {are} declared dead {self.grounds.until_and_why}"
 
 
-def parse_dead(annotation: str, now: datetime) -> DeadRegions | str:
+def parse_dead(annotation: str, time: TrustedTime) -> DeadRegions | str:
     """The declaration, or the sentence that says why the annotation declares nothing now."""
-    found = parse_declaration(DEAD_ANNOTATION, annotation, now, what="region ids", example=_EXAMPLE)
+    found = parse_declaration(DEAD_ANNOTATION, annotation, time, what="region ids", example=_EXAMPLE)
     if isinstance(found, str):
         return found
     wrong = next((one for one in found.what if not _is_region_id(one)), None)

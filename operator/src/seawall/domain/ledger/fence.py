@@ -22,7 +22,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from seawall.api.meta import READOPT_ANNOTATION
-from seawall.domain.ledger.declaration import LONGEST, parse_grounds
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.ledger.declaration import LONGEST, doubtful, parse_grounds
 from seawall.domain.ledger.intents import FenceRecord
 
 _EXAMPLE = "restored from backup@2026-12-24T18:00:00Z"
@@ -227,6 +228,14 @@ class Readoption:
     expires: datetime
     token: int
     """Tells annotations apart: crc32 of the text."""
+
+    def stands(self, time: TrustedTime) -> bool:
+        """Whether it is over by neither of two clocks that agree; else it adopts nothing, and marks nothing as met."""
+        return time.latest is not None and time.latest < self.expires
+
+    def problem_by(self, time: TrustedTime) -> str | None:
+        """Why it is not followed now, in one sentence."""
+        return doubtful(READOPT_ANNOTATION, time) if time.latest is None else self.problem(time.now)
 
     def problem(self, now: datetime) -> str | None:
         """Why it is not followed, in one sentence; it never will be: it is marked as used."""

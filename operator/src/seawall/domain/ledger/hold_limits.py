@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from seawall.domain.clocks import AGREE
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView
 
 NEAR = 0.8
@@ -71,9 +72,12 @@ def at_risk_until(hold: Hold) -> datetime | None:
 
 
 def was_seen_at_risk(hold: Hold, now: datetime) -> bool:
-    """Whether the hold was AtRisk for long enough; a clock that was set back never makes it longer."""
+    """Whether the hold was AtRisk for long enough; a clock that was set back never makes it longer.
+
+    That it began a little later than now is no such clock: both times are by clocks that agree, each within `AGREE`.
+    """
     until = at_risk_until(hold)
-    return until is None or hold.at_risk_since is None or not hold.at_risk_since <= now < until
+    return until is None or hold.at_risk_since is None or not hold.at_risk_since - 2 * AGREE <= now < until
 
 
 def _duration(age: timedelta) -> str:

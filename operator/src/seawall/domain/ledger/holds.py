@@ -12,8 +12,10 @@ Every change is written with the hold's resource version as compare-and-swap, an
 then, and until the end of its life, a hold keeps what it claims, Requested too. A renewal that the API server took
 before Lost was written has won, because the write of Lost then conflicts.
 
-Ages are counted by the operator's own clock from when it saw the renewTime change: a clock that is behind, or a
-renewal in the future, does neither harm nor good. What is not known (a size, an age) never costs a hold its life.
+Ages are counted by the operator's own clock from when it saw the renewTime change: a holder's clock that is behind, or
+a renewal in the future, does neither harm nor good. The operator's own may be wrong, too: so a limit counts only while
+it and the API server's agree (`domain/clocks.py`); until then a hold stays as it is, unless its records are gone, and
+a renewal is counted from the later time of the two. What is not known (a size, an age) never costs a hold its life.
 
 Safe readings of the design:
 * An edited spec is a new request. While it is open, both the old grant and the new claim count; a new claim that lies
@@ -37,9 +39,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 
 from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.domain.clocks import Agreement, TrustedTime
 from seawall.domain.ledger.fence import Break
 from seawall.domain.ledger.held import Claim, Hold, HoldChange, HoldView, Renewal
 from seawall.domain.ledger.hold_limits import NEAR, are_limits_known, limit_reached, was_seen_at_risk
@@ -65,11 +67,11 @@ def lowest_claims(holds: Iterable[Hold]) -> tuple[dict[str, tuple[int, str]], st
     return lowest, everything
 
 
-def next_change(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
+def next_change(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
     """The next thing to write of a hold; None: it is as it should be. One look writes at most one change."""
     if hold.state.is_final:
         return None
-    return next(filter(None, (step(hold, view, now) for step in STEPS)), None)
+    return next(filter(None, (step(hold, view, time) for step in STEPS)), None)
 
 
 def why_not_granted(hold: Hold, view: HoldView) -> str | None:
@@ -83,30 +85,40 @@ def _change(hold: Hold, state: HoldState, sentence: str) -> HoldChange:
     return HoldChange(replace(hold, state=state, at_risk_since=None), sentence)
 
 
-def _at_risk(hold: Hold, sentence: str, now: datetime) -> HoldChange | None:
+def _at_risk(hold: Hold, sentence: str, time: TrustedTime) -> HoldChange | None:
     """None: it is already."""
     if hold.state is HoldState.AT_RISK:
         return None
-    return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=now), sentence)
+    return HoldChange(replace(hold, state=HoldState.AT_RISK, at_risk_since=time.later), sentence)
 
 
-def _released(hold: Hold, _: HoldView, __: datetime) -> HoldChange | None:
+def _released(hold: Hold, _: HoldView, __: TrustedTime) -> HoldChange | None:
     return _change(hold, HoldState.RELEASED, "its owner released it") if hold.release else None
 
 
-def _renewed(hold: Hold, _: HoldView, now: datetime) -> HoldChange | None:
-    """Any other renewTime is a renewal, whatever it says; who deleted a hold does not renew it."""
+def _renewed(hold: Hold, _: HoldView, time: TrustedTime) -> HoldChange | None:
+    """Any other renewTime is a renewal, whatever it says; who deleted a hold does not renew it.
+
+    While nobody knows the API server's time no hold ends, and a renewal that is counted from a wrong time would do harm
+    later: so it waits.
+    """
     if hold.renewal is not None and (hold.renewal.stated == hold.renew_time or hold.kept_by is not None):
         return None
-    sentence = "seen for the first time" if hold.renewal is None else "renewed"
-    return HoldChange(replace(hold, renewal=Renewal(hold.renew_time, now)), sentence)
-
-
-def _overtaken(hold: Hold, view: HoldView, _: datetime) -> HoldChange | None:
-    """A granted record is gone already: only somebody else can have deleted it."""
-    if hold.granted is None:
+    if time.agreement is Agreement.UNKNOWN:
         return None
-    gone = _deleted(hold.granted, view) or _recreated(hold, hold.granted, view) or _cut(hold.granted, view)
+    sentence = "seen for the first time" if hold.renewal is None else "renewed"
+    return HoldChange(replace(hold, renewal=Renewal(hold.renew_time, time.later)), sentence)
+
+
+def why_overtaken(hold: Hold, view: HoldView) -> str | None:
+    """That a granted record is gone already, in one sentence: only somebody else can have deleted it."""
+    if hold.granted is None or hold.state.is_final:
+        return None
+    return _deleted(hold.granted, view) or _recreated(hold, hold.granted, view) or _cut(hold.granted, view)
+
+
+def _overtaken(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
+    gone = why_overtaken(hold, view)
     return None if gone is None else _change(hold, HoldState.LOST, gone)
 
 
@@ -161,8 +173,11 @@ def _doubt(hold: Hold, granted: Claim, view: HoldView) -> str | None:
     return None
 
 
-def _ended(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
-    """Beyond a limit; what was granted was AtRisk before, for long enough to be seen."""
+def _ended(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
+    """Beyond a limit, by both clocks; what was granted was AtRisk before, for long enough to be seen."""
+    now = time.earliest
+    if now is None:
+        return None
     is_ripe = hold.state is HoldState.AT_RISK and was_seen_at_risk(hold, now)
     if not is_ripe and hold.state is not HoldState.REQUESTED:
         return None
@@ -170,7 +185,7 @@ def _ended(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
     return None if beyond is None else _change(hold, HoldState.LOST, beyond)
 
 
-def _granted(hold: Hold, view: HoldView, _: datetime) -> HoldChange | None:
+def _granted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     """Grants, refuses for good, or leaves the request open (None)."""
     if hold.granted == hold.claim or hold.kept_by is not None or _obstacle(hold.claim, view) is not None:
         return None
@@ -209,14 +224,16 @@ def _below(claim: Claim, view: HoldView) -> str | None:
     return None
 
 
-def _stands(hold: Hold, view: HoldView, now: datetime) -> HoldChange | None:
+def _stands(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
     """Active, Extended or AtRisk, as a granted hold is now."""
     if hold.granted is None:
         return None
-    risk = limit_reached(hold, view, now, NEAR) or _doubt(hold, hold.granted, view)
+    now = time.earliest
+    near = None if now is None else limit_reached(hold, view, now, NEAR)
+    risk = near or _doubt(hold, hold.granted, view)
     if risk is not None:
-        return _at_risk(hold, risk, now)
-    if hold.state is HoldState.AT_RISK and not are_limits_known(hold, view):
+        return _at_risk(hold, risk, time)
+    if hold.state is HoldState.AT_RISK and (now is None or not are_limits_known(hold, view)):
         return None
     if _keeps_more_than_the_database(hold.granted, view):
         state, sentence = HoldState.EXTENDED, "records are kept for it that the database needs no more"
@@ -231,7 +248,7 @@ def _keeps_more_than_the_database(claim: Claim, view: HoldView) -> bool:
     return any(floor is not None and held[name] < floor for name, floor in floors)
 
 
-def _counted(hold: Hold, view: HoldView, _: datetime) -> HoldChange | None:
+def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     """Which logs are held: of a grant by a version that did not write it down, and of a pool that has grown."""
     seen = None if hold.granted is None else view.logs_of(hold.granted)
     if seen is None or (hold.granted_logs is not None and hold.granted_logs.count >= seen.count):

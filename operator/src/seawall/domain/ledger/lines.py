@@ -75,7 +75,7 @@ def topic_lines(ledger: Ledger) -> tuple[TopicLine, ...]:
 
 
 def held_by(ledger: Ledger, row: int) -> str:
-    """Who keeps the oldest record that stays, by name; and who does not, because a person declared it dead."""
+    """Who keeps the oldest record that stays, by name, or `empty`; and who does not, as a person declared it dead."""
     dead = ledger.case.bounds.dead_sentences[row]
     return _holder(ledger, row) if dead is None else f"{_holder(ledger, row)} ({dead})"
 
@@ -98,7 +98,13 @@ def _holder(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each ho
         case Holder.DECLARED:
             return f"nobody: {ledger.case.bounds.unused_sentence}"
         case Holder.NOBODY:
-            return "nobody knows: there is no floor"
+            return "empty" if _is_empty(ledger, row) else "nobody knows: there is no floor"
+
+
+def _is_empty(ledger: Ledger, row: int) -> bool:
+    """Whether a log has no record; one of which Kafka said nothing may have some."""
+    start = ledger.topics.log_start.at(row)
+    return start is not None and start == ledger.topics.high_watermark.at(row)
 
 
 def _message(ledger: Ledger, row: int, reason: Reason | None, culprits: dict[Reason, Ids]) -> str:

@@ -10,6 +10,7 @@ from seawall.domain.ledger.ledger import Ledger, plan
 from seawall.domain.ledger.lines import TopicLine, topic_lines
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
+from seawall.domain.topics.name import by_number
 
 DISASTERS = frozenset({Reason.LOG_START_BEYOND_REPLAY, Reason.FENCE_BROKEN})
 
@@ -59,8 +60,9 @@ def page_of(looked: Looked, ledger: Ledger) -> LedgerPage:
 
 
 def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:
-    """The topics of the pool, by a ledger of this look."""
-    return tuple(_with_finding(looked, line) for line in topic_lines(ledger) if line.name in looked.topics)
+    """The topics of the pool by their numbers, by a ledger of this look."""
+    lines = sorted(topic_lines(ledger), key=lambda line: by_number(line.name))
+    return tuple(_with_finding(looked, line) for line in lines if line.name in looked.topics)
 
 
 def line_to_json(line: TopicLine) -> Mapping[str, object]:

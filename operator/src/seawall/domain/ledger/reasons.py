@@ -15,7 +15,10 @@ class Reason(Explained):
     LOG_START_BEYOND_REPLAY = (
         "LogStartBeyondReplay",
         "Disaster: the log starts after the first offset that a region would read: a restart fails or loses rows.",
-        "Do not restart the datanode: flush the region while it lives; else restore it from a backup.",
+        (
+            "Do not restart its datanode: write a row to the region and flush it (a flush alone moves nothing of an "
+            "idle region); docs/purging.md says what else there is."
+        ),
     )
     FENCE_BROKEN = (
         "IdentityFenceBroken",

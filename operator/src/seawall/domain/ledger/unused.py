@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from fnmatch import fnmatchcase
 
 from seawall.api.meta import UNUSED_ANNOTATION
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.declaration import Grounds, parse_declaration
 
 _GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
@@ -36,9 +36,9 @@ class Unused:
         return f"declared unused {self.grounds.until_and_why}"
 
 
-def parse_unused(annotation: str, now: datetime) -> Unused | str:
+def parse_unused(annotation: str, time: TrustedTime) -> Unused | str:
     """The declaration, or the sentence that says why the annotation declares nothing now."""
-    found = parse_declaration(UNUSED_ANNOTATION, annotation, now, what="topics", example=_EXAMPLE)
+    found = parse_declaration(UNUSED_ANNOTATION, annotation, time, what="topics", example=_EXAMPLE)
     if isinstance(found, str):
         return found
     wrong = next((topic for topic in found.what if _GLOB.fullmatch(topic) is None), None)

@@ -190,6 +190,10 @@ def _of_hold(state: HoldState | None, hold: AnyResource) -> Iterator[Finding]:
     if state is HoldState.AT_RISK and at_risk is not None:
         since = at_risk.last_transition_time
         yield Finding(Severity.BROKEN, name_of(hold), at_risk.type, at_risk.reason, at_risk.message, since)
+    judged = find_condition(hold.status.conditions, ConditionType.EXPIRY_JUDGED)
+    if judged is not None and judged.status == "False" and (state is None or not state.is_final):
+        since = judged.last_transition_time
+        yield Finding(Severity.BROKEN, name_of(hold), judged.type, judged.reason, judged.message, since)
     yield from _readiness(hold)
 
 

@@ -11,6 +11,7 @@ from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
 from seawall.domain.purge.sight import Sight
+from seawall.domain.topics.name import by_number
 
 MAX_SKIPPED = 50
 WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_LOOK, Reason.VERIFYING, Reason.SEEING})
@@ -88,7 +89,7 @@ def _end_of(sight: Sight, topic: str) -> Against | TopicEnd | None:
 
 
 def _worst(sight: Sight, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:
-    ordered = sorted(skipped, key=lambda pair: (_WORST_FIRST.index(str(pair[1])), pair[0]))
+    ordered = sorted(skipped, key=lambda pair: (_WORST_FIRST.index(str(pair[1])), by_number(pair[0])))
     return tuple(
         SkippedTopic(topic=topic, reason=str(end), held_by=sight.held_by(topic)) for topic, end in ordered[:MAX_SKIPPED]
     )

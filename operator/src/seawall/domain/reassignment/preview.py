@@ -11,6 +11,7 @@ from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.planning import CannotPlan
+from seawall.domain.topics.name import by_number
 
 AS_DECLARED = "nothing to move: replicas are where they should be"
 FOREIGN = "somebody else moves these partitions: it is planned when that has ended"
@@ -36,8 +37,9 @@ class PlannedReassignment:
     throttle: int
 
     def to_json(self) -> Mapping[str, object]:
-        """As the operator serves it; moves are by partition."""
+        """As the operator serves it; moves are by the number of their topic."""
         journal = self.journal
+        moves = () if journal is None else journal.moves
         return {
             "stage": self.stage,
             "digest": self.digest,
@@ -47,7 +49,7 @@ class PlannedReassignment:
             "bytes": 0 if journal is None else journal.copied,
             "throttle_bytes_per_second": self.throttle,
             "estimated_seconds": 0 if journal is None else estimate_seconds(journal, self.throttle),
-            "moves": [] if journal is None else [_line(move) for move in journal.moves],
+            "moves": [_line(move) for move in sorted(moves, key=lambda move: (by_number(move.id.topic), move.id))],
         }
 
 

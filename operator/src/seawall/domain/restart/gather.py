@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import Topic
 from seawall.domain.ledger.ledger import plan
@@ -65,7 +66,9 @@ def _named_set(cluster: WALCluster) -> str | None:
     return spec.data_plane.datanodes.stateful_set_ref.name
 
 
-def with_people(facts: Facts, cluster: WALCluster, spec: WALClusterSpec, config_map: ConfigMap | None) -> Facts:
+def with_people(
+    facts: Facts, time: TrustedTime, cluster: WALCluster, spec: WALClusterSpec, config_map: ConfigMap | None
+) -> Facts:
     """The facts with what people asked for: annotations, limits, and the configuration that new pods get."""
     restart = spec.data_plane.restart if spec.data_plane is not None else None
     limits = (
@@ -73,7 +76,7 @@ def with_people(facts: Facts, cluster: WALCluster, spec: WALClusterSpec, config_
     )
     annotations = cluster.metadata.annotations
     said = annotations.get(OVERRIDE_ANNOTATION)
-    override = None if said is None else parse_override(said, facts.now)
+    override = None if said is None else parse_override(said, time)
     return replace(
         facts,
         request=annotations.get(RESTART_ANNOTATION, "").strip() or None,

@@ -17,9 +17,9 @@ RollingUpdate. Elsewhere Kubernetes restarts them without asking: that is report
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from enum import StrEnum
 
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.declaration import Grounds, parse_grounds
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, Pod, StatefulSet, UpdateStrategy
 
@@ -40,9 +40,9 @@ class Cause(StrEnum):
         return self in {Cause.CONFIG_CHANGED, Cause.ROLLOUT_RESTART}
 
 
-def parse_override(text: str, now: datetime) -> Grounds | str:
+def parse_override(text: str, time: TrustedTime) -> Grounds | str:
     """Why, and until when, a person lets restarts through a shut gate; or the sentence that says why nothing is let."""
-    return parse_grounds(OVERRIDE_ANNOTATION, text, now, example=_EXAMPLE)
+    return parse_grounds(OVERRIDE_ANNOTATION, text, time, example=_EXAMPLE)
 
 
 def due_pods(

@@ -8,6 +8,15 @@ MAX_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
+_NUMBER = re.compile(r"([0-9]+)")
+
+
+def by_number(name: str) -> tuple[tuple[str | int, ...], str]:
+    """Sorts names as people count: `wal_2` before `wal_10`. Text and numbers take turns, so that any two compare."""
+    parts = _NUMBER.split(name)
+    return tuple(int(part) if number % 2 else part for number, part in enumerate(parts)), name
+
+
 def describe_illegal_name(name: str) -> str | None:
     """Why Kafka takes no such name, in Kafka's words; None when it does."""
     if not name:

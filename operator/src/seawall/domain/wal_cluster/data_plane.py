@@ -73,7 +73,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
     if not isinstance(view, DataPlaneView):
         return before
     is_whole = isinstance(observed.ledger, LedgerPage) and not observed.ledger.lost_shards
-    pin = next_pin(cluster, view.store_id, view.claim, observed.now, is_whole=is_whole)
+    pin = next_pin(cluster, view.store_id, view.claim, observed.time, is_whole=is_whole)
     if pin.identity != view.store_id:
         return before
     return _status(pin).model_copy(

@@ -10,10 +10,10 @@ says that it is right (`seawall.dev/readopt`). One annotation adopts once: its t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from seawall.api.meta import READOPT_ANNOTATION
 from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.looked import CannotLook, Obstacle
 
@@ -62,26 +62,26 @@ def is_about_the_claim(cluster: WALCluster, store_id: str) -> bool:
     return Pin.of(cluster.status.data_plane).identity == store_id
 
 
-def usable_readoption(cluster: WALCluster, now: datetime) -> Readoption | None:
-    """The annotation, if it is in time and has not adopted a database already."""
+def usable_readoption(cluster: WALCluster, time: TrustedTime) -> Readoption | None:
+    """The annotation, if it is in time by both clocks and has not adopted a database already."""
     text = cluster.metadata.annotations.get(READOPT_ANNOTATION)
     found = None if text is None else parse_readoption(text)
-    if not isinstance(found, Readoption) or now >= found.expires or found.problem(now) is not None:
+    if not isinstance(found, Readoption) or not found.stands(time) or found.problem_by(time) is not None:
         return None
     return None if Pin.of(cluster.status.data_plane).readopted == found.token else found
 
 
-def next_pin(cluster: WALCluster, store_id: str, claim: str | None, now: datetime, *, is_whole: bool) -> Pin:
+def next_pin(cluster: WALCluster, store_id: str, claim: str | None, time: TrustedTime, *, is_whole: bool) -> Pin:
     """What is to be pinned after an observation of the database.
 
     Args:
         cluster: the WALCluster, with what is pinned.
         store_id: the id of the metadata store that answers.
         claim: who has claimed it.
-        now: the operator's wall clock.
+        time: by which the annotation is in time, or not.
         is_whole: whether nothing else waits for a readoption: only then an annotation is marked as used.
     """
-    pin, adoption = Pin.of(cluster.status.data_plane), usable_readoption(cluster, now)
+    pin, adoption = Pin.of(cluster.status.data_plane), usable_readoption(cluster, time)
     is_mine = claim == cluster.metadata.uid
     if pin.identity is None:
         pin = Pin(store_id, is_mine)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
+from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import Failure
@@ -59,3 +60,10 @@ class Observed:
     needs: Needs | None = None
     contender: Key | None = None
     """Another WALCluster, younger or older, with the same pool."""
+    server: ServerTime | None = None
+    """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
+
+    @property
+    def time(self) -> TrustedTime:
+        """The time by both clocks."""
+        return TrustedTime(self.now, self.server)

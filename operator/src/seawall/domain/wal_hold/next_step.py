@@ -5,16 +5,16 @@
 
 A hold is deleted without a finalizer of ours: that it is gone releases it. One that somebody else's finalizer keeps
 still counts, says so, and ends by its ttl at last. What cannot be known changes nothing: a hold never expires or is
-lost while nobody can look.
+lost while nobody can look, and never expires while two clocks do not agree on the time.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.declared import hold_of
@@ -58,18 +58,18 @@ def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verd
 
 
 def _tend(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldStep:
-    view, now = hold_view(looked, observed.ages, may_write=observed.may_write), observed.now
-    change = next_change(hold, view, now)
+    view, time = hold_view(looked, observed.ages, may_write=observed.may_write), observed.time
+    change = next_change(hold, view, time)
     if change is not None:
         verdict = _verdict_of_change(change.hold, view, change.sentence)
-        status = status_of(obj, change.hold, verdict, view, now)
+        status = status_of(obj, change.hold, verdict, view, time)
         return Record(status, events_of(obj, status, verdict))
     records = _records_to_write(hold, looked)
     shards = looked.shards.changed(records)
     if shards and hold.kept_by is None and observed.may_write and observed.failure is None:
         return Act((WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.cluster),))
     verdict = _verdict(obj, hold, view, observed)
-    status = status_of(obj, hold, verdict, view, now)
+    status = status_of(obj, hold, verdict, view, time)
     if status != obj.status:
         return Record(status, events_of(obj, status, verdict), verdict.after)
     return Wait(verdict.message, verdict.after)
@@ -97,7 +97,7 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
         return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, observed.failure.message, RETRY_SECONDS)
     leaving = _leaving(hold)
     if leaving is not None:
-        return replace(leaving, after=_until_next_limit(hold, observed.now))
+        return replace(leaving, after=_until_next_limit(hold, observed.time))
     problem = why_not_granted(hold, view)
     if hold.granted is None:
         return _open_request(problem or "it will be granted at the next look")
@@ -107,7 +107,7 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
     before = find_condition(obj.status.conditions, ConditionType.READY)
     is_same = before is not None and before.reason == hold.state.value
     message = before.message if before is not None and is_same else f"the hold is {hold.state.value}"
-    return Verdict(Outlook.READY, hold.state.value, message, _until_next_limit(hold, observed.now))
+    return Verdict(Outlook.READY, hold.state.value, message, _until_next_limit(hold, observed.time))
 
 
 def _leaving(hold: Hold) -> Verdict | None:
@@ -124,17 +124,20 @@ def _open_request(message: str) -> Verdict:
     return Verdict(Outlook.PROGRESSING, Reason.NOT_GRANTED_YET, message, RETRY_SECONDS)
 
 
-def _until_next_limit(hold: Hold, now: datetime) -> float:
+def _until_next_limit(hold: Hold, time: TrustedTime) -> float:
     """Seconds until the hold is near its ttl, or beyond it; not longer than until the next look."""
+    now = time.earliest
     if hold.renewal is None:
         return RETRY_SECONDS
+    if now is None:
+        return LOOK_SECONDS
     limits = (hold.renewal.seen_at + hold.ttl * NEAR, hold.renewal.seen_at + hold.ttl, at_risk_until(hold))
     waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
     return min([*waits, LOOK_SECONDS])
 
 
 def _record_or_wait(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldStep:
-    status = status_without_look(obj, hold, verdict, observed.now)
+    status = status_without_look(obj, hold, verdict, observed.time)
     if status != obj.status:
         return Record(status, events_of(obj, status, verdict), verdict.after)
     return Wait(verdict.message, verdict.after)

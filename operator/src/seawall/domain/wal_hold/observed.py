@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.looked import CannotLook, Looked
@@ -26,7 +26,7 @@ class Observed:
     The look was made after the hold had been read: it read the intents when the hold existed (design section 3).
     """
 
-    now: datetime
+    time: TrustedTime
     looked: Looked | CannotLook | None = None
     has_cluster: bool = False
     may_write: bool = False

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1 import wal_hold
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, EARLIEST, HeldFrom, HoldState, WALHold, WALHoldStatus
-from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.conditions import (
+    ConditionBuilder,
+    Verdict,
+    as_status,
+    find_condition,
+    loss_event,
+    transition_events,
+)
 from seawall.domain.ledger.held import Claim, Hold, HoldView
 from seawall.domain.ledger.hold_limits import lag_bytes
 from seawall.domain.step import Event, EventType
 
 
-def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, now: datetime) -> WALHoldStatus:
+def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, time: TrustedTime) -> WALHoldStatus:
     """The status of a hold whose topics were looked at."""
     renewal, logs = hold.renewal, hold.granted_logs
     return WALHoldStatus(
         observed_generation=obj.metadata.generation,
-        conditions=_conditions(obj, hold, verdict, now),
+        conditions=_conditions(obj, hold, verdict, time),
         state=hold.state,
         granted={} if hold.granted is None else _topics_of(hold.granted),
         granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
@@ -32,9 +39,9 @@ def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, now: d
     )
 
 
-def status_without_look(obj: WALHold, hold: Hold | None, verdict: Verdict, now: datetime) -> WALHoldStatus:
+def status_without_look(obj: WALHold, hold: Hold | None, verdict: Verdict, time: TrustedTime) -> WALHoldStatus:
     """The status of a hold whose topics could not be looked at: what was granted stands, and the verdict says why."""
-    conditions = _conditions(obj, hold, verdict, now)
+    conditions = _conditions(obj, hold, verdict, time)
     return obj.status.model_copy(
         update={"observed_generation": obj.metadata.generation, "conditions": conditions},
     )
@@ -42,16 +49,18 @@ def status_without_look(obj: WALHold, hold: Hold | None, verdict: Verdict, now: 
 
 def events_of(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Event, ...]:
     """A state that changed, else what became of Ready: a hold never ends in silence."""
+    judged = loss_event(obj.status.conditions, status.conditions, ConditionType.EXPIRY_JUDGED, "limits count again")
+    told = () if judged is None else (judged,)
     if status.state is None or status.state == obj.status.state:
-        return transition_events(obj.status.conditions, status.conditions)
+        return (*transition_events(obj.status.conditions, status.conditions), *told)
     is_warning = status.state in {HoldState.AT_RISK, HoldState.LOST}
     kind = EventType.WARNING if is_warning else EventType.NORMAL
-    return (Event(kind, f"Hold{status.state.value}", verdict.message),)
+    return (Event(kind, f"Hold{status.state.value}", verdict.message), *told)
 
 
-def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, now: datetime) -> tuple[Condition, ...]:
+def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, time: TrustedTime) -> tuple[Condition, ...]:
     """Granted is about the spec as it stands: an edited one is not granted until it says so again."""
-    build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, now)
+    build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, time.now)
     if hold is None:
         return build.kstatus(verdict)
     is_granted = hold.granted == hold.claim and not hold.state.is_final
@@ -60,7 +69,20 @@ def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, now: datetime
         build(ConditionType.GRANTED, as_status(is_granted), verdict.reason, verdict.message),
         build(ConditionType.AT_RISK, as_status(hold.state is HoldState.AT_RISK), verdict.reason, verdict.message),
         build(ConditionType.LOST, as_status(hold.state is HoldState.LOST), verdict.reason, verdict.message),
+        _expiry_judged(build, time),
     )
+
+
+def _expiry_judged(build: ConditionBuilder, time: TrustedTime) -> Condition:
+    """Whether limits count. The skew is written once: it is never the same twice."""
+    kind, problem = ConditionType.EXPIRY_JUDGED, time.problem
+    if problem is None:
+        return build(kind, "True", time.agreement.value, "its limits count: two clocks agree")
+    before = find_condition(build.previous, kind)
+    if before is not None and before.reason == time.agreement.value:
+        return build(kind, "False", before.reason, before.message)
+    by = "" if time.skew is None else f", by {abs(time.skew).total_seconds():.0f} s"
+    return build(kind, "False", time.agreement.value, f"it ends by none of its limits meanwhile: {problem}{by}")
 
 
 def _topics_of(claim: Claim) -> Mapping[str, HeldFrom]:

@@ -8,7 +8,8 @@ from seawall.domain.intent_shards import shard_of
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.held import HeldTopic, HoldView
-from seawall.domain.ledger.ledger import Ledger, plan
+from seawall.domain.ledger.holds import why_overtaken
+from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.wal_hold.observed import YoungRecords
 
@@ -16,10 +17,8 @@ from seawall.domain.wal_hold.observed import YoungRecords
 def hold_view(looked: Looked, ages: YoungRecords | None = None, *, may_write: bool) -> HoldView:
     """All topics of the pool. A record of another log than Kafka's has no intent for this one."""
     ledger = plan(looked.look.inputs)
-    rows = {name: row for row, name in enumerate(ledger.topics.names)}
-    topics = {
-        name: _held_topic(looked, ledger, name, rows.get(name), may_write=may_write) for name in sorted(looked.topics)
-    }
+    floors = {name: ledger.floor.at(row) for row, name in enumerate(ledger.topics.names)}
+    topics = {name: _held_topic(looked, name, floors.get(name), may_write=may_write) for name in sorted(looked.topics)}
     return HoldView(topics if ages is None else {name: _with_ages(topics[name], ages, name) for name in topics})
 
 
@@ -30,14 +29,23 @@ def _with_ages(topic: HeldTopic, ages: YoungRecords, name: str) -> HeldTopic:
     return replace(topic, near_from=edge(ages.near.get(name)), young_from=edge(ages.young.get(name)))
 
 
-def _held_topic(looked: Looked, ledger: Ledger, name: str, row: int | None, *, may_write: bool) -> HeldTopic:
+def overtaken_holds(looked: Looked) -> tuple[str, ...]:
+    """The holds whose granted records are gone by this look, and of which that is not written yet."""
+    granted = [hold for hold in looked.read.holds or () if hold.granted is not None]
+    if not granted:
+        return ()
+    view = HoldView({name: _held_topic(looked, name, None, may_write=True) for name in sorted(looked.topics)})
+    return tuple(hold.name for hold in granted if why_overtaken(hold, view) is not None)
+
+
+def _held_topic(looked: Looked, name: str, floor: int | None, *, may_write: bool) -> HeldTopic:
     log, record, identity = looked.read.logs[name], looked.read.records.get(name), looked.look.identities.get(name)
     is_same_log = record is not None and record.topic_id == log.topic_id
     return HeldTopic(
         log_start=log.log_start,
         high_watermark=log.high_watermark,
         intent=record.intent if record is not None and is_same_log else None,
-        floor=None if row is None else ledger.floor.at(row),
+        floor=floor,
         size_bytes=log.size_bytes,
         topic_id=log.topic_id,
         finding=None if identity is None else identity.finding,

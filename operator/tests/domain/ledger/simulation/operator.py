@@ -26,6 +26,7 @@ from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.database import Database
+from tests.domain.two_clocks import agreed
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 PASSING = {"NotSeenTwice", "RegionStale", "RegionMissing", "RegionOpening", "WatchedTooShortly"}
@@ -244,7 +245,8 @@ class Operator:
             yield "intents for hold"
             records = dict(self.store.records)
             yield "write hold"
-            change = next_change(hold, _view(planned, logs, records), START + timedelta(milliseconds=self.database.now))
+            now = agreed(START + timedelta(milliseconds=self.database.now))
+            change = next_change(hold, _view(planned, logs, records), now)
             if change is not None:
                 self.store.put_hold(change.hold, version)
 

@@ -1,0 +1,101 @@
+"""What time it is, where something ends by it: by the operator's clock and by the API server's, if they agree.
+
+A clock that is ahead would end holds early, and one that is late would let a declaration go on. So an end counts only
+while both clocks agree within `AGREE`, and in the safe direction: a hold is over when both say so, a declaration as
+soon as either does. While they disagree, or nobody knows, no hold ends and no declaration counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+AGREE = timedelta(seconds=10)
+"""Clocks that are certainly not further apart agree."""
+
+FRESH = timedelta(seconds=60)
+"""What an older answer of the API server says of its clock counts for nothing."""
+
+
+class Agreement(StrEnum):
+    """Whether the two clocks agree; each member is a reason of a condition."""
+
+    AGREE = "ClocksAgree"
+    """They do."""
+    SKEWED = "ClockSkewed"
+    """They do not: set the clock of the operator's node, or of the API server's, right."""
+    UNKNOWN = "ServerTimeUnknown"
+    """No answer of the API server in the last minute had a Date, or it took too long to say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTime:
+    """The API server's clock, as the Date of its newest answer tells.
+
+    Attributes:
+        time: what it says now: that Date, and what has passed since by the operator's monotonic clock.
+        uncertainty: by how much it may be otherwise: a Date has whole seconds, and was somewhere on its way.
+        age: of that answer, by the operator's monotonic clock.
+    """
+
+    time: datetime
+    uncertainty: timedelta
+    age: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedTime:
+    """The time by two clocks.
+
+    Attributes:
+        now: the operator's wall clock: for what is shown to people.
+        server: the API server's; None: no answer has told it yet.
+    """
+
+    now: datetime
+    server: ServerTime | None
+
+    @property
+    def skew(self) -> timedelta | None:
+        """By how much the operator's clock is ahead of the API server's, about; None: unknown."""
+        return None if self.server is None or self.server.age > FRESH else self.now - self.server.time
+
+    @property
+    def agreement(self) -> Agreement:
+        """Whether both clocks agree, for certain."""
+        skew = self.skew
+        if self.server is None or skew is None:
+            return Agreement.UNKNOWN
+        if abs(skew) + self.server.uncertainty <= AGREE:
+            return Agreement.AGREE
+        return Agreement.SKEWED if abs(skew) - self.server.uncertainty > AGREE else Agreement.UNKNOWN
+
+    @property
+    def problem(self) -> str | None:
+        """Why no end can be judged now, in one sentence without numbers, which would change all the time."""
+        match self.agreement:
+            case Agreement.AGREE:
+                return None
+            case Agreement.SKEWED:
+                where = "ahead of" if self.skew is not None and self.skew > timedelta(0) else "behind"
+                return f"the operator's clock is more than {AGREE.seconds} s {where} the API server's"
+            case Agreement.UNKNOWN:
+                return "nobody knows whether the operator's clock agrees with the API server's"
+
+    @property
+    def earliest(self) -> datetime | None:
+        """It is at least so late by both clocks: what is over then is over. None: no end can be judged."""
+        if self.server is None or self.agreement is not Agreement.AGREE:
+            return None
+        return min(self.now, self.server.time - self.server.uncertainty)
+
+    @property
+    def latest(self) -> datetime | None:
+        """It is later by neither clock: what is not over then still stands. None: no end can be judged."""
+        return None if self.agreement is not Agreement.AGREE else self.later
+
+    @property
+    def later(self) -> datetime:
+        """The later of both, however far apart: what begins now, and must not end early, is counted from then on."""
+        return self.now if self.server is None else max(self.now, self.server.time + self.server.uncertainty)
