@@ -25,12 +25,13 @@ from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
+from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
-from seawall.ports import DataPlaneParts
+from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore, FakeRegion
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -103,9 +104,36 @@ class Calls:
                 self._after(name)
 
 
+@dataclass(frozen=True)
+class Databases:
+    """The port DataPlanes: what answers at the addresses of a spec."""
+
+    world: World
+    calls: Guard
+
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
+        """The metasrv and the frontend of one address, and the metadata store of another."""
+        data_plane = self.world.data_planes.get(connection.metasrv, self.world.data_plane)
+        store = self.world.stores.get(connection.etcd.endpoints[0], self.world.store)
+        return DataPlaneParts(self.calls.guard(data_plane), self.calls.guard(store))
+
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
+        """Of the database at this address."""
+        switch: MaintenanceSwitch = self.calls.guard(self.world.data_planes.get(metasrv, self.world.data_plane))
+        return switch
+
+    def forget(self, key: Key) -> None:
+        """There is nothing to forget."""
+
+
 @dataclass
 class World:
-    """All that outlives a process. `auto_prune` is the database's."""
+    """All that outlives a process. `auto_prune` is the database's.
+
+    Attributes:
+        data_planes: other databases, by the addresses of their metasrvs.
+        stores: other metadata stores, by their endpoints.
+    """
 
     auto_prune: str = "Disabled"
     time: Time = field(default_factory=Time)
@@ -115,14 +143,15 @@ class World:
     rows: dict[int, list[int]] = field(default_factory=dict)
     markers: dict[str, int] = field(default_factory=dict)
     deleted_to: dict[str, int] = field(default_factory=dict)
+    data_planes: dict[str, FakeDataPlane] = field(default_factory=dict)
+    stores: dict[str, FakeMetadataStore] = field(default_factory=dict)
     foreign: set[str] = field(default_factory=set)
     """Topics that somebody damaged: what is lost there is not the operator's doing."""
 
     def __post_init__(self) -> None:
         self.kube = FakeKube(self.time.now)
         self.data_plane = FakeDataPlane(now=self.time.now)
-        cluster = {**CLUSTER, "dataPlane": {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune}}}
-        self.kube.apply(WAL, cluster)
+        self.kube.apply(WAL, self.spec())
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
         database = DataPlaneStatus(identity=self.store.snapshot().store_id)
         self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned, data_plane=database))
@@ -144,9 +173,9 @@ class World:
 
     # --- what people and the database do
 
-    def start_run(self, **spec: Any) -> None:
+    def start_run(self, key: Key = RUN, **spec: Any) -> None:
         """Somebody makes a run."""
-        self.kube.apply(RUN, {**SPEC, **spec}, kind=WALPurge)
+        self.kube.apply(key, {**SPEC, **spec}, kind=WALPurge)
 
     def add_region(self, topic: str, region_id: int, datanode: int) -> None:
         """A region is born, at the end of its topic's log."""
@@ -187,8 +216,11 @@ class World:
     def annotate(self, **annotations: str) -> None:
         """Somebody annotates the WALCluster."""
         found = {f"seawall.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
-        cluster = {**CLUSTER, "dataPlane": {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune}}}
-        self.kube.apply(WAL, cluster, annotations=found)
+        self.kube.apply(WAL, self.spec(), annotations=found)
+
+    def spec(self, **greptimedb: Any) -> dict[str, Any]:
+        """The spec of the WALCluster, with other addresses."""
+        return {**CLUSTER, "dataPlane": {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune, **greptimedb}}}
 
     # --- the operator
 
@@ -201,29 +233,30 @@ class World:
     def looks(self, calls: Guard | None = None) -> LedgerLooks:
         """The looks of a new process."""
         calls = calls or Calls(self.check)
-        parts = DataPlaneParts(calls.guard(self.data_plane), calls.guard(self.store))
         kube, clusters = calls.guard(self.kube), calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
-        opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts))
+        opener = ClusterOpener(kube, clusters, Databases(self, calls))
         return LedgerLooks(opener, calls.guard(self.intents), self.time, self.time)
 
-    def settle(self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = MAX_TICKS) -> WALPurge:
+    def settle(
+        self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = MAX_TICKS, key: Key = RUN
+    ) -> WALPurge:
         """Ticks until the run is over, or as often as told; time passes while it waits."""
         process = process or self.process()
         for _ in range(ticks):
-            ticked = process.tick(RUN)
-            run = self.run()
+            ticked = process.tick(key)
+            run = self.run(key)
             if run.status.is_finished and ticked.outcome is Outcome.WAITING:
                 return run
             self.time.time += timedelta(seconds=WAITS if ticked.after else 0.05)
         if ticks == MAX_TICKS:
-            raise AssertionError(f"the run does not end: {self.run().status.conditions}")
-        return self.run()
+            raise AssertionError(f"the run does not end: {self.run(key).status.conditions}")
+        return self.run(key)
 
     # --- what is true
 
-    def run(self) -> WALPurge:
+    def run(self, key: Key = RUN) -> WALPurge:
         """The run."""
-        found = self.kube.get(WALPurge, RUN)
+        found = self.kube.get(WALPurge, key)
         assert found is not None
         return found
 
