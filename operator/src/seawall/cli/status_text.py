@@ -172,7 +172,7 @@ def _numbers(page: StatusPage) -> Iterator[str]:
         may_go = f", about {_size(wal.purgeable_bytes)}" if wal.purgeable and wal.purgeable_bytes is not None else ""
         kept = f", {wal.held_back} left alone (seawall ledger says why)" if wal.held_back else ""
         yield f"WAL        {size}; {wal.purgeable} topics can be purged{may_go}{kept}"
-    if database is not None:
+    if database is not None and database.datanodes is not None:
         yield f"Database   {database.reporting} of {database.datanodes} datanodes report, {database.regions} regions"
     if page.datanodes and all(line.state == SERVES for line in page.datanodes):
         yield f"Datanodes  {_datanodes(page.datanodes)}"
