@@ -65,6 +65,7 @@ CLUSTER: dict[str, Any] = {
             "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
         }
     },
+    "verification": {"spark": {"image": "replay-verification:1"}},
 }
 
 

@@ -16,21 +16,25 @@ from typing import Any
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification
+from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification, WALVerificationSpec
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.conditions import find_condition
+from seawall.domain.verification.names import attempt_key
+from seawall.domain.verification.request import FILE, Subject, write_request
+from seawall.domain.verification.selection import TopicRange
 from seawall.domain.verification.spark import Ended
 from seawall.domain.verification.summary import EXIT_CODES
+from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.reconciler import Outcome as Tick
 from seawall.reconciler import Reconciler
 from tests.fakes.meters import FakeMeters
 from tests.fakes.spark import FakeSparkApplications
-from tests.purge_world import NAMESPACE, Calls, Guard, World
+from tests.purge_world import CLUSTER, NAMESPACE, WAL, Calls, Guard, World
 
 CHECK = Key(NAMESPACE, "check")
 SERVICE_ACCOUNT = Key(NAMESPACE, "seawall-replay-verification")
-SPEC: dict[str, Any] = {"clusterRef": {"name": "wal"}, "spark": {"image": "replay-verification:1"}}
+SPEC: dict[str, Any] = {"clusterRef": {"name": "wal"}}
 WAITS = 5.0
 KAFKA = ExternalKafka(bootstrap_servers=("kafka:9092",))
 
@@ -62,6 +66,32 @@ class VerificationWorld(World):
         key = Key(NAMESPACE, name)
         self.kube.apply(key, {**SPEC, **spec}, kind=WALVerification)
         return key
+
+    def edit_cluster(self, verification: dict[str, Any] | None = None, **kafka: Any) -> None:
+        """Its owner edits how Kafka is reached, and what verifications may run (None: as it was)."""
+        external = {"external": {**CLUSTER["kafka"]["external"], **kafka}}
+        data_plane = {"greptimedb": {**self.greptimedb, "autoPrune": self.auto_prune}}
+        declared = CLUSTER["verification"] if verification is None else verification
+        self.kube.apply(WAL, {**CLUSTER, "kafka": external, "dataPlane": data_plane, "verification": declared})
+
+    def start_anew(self) -> None:
+        """Somebody deletes the verification, and makes another one of the same name."""
+        self.kube.remove(CHECK, WALVerification)
+        self.start()
+
+    def forge_request(self) -> None:
+        """Somebody who may write ConfigMaps has the next attempt read one record of each topic, in the operator's name."""
+        obj = self.verification()
+        key = attempt_key(obj.metadata.key, obj.status.attempt)
+        subject = Subject(NAMESPACE, CHECK.name, obj.metadata.uid, obj.status.attempt)
+        logs = {name: topic.log for name, topic in self.kafka.topics.items()}
+        topics = tuple(
+            TopicRange(name, str(log.topic_id), log.log_start, log.end - 1, log.end, ()) for name, log in logs.items()
+        )
+        data = write_request(subject, WALVerificationSpec.model_validate(SPEC), KAFKA, "fake-cluster", topics)
+        if self.kube.get_config_map(key) is not None:
+            self.kube.remove_config_map(key)
+        self.kube.write_config_map(obj, ConfigMap(key, {}, binary_data={FILE: data}, is_immutable=True))
 
     # --- the operator, and the Spark Operator
 

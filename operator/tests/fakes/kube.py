@@ -144,6 +144,10 @@ class FakeKube:
         before = self._config_maps.get(key)
         self._config_maps[key] = ConfigMap(key, dict(data), before.controller_uid if before else None, self._version())
 
+    def remove_config_map(self, key: Key) -> None:
+        """Deletes a ConfigMap, as a person does."""
+        del self._config_maps[key]
+
     def write_config_map(self, owner: AnyResource, config_map: ConfigMap) -> None:
         """Creates or replaces a ConfigMap."""
         found = self._config_maps.get(config_map.key)

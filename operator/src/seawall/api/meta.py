@@ -223,6 +223,7 @@ class ConditionType(StrEnum):
     REPLICATION_HEALTHY = "ReplicationHealthy"
     QUORUM_HEALTHY = "QuorumHealthy"
     DATANODES_HEALTHY = "DatanodesHealthy"
+    OWN_KAFKA_USER = "OwnKafkaUser"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

@@ -6,12 +6,10 @@ must be allowed to read the Secrets of the connection. What it reads is held by 
 
 from __future__ import annotations
 
-import gzip
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from hashlib import sha256
 from pathlib import Path
 
 from seawall.api.meta import InvalidSpec, Key
@@ -20,13 +18,14 @@ from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.wal_verification import Outcome
-from seawall.controllers.connection import kafka_of
+from seawall.controllers.connection import resolve_kafka
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.observed import is_granted
-from seawall.domain.verification.request import FILE, Subject, write_request
+from seawall.domain.verification.request import FILE, Subject, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.verification.summary import Summary, read_summary
 from seawall.ports import Kube
@@ -119,18 +118,19 @@ class LocalVerification:
         cluster_id = "" if cluster.status.kafka is None else cluster.status.kafka.cluster_id
         with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
             request, summary = Path(folder, FILE), Path(folder, "summary.json")
-            files = self._files(cluster, Path(folder))
-            kafka = spec.kafka.external
-            request.write_bytes(write_request(subject, template, kafka, cluster_id, topics, files=files))
+            files = self._files(cluster, spec, Path(folder))
+            data = write_request(subject, template, kafka_of_job(spec), cluster_id, topics, files=files)
+            request.write_bytes(data)
             arguments = ("--request", str(request), "--report", report, "--summary", str(summary))
             code = self.run([*program, *arguments])
             text = summary.read_text() if summary.exists() else ""
-            found = read_summary(text, sha256(gzip.decompress(request.read_bytes())).hexdigest(), code)
+            found = read_summary(text, digest_of(data) or "", code)
         yield from _told(found)
 
-    def _files(self, cluster: WALCluster, folder: Path) -> dict[str, str]:
-        """The connection's certificates and password, as the driver's pod has them."""
-        found = kafka_of(self.kube, cluster)
+    def _files(self, cluster: WALCluster, spec: WALClusterSpec, folder: Path) -> dict[str, str]:
+        """The connection's certificates and password, as the driver's pod has them: of a user of its own, if there is one."""
+        namespace = cluster.metadata.namespace
+        found = resolve_kafka(kafka_of_job(spec), lambda name: self.kube.get_secret(Key(namespace, name)))
         if isinstance(found, NoKafka):
             raise Refused(found.message)
         texts = _texts(found)

@@ -1,7 +1,7 @@
 """`seawall verify <walcluster>`: makes a WALVerification by hand, as its WALCluster's schedule would make it.
 
-What Spark needs (image, executors, report) comes from `WALCluster.spec.verification`; `--image` names an image where
-there is no schedule. With `--local` Spark runs here (`local_verification.py`).
+Level, topics and report come from `WALCluster.spec.verification`, as does what Spark runs. With `--local` Spark runs here
+(`local_verification.py`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--topic", action="append", default=[], help="only these topics, a glob; may be repeated")
     levels = [level.value for level in VerificationLevel]
     parser.add_argument("--level", choices=levels, help="how much is looked at; default: the schedule's, or Integrity")
-    parser.add_argument("--image", help="image of the replay verification; default: the schedule's")
     parser.add_argument("--local", action="store_true", help="run Spark on this machine, and make no WALVerification")
     parser.add_argument("--report", default="-", help="with --local: URI of the report; default: none")
     parser.add_argument("--wait", action="store_true", help="say how it goes, until it is over")
@@ -49,7 +48,7 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
     """What is printed, piece by piece; `pause` passes the time between two looks at the verification.
 
     Raises:
-        Refused: there is no such WALCluster, nothing says which image, the person may not, or the log does not replay.
+        Refused: there is no such WALCluster, it declares no verification, the person may not, or the log does not replay.
         OutsideUnavailable: the API server did not answer.
     """
     if arguments.local:
@@ -61,7 +60,12 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
         raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
     suffix = f"-by-hand-{datetime.now(UTC):%y%m%d%H%M%S}"
     name = f"{arguments.walcluster[: MAX_NAME - len(suffix)].rstrip('-')}{suffix}"
-    spec = {"clusterRef": {"name": arguments.walcluster}, **_told(arguments, WALCluster.parse(raw))}
+    cluster = WALCluster.parse(raw)
+    if isinstance(cluster.spec, InvalidSpec):
+        raise Refused(cluster.spec.message)
+    if cluster.spec.verification is None:
+        raise Refused(f"WALCluster {arguments.walcluster} does not say what runs: set its spec.verification.spark.image")
+    spec = {"clusterRef": {"name": arguments.walcluster}, **_told(arguments, cluster)}
     kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_VERIFICATION.kind}
     where = f"{base}/{WAL_VERIFICATION.plural}"
     api.create(where, {**kind, "metadata": {"name": name}, "spec": spec})
@@ -77,10 +81,6 @@ def _told(arguments: argparse.Namespace, cluster: WALCluster) -> dict[str, Any]:
     if schedule is not None:
         dump = schedule.model_dump(mode="json", by_alias=True, exclude_none=True)
         told = {field.alias or name: dump.get(field.alias or name) for name, field in _FIELDS.items()}
-    if arguments.image is not None:
-        told["spark"] = {**(told.get("spark") or {}), "image": arguments.image}
-    if not told.get("spark"):
-        raise Refused("name the image of the replay verification with --image: the WALCluster has no spec.verification")
     asked = {"level": arguments.level, "topics": arguments.topic or None}
     told |= {name: value for name, value in asked.items() if value is not None}
     return {name: value for name, value in told.items() if value is not None}
@@ -99,7 +99,6 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
         raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
     opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
     looks = LedgerLooks(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
-    arguments.image = arguments.image or "of-no-use-here"
     told = _told(arguments, cluster)
     template = VerificationTemplate.model_validate({**told, "report": None}, by_alias=True, by_name=False)
     local = LocalVerification(kube, looks, pause, subprocess.call)

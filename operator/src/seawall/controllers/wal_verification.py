@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
-from seawall.domain.errors import Refused, SeawallError
+from seawall.domain.errors import Conflict, Forbidden, Refused, SeawallError
 from seawall.domain.failure import Failure
-from seawall.domain.step import Event
+from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.step import Act, Event, Record
 from seawall.domain.verification.actions import (
     FreezeRequest,
     PlaceHold,
@@ -38,13 +40,17 @@ class WALVerificationController:
     clock: Clock
     meter: VerificationMeter
     kind: str = WALVerification.KIND.kind
+    announced: dict[Key, tuple[str, Looked]] = field(default_factory=dict)
+    """By verification the digest that the status names, and the look of which that request was made: the same look gives
+    the same request again. A process that does not have it looks anew, and the status names another digest."""
 
     def read(self, key: Key) -> WALVerification | None:
         """Reads the WALVerification."""
         return self.kube.get(WALVerification, key)
 
     def forget(self, key: Key) -> None:
-        """Nothing is held for a verification."""
+        """Drops the look that was kept."""
+        self.announced.pop(key, None)
 
     def observe(self, obj: WALVerification) -> Observed:
         """Reads the parts of the attempt, and looks at the ledger when the next step depends on it."""
@@ -63,22 +69,34 @@ class WALVerificationController:
             return Observed(self.clock.now(), hold=hold, application=application)
         cluster = named_cluster(self.kube, obj)
         is_holding = obj.status.stage is VerificationStage.HOLDING
-        request = self.kube.get_config_map(key) if is_holding else None
+        is_before_the_verdict = is_holding or obj.status.stage is VerificationStage.RUNNING
+        request = self.kube.get_config_map(key) if is_before_the_verdict else None
         looks = cluster is not None and is_holding and needs_look(obj, hold, request)
         return Observed(
             now=self.clock.now(),
             cluster=cluster,
             # After the hold was read, and so after its grant: the request is of a time at which the log was held.
-            looked=self.looks.look(cluster) if looks and cluster is not None else None,
+            looked=self._look(obj, cluster) if looks and cluster is not None else None,
             hold=hold,
             request=request,
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
         )
 
+    def _look(self, obj: WALVerification, cluster: WALCluster) -> Looked | CannotLook:
+        digest, looked = self.announced.get(obj.metadata.key, (None, None))
+        return looked if looked is not None and digest == obj.status.request_digest else self.looks.look(cluster)
+
     def next_step(self, obj: WALVerification, observed: Observed) -> VerificationStep:
-        """Decides (pure)."""
-        return next_step(obj, observed)
+        """Decides; of a request that is to be named in the status the look is kept."""
+        step = next_step(obj, observed)
+        if isinstance(step, Record):
+            digest, looked = step.status.request_digest, observed.looked
+            if step.status.stage is not VerificationStage.HOLDING:
+                self.announced.pop(obj.metadata.key, None)
+            elif digest is not None and digest != obj.status.request_digest and isinstance(looked, Looked):
+                self.announced[obj.metadata.key] = (digest, looked)
+        return step
 
     def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
         """Adds what the outside answered."""
@@ -96,8 +114,11 @@ class WALVerificationController:
             case PlaceHold():
                 self.kube.create(WALHold, action.key, action.spec, owner=obj)
             case FreezeRequest():
+                self._ask_again(obj, action)
                 self.kube.write_config_map(obj, action.config_map)
             case Submit():
+                self._find_secrets(obj, action)
+                self._ask_again(obj, action)
                 self.applications.create(obj, action.key, action.spec, action.service_account)
             case ReleaseHold():
                 self.kube.delete(action.hold)
@@ -108,6 +129,31 @@ class WALVerificationController:
             case _:
                 assert_never(action)
         return action.event()
+
+    def _ask_again(self, obj: WALVerification, action: VerificationAction) -> None:
+        """Reads all of it once more, right before the job is told what to do.
+
+        Raises:
+            Conflict: it would not be decided any more.
+        """
+        found = self.read(obj.metadata.key)
+        step = None if found is None or found.metadata.uid != obj.metadata.uid else next_step(found, self.observe(found))
+        if not isinstance(step, Act) or action not in step.actions:
+            raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")
+
+    def _find_secrets(self, obj: WALVerification, action: Submit) -> None:
+        """A driver waits without a word for a Secret that is missing. Those that may not be read are left to the kubelet.
+
+        Raises:
+            Refused: there is no such Secret.
+        """
+        for name in action.secrets:
+            try:
+                found = self.kube.get_secret(Key(obj.metadata.namespace, name))
+            except Forbidden:
+                continue
+            if found is None:
+                raise Refused(f"there is no Secret {name}, which spec.verification of the WALCluster names for the job")
 
     def post(self, obj: WALVerification, event: Event) -> None:
         """Posts an event about the WALVerification."""

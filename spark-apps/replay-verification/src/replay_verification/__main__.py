@@ -16,7 +16,7 @@ from replay_verification.errors import Interrupted, Refused
 from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.page import render_page
 from replay_verification.report import Outcome, Report, make_report
-from replay_verification.request import Request, read_request
+from replay_verification.request import Request, check_digest, read_request
 from replay_verification.session import check_connector, open_session, sentence_of
 from replay_verification.storage import Storage
 from replay_verification.summary import summarize, summarize_failure
@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
     """Verifies and returns the exit code; a summary is written whatever happens. A session that is given stays open."""
     parser = argparse.ArgumentParser(prog="replay-verification", description=__doc__)
     parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
+    parser.add_argument("--digest", help="SHA-256 of the request: another one is refused before anything is done with it")
     parser.add_argument(
         "--report", required=True, help="URI of the JSON report; the page is written beside it; - for none"
     )
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
     request: Request | None = None
     try:
         request = read_request(given.request)
+        check_digest(request, given.digest)
         report = _verify(request, None if given.report == NONE else given.report, spark)
         outcome, message = report.outcome, report.message
         summary = summarize(report, None if given.report == NONE else given.report)

@@ -149,6 +149,16 @@ def parse_request(content: bytes) -> Request:
     )
 
 
+def check_digest(request: Request, digest: str | None) -> None:
+    """Refuses a request that is not the one it was started for: it could send the password in the Secret anywhere.
+
+    Raises:
+        Refused: its digest is another one.
+    """
+    if digest is not None and request.digest != digest:
+        raise Refused(f"the request has digest {request.digest}, and this application was made for {digest}")
+
+
 def _level(name: str) -> Level:
     try:
         return Level(name)

@@ -52,6 +52,26 @@ class WALClusterSpec(APIModel):
             "verification needs dataPlane.greptimedb, which says what a restart would replay",
             lambda spec: spec.verification is None or spec.greptimedb is not None,
         ),
+        Rule(
+            "!has(self.verification) || !has(self.verification.kafkaCredentialsSecretRef)"
+            " || has(self.kafka.external.sasl)",
+            "verification.kafkaCredentialsSecretRef needs kafka.external.sasl, which says how a user is authenticated",
+            lambda spec: (
+                spec.verification is None
+                or spec.verification.kafka_credentials_secret_ref is None
+                or spec.kafka.external.sasl is not None
+            ),
+        ),
+        Rule(
+            "!has(self.verification) || !has(self.verification.kafkaClientCertSecretRef)"
+            " || (has(self.kafka.external.tls) && has(self.kafka.external.tls.clientCertSecretRef))",
+            "verification.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef, which is not set",
+            lambda spec: (
+                spec.verification is None
+                or spec.verification.kafka_client_cert_secret_ref is None
+                or (spec.kafka.external.tls is not None and spec.kafka.external.tls.client_cert_secret_ref is not None)
+            ),
+        ),
     )
 
     kafka: KafkaSpec
@@ -65,7 +85,7 @@ class WALClusterSpec(APIModel):
     data_plane: DataPlane | None = None
     """The database that writes the WAL."""
     verification: VerificationSchedule | None = None
-    """When the WAL is verified by replaying it on Spark; absent: when somebody makes a WALVerification."""
+    """How the WAL is verified by replaying it on Spark, and when; absent: never."""
 
     @property
     def wal_config(self) -> WALConfig | None:

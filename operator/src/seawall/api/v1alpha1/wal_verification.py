@@ -12,6 +12,7 @@ from pydantic import Field, StrictBool
 from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationTemplate
 
 MAX_FINDINGS = 20
@@ -59,6 +60,8 @@ class WALVerificationSpec(VerificationTemplate):
 
     cluster_ref: ClusterRef
     """The WALCluster whose topics are read."""
+    spark: SparkOverrides = SparkOverrides()
+    """How large the Spark application is, where it differs from what the WALCluster says."""
     ttl_seconds_after_finished: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
     """Seconds after the end at which the object is deleted, with its application; absent means never."""
 
@@ -141,7 +144,7 @@ class WALVerificationStatus(StatusModel):
     observed_generation: Annotated[int, Field(ge=0)] = 0
     """The metadata.generation that this status was computed from."""
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting."""
+    """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting; OwnKafkaUser."""
     stage: VerificationStage | None = None
     """Where it is; absent until it begins."""
     attempt: Annotated[int, Field(ge=0)] = 0
@@ -157,7 +160,8 @@ class WALVerificationStatus(StatusModel):
     application_state: Annotated[str, Field(max_length=64)] | None = None
     """What the Spark Operator says of it."""
     request_digest: Annotated[str, Field(max_length=64)] | None = None
-    """SHA-256 of what the application was told: a verdict about anything else does not count."""
+    """SHA-256 of the request, written before the request is: a job starts on nothing else, and no verdict about anything
+    else counts."""
     outcome: Outcome | None = None
     """How the last attempt ended: Passed, Failed, Refused or Interrupted."""
     message: Annotated[str, Field(max_length=1024)] | None = None
@@ -167,7 +171,7 @@ class WALVerificationStatus(StatusModel):
     topic_counts: TopicCounts | None = None
     """Topics by what became of them."""
     topics: Annotated[tuple[VerifiedTopic, ...], Field(max_length=MAX_TOPICS)] = ()
-    """The topics that are read, from where and to where."""
+    """The topics of the request, from where and to where they are read."""
     not_read: Annotated[tuple[NotReadTopic, ...], Field(max_length=MAX_NOT_READ)] = ()
     """Topics that were selected and not read, at most 50."""
     counts: Counts | None = None

@@ -46,6 +46,8 @@ class Submit:
     key: Key
     spec: Mapping[str, Any]
     service_account: str
+    secrets: tuple[str, ...] = ()
+    """Those that the driver alone needs, and cannot start without."""
 
     def event(self) -> Event:
         """What the event says."""

@@ -11,6 +11,7 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.api.quantity import MI
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.verification.request import FILE, KAFKA_FOLDER
 
@@ -46,9 +47,10 @@ def report_uri(key: Key, template: VerificationTemplate) -> str | None:
     return f"file://{REPORTS_FOLDER}/{key.namespace}/{key.name}.json"
 
 
-def build_application(key: Key, template: VerificationTemplate, kafka: ExternalKafka) -> Body:
-    """The spec of a SparkApplication that works on the request in the ConfigMap of the same name."""
-    spark = template.spark
+def build_application(
+    key: Key, template: VerificationTemplate, spark: SparkSpec, kafka: ExternalKafka, digest: str
+) -> Body:
+    """The spec of a SparkApplication that works on the request in the ConfigMap of the same name, if it is this one."""
     volumes, mounts = _shared(template)
     private, private_mounts = _of_driver(key, template, kafka)
     driver = _pod("spark-kubernetes-driver", [*volumes, *private], [*mounts, *private_mounts])
@@ -70,6 +72,8 @@ def build_application(key: Key, template: VerificationTemplate, kafka: ExternalK
             report_uri(key, template) or "-",
             "--summary",
             SUMMARY_FILE,
+            "--digest",
+            digest,
         ],
         "restartPolicy": {"type": "Never"},
         "sparkConf": {**spark.conf, **CONF},

@@ -19,6 +19,7 @@ from seawall.domain.verification.actions import VerificationAction
 from seawall.domain.verification.names import attempt_key
 from seawall.domain.verification.observed import Observed
 from seawall.domain.verification.reasons import Reason
+from seawall.domain.verification.request import Subject
 
 POLL_SECONDS = 5.0
 """How often the outside is looked at that wakes nobody."""
@@ -65,6 +66,12 @@ class Case:
         """What the parts of the attempt are called."""
         return attempt_key(self.obj.metadata.key, self.status.attempt)
 
+    @property
+    def subject(self) -> Subject:
+        """Whom the request and the verdict are about."""
+        key = self.obj.metadata.key
+        return Subject(key.namespace, key.name, self.uid, self.status.attempt)
+
     def goes_on(self, reason: Reason, message: str, after: float | None = POLL_SECONDS) -> Verdict:
         """It waits for something."""
         return Verdict(Outlook.PROGRESSING, reason, message, after)
@@ -85,6 +92,18 @@ class Case:
         }
         status = self.status.model_copy(update=update)
         return Decision(status, self.goes_on(Reason.RELEASING, f"attempt {status.attempt} is over: {told}"))
+
+
+def request_changed(case: Case, message: str) -> Decision:
+    """Somebody interfered with what the job reads: the attempt proved nothing, and is not repeated."""
+    update = {"outcome": Outcome.INTERRUPTED, "message": message[:MAX_MESSAGE]}
+    return ended(case.status.model_copy(update=update), case.now, Reason.REQUEST_CHANGED, message)
+
+
+def name_taken(case: Case, kind: str) -> Decision:
+    """The end: what has the attempt's name was made by somebody else, and is left alone."""
+    message = f"{kind} {case.key.name} exists and was not made by this verification: delete it, and make another one"
+    return ended(case.status, case.now, Reason.NAME_TAKEN, message)
 
 
 def ended(

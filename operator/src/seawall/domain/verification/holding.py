@@ -14,14 +14,17 @@ from seawall.api.v1alpha1.wal_verification import (
     TopicCounts,
     VerificationStage,
     VerifiedTopic,
+    WALVerificationStatus,
 )
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
-from seawall.domain.verification.case import Case, Decision, ended
+from seawall.domain.verification.allowed import kafka_of_job
+from seawall.domain.verification.case import Case, Decision, ended, name_taken
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.request import FILE, MAX_BYTES, Subject, UnreadableRequest, read_request, write_request
+from seawall.domain.verification.frozen import check_request
+from seawall.domain.verification.request import FILE, MAX_BYTES, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.walconfig.config_map import ConfigMap
 
@@ -36,9 +39,9 @@ def hold(case: Case) -> Decision:
     """Places the hold, waits for the grant, writes the request, and goes on to the job."""
     found = case.observed.hold
     if found is not None and found.metadata.controller_uid != case.uid:
-        return _taken(case, "WALHold")
+        return name_taken(case, "WALHold")
     if case.observed.request is not None and case.observed.request.controller_uid != case.uid:
-        return _taken(case, "ConfigMap")
+        return name_taken(case, "ConfigMap")
     if found is None:
         return _place(case)
     if not is_granted(found):
@@ -107,13 +110,16 @@ def _wait_for(case: Case, found: WALHold) -> Decision:
 
 
 def _freeze(case: Case, found: WALHold) -> Decision:
-    """Writes the request, of a look that began after the grant; then what it says goes into the status."""
+    """Says in the status what will be read, of a look that began after the grant; then writes exactly that down.
+
+    A process that dies in between has lost the look, and its successor says in the status what it sees itself.
+    """
+    if case.observed.request is not None:
+        return _go_on(case)
     looked = case.observed.looked
     if not isinstance(looked, Looked):
         return cannot_look(case, looked)
     selection = select(looked, case.spec)
-    if case.observed.request is not None:
-        return _go_on(case, case.observed.request, selection)
     patience = _wait_for_reports(case, selection)
     if patience is not None:
         return patience
@@ -121,45 +127,47 @@ def _freeze(case: Case, found: WALHold) -> Decision:
     topics = tuple(topic for topic in selection.readable if _is_held(topic, held.get(topic.name)))
     if not topics:
         return case.attempt_ends(Outcome.INTERRUPTED, f"no topic that is held can be read: {_told(selection)}")
-    data = write_request(_subject(case), case.spec, case.kafka.kafka.external, _cluster_id(case), topics)
+    data = write_request(case.subject, case.spec, kafka_of_job(case.kafka), _cluster_id(case), topics)
     if len(data) > MAX_BYTES:
         message = f"the request takes {len(data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
         return ended(case.status, case.now, Reason.TOO_MANY_TOPICS, message)
     config_map = ConfigMap(case.key, {}, binary_data={FILE: data}, is_immutable=True)
     verdict = case.goes_on(Reason.SUBMITTING, f"it writes down what is to be read of {len(topics)} topics")
-    return case.stays(verdict, FreezeRequest(config_map, len(topics)))
+    return Decision(_announced(case, data, topics, selection), verdict, (FreezeRequest(config_map, len(topics)),))
 
 
 def _is_held(topic: TopicRange, held_from: object) -> bool:
     return isinstance(held_from, int) and held_from <= topic.start
 
 
-def _go_on(case: Case, config_map: ConfigMap, selection: Selection) -> Decision:
-    """The request stands: the job may begin."""
-    try:
-        request = read_request(config_map.binary_data.get(FILE, b""))
-    except UnreadableRequest as error:
-        return ended(case.status, case.now, Reason.NAME_TAKEN, f"ConfigMap {config_map.key.name}: {error}")
-    if request.subject != _subject(case):
-        return _taken(case, "ConfigMap")
-    read = {topic.name for topic in request.topics}
-    left = {name: str(reason) for name, reason in selection.against.items() if name not in read}
+def _announced(
+    case: Case, data: bytes, topics: tuple[TopicRange, ...], selection: Selection
+) -> WALVerificationStatus:
+    """The status that names the request before anybody can read it: what it says of topics is taken from nowhere else."""
+    read = {topic.name for topic in topics}
+    left = {name: str(reason) for name, reason in selection.against.items()}
     left |= {topic.name: "NotHeld" for topic in selection.readable if topic.name not in read}
     rows = tuple(
         VerifiedTopic(name=topic.name, topic_id=topic.topic_id, verified_from=topic.start, end=topic.end)
-        for topic in request.topics
+        for topic in topics
     )
-    status = case.status.model_copy(
-        update={
-            "stage": VerificationStage.RUNNING,
-            "application_name": case.key.name,
-            "request_digest": request.digest,
-            "topics": rows,
-            "not_read": tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ]),
-            "topic_counts": TopicCounts(total=len(rows), idle=len(selection.idle), not_read=len(left)),
-        }
-    )
-    return Decision(status, case.goes_on(Reason.SUBMITTING, f"it makes SparkApplication {case.key.name}"))
+    update = {
+        "request_digest": digest_of(data),
+        "topics": rows,
+        "not_read": tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ]),
+        "topic_counts": TopicCounts(total=len(rows), idle=len(selection.idle), not_read=len(left)),
+    }
+    return case.status.model_copy(update=update)
+
+
+def _go_on(case: Case) -> Decision:
+    """The request stands: the job may begin, if it is the one that the status names."""
+    end = check_request(case)
+    if end is not None:
+        return end
+    update = {"stage": VerificationStage.RUNNING, "application_name": case.key.name}
+    verdict = case.goes_on(Reason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
+    return Decision(case.status.model_copy(update=update), verdict)
 
 
 def cannot_look(case: Case, found: CannotLook | None) -> Decision:
@@ -168,16 +176,6 @@ def cannot_look(case: Case, found: CannotLook | None) -> Decision:
     if found is not None and found.why is Obstacle.NO_DATA_PLANE:
         return ended(case.status, case.now, Reason.NO_DATA_PLANE, message)
     return case.stays(case.goes_on(Reason.CANNOT_LOOK, message))
-
-
-def _taken(case: Case, kind: str) -> Decision:
-    message = f"{kind} {case.key.name} exists and was not made by this verification: delete it, and make another one"
-    return ended(case.status, case.now, Reason.NAME_TAKEN, message)
-
-
-def _subject(case: Case) -> Subject:
-    key = case.obj.metadata.key
-    return Subject(key.namespace, key.name, case.uid, case.status.attempt)
 
 
 def _cluster_id(case: Case) -> str:

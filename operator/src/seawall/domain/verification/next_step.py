@@ -1,13 +1,13 @@
 """The next step of a WALVerification: a pure function of the verification and of what was observed.
 
-    being deleted → over (ttl) → spec, name, WALCluster → paused, Stalled → the stage:
+    being deleted → over (ttl) → spec, name, WALCluster, what that allows → paused, Stalled → the stage:
 
     stage      what is in the status      what is made in the world        what ends it
     ---------  -------------------------  -------------------------------  ------------------------------------------
     (none)     —                          —                                the WALCluster is there and not Stalled
-    Holding    attempt                    WALHold, once granted the        the ConfigMap with the request is there
-                                          immutable ConfigMap
-    Running    what is read, its digest   SparkApplication                 the driver's verdict, or none came
+    Holding    attempt; once granted,     WALHold; once the digest is in   the ConfigMap is there, and has that digest
+               what is read, its digest   the status, the ConfigMap
+    Running    the application's name     SparkApplication                 the driver's verdict, or none came
     Releasing  the verdict                hold deleted; application        the hold is gone; Interrupted and fewer than
                                           deleted if Interrupted           3 attempts: Holding again, after a while
     Completed, Failed                     itself deleted (ttl)             —
@@ -22,12 +22,21 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_never
 
-from seawall.api.meta import InvalidSpec
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
-from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, transition_events
+from seawall.domain.conditions import (
+    ConditionBuilder,
+    Outlook,
+    Verdict,
+    as_status,
+    find_condition,
+    loss_event,
+    transition_events,
+)
 from seawall.domain.failure import Failure
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.verification.actions import RemoveItself, VerificationAction
+from seawall.domain.verification.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.verification.case import Case, Decision, ended
 from seawall.domain.verification.holding import hold
 from seawall.domain.verification.names import why_unusable
@@ -58,6 +67,8 @@ def next_step(obj: WALVerification, observed: Observed) -> VerificationStep:
     verdict = decision.verdict if failure is None else _failed_change(failure)
     status = _with_conditions(obj, decision.status, verdict, observed)
     events = transition_events(obj.status.conditions, status.conditions)
+    user_event = loss_event(obj.status.conditions, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again")
+    events += () if user_event is None else (user_event,)
     if _data(status) != _data(obj.status):
         return Record(status, events, after=0.0)
     if decision.actions and failure is None:
@@ -92,8 +103,11 @@ def _decide(obj: WALVerification, observed: Observed) -> Decision:
     if cluster is None or isinstance(cluster.spec, InvalidSpec):
         return _without_cluster(obj, observed, spec.cluster_ref.name)
     case = Case(obj, spec, cluster, cluster.spec, observed)
-    hindrance = None if stage is VerificationStage.RELEASING else why_it_waits(obj, cluster)
     has_begun = stage is VerificationStage.RUNNING and observed.application is not None
+    refusal = None if has_begun or stage is VerificationStage.RELEASING else why_not_allowed(spec, cluster, cluster.spec)
+    if refusal is not None:
+        return ended(obj.status, observed.now, Reason.SPARK_NOT_ALLOWED, refusal)
+    hindrance = None if stage is VerificationStage.RELEASING else why_it_waits(obj, cluster)
     if hindrance is not None and not has_begun:
         return _waits(obj, *hindrance)
     return _stage(case)
@@ -152,7 +166,21 @@ def _with_conditions(
         failed=status.stage is VerificationStage.FAILED,
         waiting=verdict.reason in WAITING,
     )
+    conditions += _user_condition(obj, status, build, observed)
     return status.model_copy(update={"conditions": conditions, "observed_generation": obj.metadata.generation})
+
+
+def _user_condition(
+    obj: WALVerification, status: WALVerificationStatus, build: ConditionBuilder, observed: Observed
+) -> tuple[Condition, ...]:
+    """As whom the job reads Kafka; once it is made, as it was then. None where Kafka asks nobody who they are."""
+    kind, cluster = ConditionType.OWN_KAFKA_USER, observed.cluster
+    before = find_condition(obj.status.conditions, kind)
+    is_open = status.stage in {VerificationStage.HOLDING, VerificationStage.RUNNING} and observed.application is None
+    if not is_open or cluster is None or isinstance(cluster.spec, InvalidSpec):
+        return () if before is None else (before,)
+    user = kafka_user(cluster, cluster.spec)
+    return () if user is None else (build(kind, as_status(user.whose is User.OWN), user.whose, user.message),)
 
 
 def _data(status: WALVerificationStatus) -> WALVerificationStatus:

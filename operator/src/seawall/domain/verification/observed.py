@@ -26,7 +26,7 @@ class Observed:
     cluster: WALCluster | None = None
     """The WALCluster; None: there is none, or it is being deleted."""
     looked: Looked | CannotLook | None = None
-    """A look that began after the hold was read; None: none is needed now."""
+    """A look that began after the hold was read, or the one whose request the status names; None: none is needed now."""
     hold: WALHold | None = None
     request: ConfigMap | None = None
     application: SparkApplication | None = None
@@ -48,7 +48,7 @@ def needs_look(obj: WALVerification, hold: WALHold | None, request: ConfigMap | 
     """Whether the next step is decided from the ledger: what to hold, and once that is granted, what to read."""
     if obj.status.is_over or obj.status.stage in {VerificationStage.RUNNING, VerificationStage.RELEASING}:
         return False
-    return hold is None or is_granted(hold) or request is not None
+    return request is None and (hold is None or is_granted(hold))
 
 
 def why_it_waits(obj: WALVerification, cluster: WALCluster) -> tuple[str, str] | None:

@@ -52,6 +52,11 @@ class Reason(StrEnum):
     """The end: the spec does not fit the models. Upgrade the CRDs, and make another verification."""
     NAME_UNUSABLE = "NameUnusable"
     """The end: Spark cannot name its Services after it. Make another verification."""
+    SPARK_NOT_ALLOWED = "SparkNotAllowed"
+    """The end: image, account or registry are not what the WALCluster declares, or it declares none. Leave them out."""
+    REQUEST_CHANGED = "RequestChanged"
+    """The end: somebody else wrote or changed the request that the job reads: nothing is proved. Find out who may write
+    ConfigMaps in the namespace, and make another verification."""
     NAME_TAKEN = "NameTaken"
     """The end: a hold, a ConfigMap or a SparkApplication of its attempt's name is somebody else's."""
     CLUSTER_MISSING = "ClusterMissing"

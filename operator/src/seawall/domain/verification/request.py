@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from io import BytesIO
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.domain.verification.selection import RegionRange, TopicRange
+from seawall.domain.verification.selection import TopicRange
 
 VERSION = 1
 FILE = "request.json.gz"
 MAX_BYTES = 1_000_000
 """What a ConfigMap takes is 1 MiB, names and labels included."""
 
+PIECE = 2**16
+
 KAFKA_FOLDER = "/etc/seawall/kafka"
 """Where the Secrets of the connection are, in the driver."""
-
-
-class UnreadableRequest(ValueError):  # noqa: N818 - named for what it is
-    """These bytes are no request of this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +36,6 @@ class Subject:
     def to_json(self) -> dict[str, object]:
         """As the contract has it."""
         return {"namespace": self.namespace, "name": self.name, "uid": self.uid, "attempt": self.attempt}
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is read back of a request: all that the operator's own status needs."""
-
-    subject: Subject
-    topics: tuple[TopicRange, ...]
-    digest: str
-    """SHA-256 of its bytes."""
 
 
 def write_request(
@@ -82,25 +71,19 @@ PATHS = {
 }
 
 
-def read_request(stored: bytes) -> Request:
-    """Reads what `write_request` wrote.
+def digest_of(stored: bytes) -> str | None:
+    """SHA-256 of a stored request's own bytes, which a verdict about it names; None: it is no compressed text.
 
-    Raises:
-        UnreadableRequest: it is something else.
+    What somebody else stored may unpack to anything, so it is never in memory as a whole.
     """
+    found = sha256()
     try:
-        raw = gzip.decompress(stored)
-        body = json.loads(raw)
-        if body["version"] != VERSION:
-            raise UnreadableRequest(f"the request is of version {body['version']}, and this is version {VERSION}")
-        found = body["verification"]
-        subject = Subject(found["namespace"], found["name"], found["uid"], found["attempt"])
-        topics = tuple(_read_topic(topic) for topic in body["topics"])
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, UnreadableRequest):
-            raise
-        raise UnreadableRequest(f"the request cannot be read ({type(error).__name__})") from error
-    return Request(subject, topics, sha256(raw).hexdigest())
+        with gzip.open(BytesIO(stored)) as unpacked:
+            while piece := unpacked.read(PIECE):
+                found.update(piece)
+    except (OSError, EOFError, zlib.error):
+        return None
+    return found.hexdigest()
 
 
 def _kafka(kafka: ExternalKafka, cluster_id: str, files: dict[str, str]) -> dict[str, object]:
@@ -137,8 +120,3 @@ def _topic(topic: TopicRange) -> dict[str, object]:
         "to": topic.end,
         "regions": regions,
     }
-
-
-def _read_topic(raw: dict[str, Any]) -> TopicRange:
-    regions = tuple(RegionRange(each["id"], each["readsFrom"], each["flushed"]) for each in raw["regions"])
-    return TopicRange(raw["name"], raw["topicId"], raw["logStart"], raw["from"], raw["to"], regions)

@@ -7,12 +7,14 @@ from datetime import timedelta
 from seawall.api.v1alpha1.wal_verification import MAX_FINDINGS, Outcome, TopicCounts
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.verification.actions import Submit
+from seawall.domain.verification.allowed import effective_spark, kafka_of_job, own_secrets
 from seawall.domain.verification.application import build_application
-from seawall.domain.verification.case import POLL_SECONDS, Case, Decision, ended
+from seawall.domain.verification.case import POLL_SECONDS, Case, Decision, name_taken, request_changed
+from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.spark import Ended, Hindered, SparkApplication
-from seawall.domain.verification.summary import Summary, read_summary
+from seawall.domain.verification.summary import OTHER_REQUEST, Summary, read_summary
 
 SERVED_WITHIN = timedelta(seconds=60)
 """The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
@@ -23,11 +25,13 @@ MAX_ERROR = 300
 def run(case: Case) -> Decision:
     """Makes the application, and waits for its verdict."""
     application, driver = case.observed.application, case.observed.driver
+    if application is not None and application.controller_uid != case.uid:
+        return name_taken(case, "SparkApplication")
+    end = check_request(case)
+    if end is not None:
+        return end
     if application is None:
         return _submit(case)
-    if application.controller_uid != case.uid:
-        message = f"SparkApplication {case.key.name} exists and was not made by this verification"
-        return ended(case.status, case.now, Reason.NAME_TAKEN, f"{message}: delete it, and make another one")
     if isinstance(driver, Ended):
         return _judge(case, driver)
     if application.is_over:
@@ -43,13 +47,20 @@ def _submit(case: Case) -> Decision:
     hold = case.observed.hold
     if hold is None or hold.metadata.controller_uid != case.uid or not is_granted(hold):
         return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was lost before the job began")
-    spec = build_application(case.key, case.spec, case.kafka.kafka.external)
+    declared = case.kafka.verification
+    if declared is None:
+        raise ValueError("a WALCluster that declares nothing allows no verification")
+    spark = effective_spark(case.spec.spark, declared.spark)
+    kafka, digest = kafka_of_job(case.kafka), case.status.request_digest or ""
+    spec = build_application(case.key, case.spec, spark, kafka, digest)
     verdict = case.goes_on(Reason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
-    return case.stays(verdict, Submit(case.key, spec, case.spec.spark.service_account_name))
+    return case.stays(verdict, Submit(case.key, spec, spark.service_account_name, own_secrets(declared)))
 
 
 def _judge(case: Case, driver: Ended) -> Decision:
     found = read_summary(driver.message, case.status.request_digest or "", driver.exit_code)
+    if found == OTHER_REQUEST:
+        return request_changed(case, OTHER_REQUEST)
     if isinstance(found, str):
         return case.attempt_ends(Outcome.INTERRUPTED, found)
     topics = tuple(row.model_copy(update={"verified": found.proves(row.name)}) for row in case.status.topics)

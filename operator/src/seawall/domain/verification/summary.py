@@ -12,6 +12,8 @@ from seawall.api.v1alpha1.wal_verification import Counts, Outcome
 
 EXIT_CODES = {Outcome.PASSED: 0, Outcome.FAILED: 1, Outcome.REFUSED: 2, Outcome.INTERRUPTED: 3}
 
+OTHER_REQUEST = "the driver's verdict is about another request"
+
 
 class SummaryFinding(StatusModel):
     """A finding, as the driver writes it."""
@@ -66,7 +68,7 @@ def read_summary(text: str, digest: str, exit_code: int) -> Summary | str:
         what = "left no verdict" if not text.strip() else "left a verdict that cannot be read"
         return f"the driver {what} (exit code {exit_code})"
     if found.request_digest != digest:
-        return "the driver's verdict is about another request"
+        return OTHER_REQUEST
     if EXIT_CODES[found.outcome] != exit_code:
         return f"the driver's verdict is {found.outcome.value}, and its exit code is {exit_code}"
     return found

@@ -20,9 +20,11 @@ def schedule_conditions(cluster: WALCluster, build: Callable[..., Condition]) ->
     if isinstance(cluster.spec, InvalidSpec) or cluster.spec.verification is None:
         return ()
     spec = cluster.spec.verification
+    times = read_times(spec, cluster.metadata.creation_timestamp)
+    if times is None:
+        return ()
     if (problem := why_name_too_long(cluster)) is not None:
         return (build(KIND, "False", NAME_TOO_LONG, problem),)
-    times = read_times(spec, cluster.metadata.creation_timestamp)
     if isinstance(times, BadSchedule):
         return (build(KIND, "False", times.reason.value, times.message),)
     if spec.suspend:

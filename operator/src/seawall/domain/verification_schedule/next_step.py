@@ -78,6 +78,8 @@ def next_step(cluster: WALCluster, observed: Observed) -> ScheduleStep:
     if cluster.metadata.deletion_timestamp is not None or cluster.metadata.is_paused:
         return Wait("the WALCluster is being deleted, or paused")
     times = read_times(spec, cluster.metadata.creation_timestamp)
+    if times is None:
+        return Wait("there is no schedule")
     if isinstance(times, BadSchedule) or why_name_too_long(cluster) is not None:
         return Wait("there is something wrong with the schedule")
     own = OwnVerifications.of(cluster, observed.verifications)

@@ -24,9 +24,9 @@ _SLICE_LENGTH = 3
 MAX_CLUSTER_NAME = MAX_NAME - _TIME.length - _SLICE_LENGTH - 2
 
 
-def read_times(spec: VerificationSchedule, now: datetime) -> Cron | BadSchedule:
-    """When verifications are due."""
-    return read_cron(spec.schedule, spec.time_zone, now)
+def read_times(spec: VerificationSchedule, now: datetime) -> Cron | BadSchedule | None:
+    """When verifications are due; None: only when somebody makes one."""
+    return None if spec.schedule is None else read_cron(spec.schedule, spec.time_zone, now)
 
 
 def why_name_too_long(cluster: WALCluster) -> str | None:

@@ -1,0 +1,122 @@
+"""What a verification may run, and as which user of Kafka: its WALCluster declares both, the verification only sizes.
+
+Whoever may create a WALVerification must not get a user of Kafka by it. So no image, account or setting of Spark that
+could hand the user on comes from the verification, and the user itself can be one that may only read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
+from seawall.api.v1alpha1.verification_template import VerificationSchedule
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.wal_verification import WALVerificationSpec
+
+DECLARED = {
+    "image": "image",
+    "image_pull_policy": "imagePullPolicy",
+    "image_pull_secrets": "imagePullSecrets",
+    "service_account_name": "serviceAccountName",
+}
+"""What only the WALCluster says, by the names in the model and in the API."""
+SIZES = ("executors", "cores", "memory", "driver_memory", "cpu_request")
+
+
+def why_not_allowed(asked: WALVerificationSpec, cluster: WALCluster, spec: WALClusterSpec) -> str | None:
+    """Why the WALCluster does not let this run, in one sentence; None: it does.
+
+    What needs no WALCluster, the keys of `spark.conf`, is a rule of the model, so that admission refuses it.
+    """
+    name = cluster.metadata.name
+    if spec.verification is None:
+        return f"WALCluster {name} does not say what may verify it: set its spec.verification.spark.image"
+    differing = [field for field in DECLARED if _differs(asked.spark, spec.verification.spark, field)]
+    if not differing:
+        return None
+    fields = " and ".join(f"spark.{DECLARED[field]}" for field in differing)
+    verb = "is not what" if len(differing) == 1 else "are not what"
+    return (
+        f"{fields} {verb} WALCluster {name} declares in spec.verification.spark, "
+        "and nothing else gets its user of Kafka: leave out what the WALCluster says"
+    )
+
+
+def effective_spark(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:
+    """What the WALCluster declares, in the sizes that the verification asks for."""
+    sizes = {field: value for field in SIZES if (value := getattr(asked, field)) is not None}
+    return declared.model_copy(update={**sizes, "conf": {**declared.conf, **asked.conf}})
+
+
+def kafka_of_job(spec: WALClusterSpec) -> ExternalKafka:
+    """The Kafka of the WALCluster as the job reaches it: with a user of its own, where one is declared."""
+    kafka, own = spec.kafka.external, spec.verification
+    if own is None:
+        return kafka
+    tls, sasl = kafka.tls, kafka.sasl
+    if sasl is not None and own.kafka_credentials_secret_ref is not None:
+        sasl = sasl.model_copy(update={"credentials_secret_ref": own.kafka_credentials_secret_ref})
+    if tls is not None and tls.client_cert_secret_ref is not None and own.kafka_client_cert_secret_ref is not None:
+        tls = tls.model_copy(update={"client_cert_secret_ref": own.kafka_client_cert_secret_ref})
+    return kafka.model_copy(update={"sasl": sasl, "tls": tls})
+
+
+class User(StrEnum):
+    """Whose user of Kafka a job has; the reasons of the condition OwnKafkaUser."""
+
+    OWN = "OwnUser"
+    """The WALCluster names one for verifications."""
+    SEAWALLS = "SeawallsUser"
+    """Seawall's own, which may delete: declare another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaUser:
+    """Whose user of Kafka the job has, in one sentence."""
+
+    whose: User
+    message: str
+
+
+def kafka_user(cluster: WALCluster, spec: WALClusterSpec) -> KafkaUser | None:
+    """Who the job is to Kafka; None: Kafka asks nobody who they are."""
+    used = _identities(spec.kafka.external)
+    if not used:
+        return None
+    of_job = _identities(kafka_of_job(spec))
+    shared = [field for field, secret in used.items() if of_job[field] == secret]
+    if not shared:
+        secrets = " and ".join(secret for secret, *_ in of_job.values())
+        return KafkaUser(User.OWN, f"the job reads the log as the user of Secret {secrets}")
+    secrets = " and ".join(used[field][0] for field in shared)
+    fields = " and ".join(f"spec.verification.{field}" for field in shared)
+    return KafkaUser(
+        User.SEAWALLS,
+        f"the job reads the log as Seawall's own user (Secret {secrets}), which may delete records: "
+        f"set {fields} of WALCluster {cluster.metadata.name}",
+    )
+
+
+def own_secrets(verification: VerificationSchedule) -> tuple[str, ...]:
+    """The Secrets that only the jobs need."""
+    refs = (verification.kafka_credentials_secret_ref, verification.kafka_client_cert_secret_ref)
+    return tuple(ref.name for ref in refs if ref is not None)
+
+
+def _differs(asked: SparkOverrides, declared: SparkSpec, field: str) -> bool:
+    value = getattr(asked, field)
+    return value is not None and value != getattr(declared, field)
+
+
+def _identities(kafka: ExternalKafka) -> dict[str, tuple[str, ...]]:
+    """By the field that stands in for it: the Secret and the keys by which a client proves who it is."""
+    found: dict[str, tuple[str, ...]] = {}
+    if kafka.sasl is not None:
+        ref = kafka.sasl.credentials_secret_ref
+        found["kafkaCredentialsSecretRef"] = (ref.name, ref.username_key, ref.password_key)
+    if kafka.tls is not None and kafka.tls.client_cert_secret_ref is not None:
+        cert = kafka.tls.client_cert_secret_ref
+        found["kafkaClientCertSecretRef"] = (cert.name, cert.cert_key, cert.key_key)
+    return found
