@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.verification_template import SparkSpec, VerificationTemplate
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.cli.local_verification import LocalVerification
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.domain.errors import OutsideUnavailable, Refused
@@ -22,7 +22,7 @@ from seawall.reconciler import Reconciler
 from tests.purge_world import NAMESPACE
 from tests.verification_world import VerificationWorld
 
-TEMPLATE = VerificationTemplate(spark=SparkSpec(image="of-no-use"))
+TEMPLATE = VerificationTemplate()
 
 
 class Program:
@@ -81,6 +81,25 @@ def test_a_program_that_dies_proves_nothing() -> None:
     with pytest.raises(Refused, match=r"nothing was proved: the driver left no verdict \(exit code 137\)"):
         verify(world, Program(world, "", 137))
     assert world.holds() == []
+
+
+def test_the_program_has_the_user_of_verifications_where_one_is_declared() -> None:
+    world = VerificationWorld()
+    world.kube.secrets[Key(NAMESPACE, "kafka-user")] = {"username": b"seawall", "password": b"of Seawall"}
+    world.kube.secrets[Key(NAMESPACE, "kafka-reader")] = {"username": b"reader", "password": b"of verifications"}
+    own = {"spark": {"image": "replay-verification:1"}, "kafkaCredentialsSecretRef": {"name": "kafka-reader"}}
+    world.edit_cluster(own, sasl={"credentialsSecretRef": {"name": "kafka-user"}})
+    said: list[str] = []
+
+    class Looking(Program):
+        def __call__(self, command: Sequence[str]) -> int:
+            code = super().__call__(command)
+            sasl = self.request["kafka"]["sasl"]
+            said.extend(Path(sasl[name]).read_text() for name in ("usernameFile", "passwordFile"))
+            return code
+
+    verify(world, Looking(world))
+    assert said == ["reader", "of verifications"]
 
 
 def test_without_an_operator_nothing_is_read() -> None:

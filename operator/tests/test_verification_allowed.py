@@ -102,6 +102,7 @@ def test_without_a_declaration_nothing_runs() -> None:
         {"spark.plugins": "other.Plugin"},
         {"spark.executor.defaultJavaOptions": "-javaagent:/tmp/x.jar"},
         {"spark.hadoop.fs.s3a.endpoint": "other"},
+        {"spark.driver.port": "7077"},
         {"spark.sql.shuffle.partitions": "${env:PASSWORD}"},
     ],
 )
@@ -112,10 +113,6 @@ def test_settings_that_could_do_more_than_size_are_refused(conf: dict[str, str])
     assert (found.status.stage, why(found)[0]) == (VerificationStage.FAILED, "InvalidSpec")
     assert "conf of a verification takes" in why(found)[1]
     assert (world.holds(), world.spark.specs) == ([], {})
-
-
-def test_a_setting_that_loads_code_is_refused() -> None:
-    test_settings_that_could_do_more_than_size_are_refused({"spark.plugins": "other.Plugin"})
 
 
 def test_what_the_walcluster_declares_runs_in_the_sizes_that_the_verification_asks_for() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.wal_verification import WALVerificationSpec
 from seawall.cli import verify as cli
 from seawall.domain.errors import Refused
@@ -34,7 +35,8 @@ class FakeApi:
     """A WALCluster, and what was created; `statuses` are what is read of it one after another."""
 
     def __init__(self, schedule: Mapping[str, Any] | None = None, *statuses: Mapping[str, Any] | None) -> None:
-        spec = CLUSTER if schedule is None else {**CLUSTER, "verification": dict(schedule)}
+        undeclared = {name: value for name, value in CLUSTER.items() if name != "verification"}
+        spec = undeclared if schedule is None else {**CLUSTER, "verification": dict(schedule)}
         self.cluster = {"metadata": METADATA, "spec": spec}
         self.created: list[Mapping[str, Any]] = []
         self.statuses = list(statuses)
@@ -72,29 +74,29 @@ def test_what_the_schedule_says_is_taken() -> None:
     (told,) = run(api)
     spec = spec_of(api)
     assert told == f"walverification/{api.created[0]['metadata']['name']} created"
-    assert (spec.level, spec.spark.image, spec.spark.executors) == ("Coverage", "replay-verification:1", 4)
-    assert spec.spark.memory == 2**31
+    assert spec.level == "Coverage"
+    assert spec.spark == SparkOverrides(), "what runs is read from the WALCluster when it runs"
     assert spec.report is not None
     assert spec.topics == ("*",)
 
 
 def test_arguments_come_before_the_schedule() -> None:
     api = FakeApi(SCHEDULE)
-    run(api, "--level", "Integrity", "--image", "other:2", "-t", "a_*", "-t", "b")
+    run(api, "--level", "Integrity", "-t", "a_*", "-t", "b")
     spec = spec_of(api)
-    assert (spec.level, spec.spark.image, spec.spark.executors) == ("Integrity", "other:2", 4)
+    assert spec.level == "Integrity"
     assert spec.topics == ("a_*", "b")
 
 
 def test_without_a_schedule_an_image_is_enough() -> None:
-    api = FakeApi()
-    run(api, "--image", "replay-verification:1")
-    assert (spec_of(api).spark.image, spec_of(api).level) == ("replay-verification:1", "Integrity")
+    api = FakeApi({"spark": {"image": "replay-verification:1"}})
+    run(api)
+    assert (spec_of(api).level, spec_of(api).topics) == ("Integrity", ("*",))
 
 
 def test_without_an_image_nothing_is_made() -> None:
     api = FakeApi()
-    with pytest.raises(Refused, match="--image"):
+    with pytest.raises(Refused, match=r"set its spec\.verification\.spark\.image"):
         run(api)
     assert not api.created
 

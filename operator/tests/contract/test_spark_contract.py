@@ -9,7 +9,8 @@ import pytest
 from seawall.adapters import kube_spark
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_spark import KubeSparkApplications
-from seawall.api.v1alpha1.verification_template import SparkSpec, VerificationTemplate
+from seawall.api.v1alpha1.spark_spec import SparkSpec
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.verification.application import build_application
 from seawall.domain.verification.spark import Ended, Hindered
@@ -38,8 +39,8 @@ def spark(bed: Bed, request: pytest.FixtureRequest) -> Iterator[SparkBed]:
 
 def make(spark: SparkBed, name: str = "check-1", account: str = SERVICE_ACCOUNT) -> None:
     key = spark.key(name)
-    template = VerificationTemplate(spark=SparkSpec(image="replay-verification:1", cpu_request="100m"))
-    spark.applications.create(spark.owner(), key, build_application(key, template, KAFKA), account)
+    template, settings = VerificationTemplate(), SparkSpec(image="replay-verification:1", cpu_request="100m")
+    spark.applications.create(spark.owner(), key, build_application(key, template, settings, KAFKA, "0" * 64), account)
 
 
 def test_what_was_never_made_is_not_there(spark: SparkBed) -> None:
