@@ -111,7 +111,7 @@ def drop_former_run() -> None:
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
     # The database is gone already, so nobody can be asked whether it needs the topics: the spec must not name it.
     nobody = {"greptimedb": None, "datanodes": None, "restart": None}
-    patch = {"spec": {"topics": {"deletionPolicy": "Delete"}, "dataPlane": nobody}}
+    patch = {"spec": {"topics": {"deletionPolicy": "Delete"}, "dataPlane": nobody, "verification": None}}
     kubectl(*WAL.patch_command(json.dumps(patch)))
     wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
     WAL.delete()

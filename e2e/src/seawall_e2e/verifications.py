@@ -100,11 +100,18 @@ class Verification:
 
 
 class Verifications:
-    """What verifies one WALCluster."""
+    """What verifies one WALCluster; `user` is the Secret with the jobs' own user of Kafka."""
 
-    def __init__(self, wal: WALCluster, image: str) -> None:
-        self.wal, self._image = wal, image
+    def __init__(self, wal: WALCluster, image: str, user: str | None = None) -> None:
+        self.wal, self._image, self._user = wal, image, user
         self._pods = count(1)
+
+    def declare(self) -> None:
+        """Lets the WALCluster say what verifies it: the image, its account, and few and small pods."""
+        declared: dict[str, Any] = {"spark": {"image": self._image, "serviceAccountName": ACCOUNT, **_SMALL}}
+        if self._user is not None:
+            declared["kafkaCredentialsSecretRef"] = {"name": self._user}
+        kubectl(*self.wal.patch_command(json.dumps({"spec": {"verification": declared}})))
 
     def make_claim(self, name: str) -> None:
         """Makes a claim."""
@@ -112,12 +119,12 @@ class Verifications:
         apply(self._object("v1", "PersistentVolumeClaim", name, claim))
 
     def request(self, name: str, **spec: Any) -> None:
-        """Asks for a verification of level Integrity, with a report, by few and small pods."""
+        """Asks for a verification of level Integrity, with a report."""
+        self.declare()
         self.make_claim(REPORTS)
         body = {
             "clusterRef": {"name": self.wal.name},
             "level": "Integrity",
-            "spark": {"image": self._image, "serviceAccountName": ACCOUNT, **_SMALL},
             "report": {"persistentVolumeClaim": REPORTS},
             "timeout": "10m",
             **spec,
@@ -152,6 +159,16 @@ class Verifications:
             return str(stalled["message"]) if is_so else None
 
         return wait_until(sentence, f"{name} is Stalled: {reason}", within=150, every=0.5, explain=self.explain)
+
+    def condition(self, name: str, kind: str) -> Object | None:
+        """A condition of a verification."""
+        conditions = get(self.wal.namespace, "walverifications", name).get("status", {}).get("conditions", ())
+        return next((each for each in conditions if each["type"] == kind), None)
+
+    def driver_secrets(self, seen: Verification) -> set[str]:
+        """The Secrets that its driver's pod has mounted."""
+        volumes = get(self.wal.namespace, "pods", seen.driver)["spec"]["volumes"]
+        return {each["secret"]["secretName"] for each in volumes if "secret" in each}
 
     def wait_until_over(self, name: str, *, within: float = VERDICT_SECONDS) -> Verification:
         """Waits for its end."""

@@ -37,6 +37,7 @@ AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",  # the plaintext listeners of the bed
 }
+POOL = "greptimedb_wal_topic"
 PREFIX, TOPIC, NEW = "acl_", "acl_0", "acl_new"
 ON_CLUSTER = (ResourceType.BROKER, "kafka-cluster", ResourcePatternType.LITERAL)
 ON_TOPICS = (ResourceType.TOPIC, PREFIX, ResourcePatternType.PREFIXED)
@@ -70,6 +71,14 @@ def rights_of_table() -> dict[str, Rights]:
     }
     first = next(iter(named.values()))
     return {work: rights | first for work, rights in named.items()}
+
+
+def rights_of_jobs() -> Rights:
+    """Those that the command for the jobs of verifications gives."""
+    (command,) = re.findall(r"--allow-principal User:seawall-verification ((?:.*\\\n)*.*)", TABLE.read_text())
+    assert "--cluster" not in command
+    assert f"--topic {POOL} --resource-pattern-type prefixed" in command
+    return frozenset(Right(AclOperation[name.upper()], False) for name in re.findall(r"--operation (\w+)", command))
 
 
 class User:
@@ -226,6 +235,10 @@ def settled_refusal(user: User, work: str) -> str:
     return "" if (said := refusal(user, work)) == CHANGING else said
 
 
+def is_let(user: User, work: str) -> bool:
+    return not refusal(user, work)
+
+
 def test_the_table_names_all_work() -> None:
     assert rights_of_table().keys() == WORK.keys()
 
@@ -246,3 +259,11 @@ def test_without_the_rights_of_its_row_the_work_is_refused(user: User, work: str
         user.give(rights[work] - {right})
         said = wait_until(partial(settled_refusal, user, work), f"a user without {right} is refused")
         assert said == NOT_SHOWN or "authorization failed" in said.lower(), said
+
+
+def test_the_user_of_verifications_reads_the_log_and_may_change_nothing(user: User) -> None:
+    user.give(rights_of_jobs())
+    for work in ("reads ids, offsets and epochs", "looks for the record that a datanode cannot read"):
+        wait_until(partial(is_let, user, work), f"the user {work}", explain=partial(refusal, user, work))
+    for work in ("deletes records", "deletes the pool", "repairs configs", "creates topics", "throttles reassignments"):
+        assert "authorization failed" in refusal(user, work).lower(), work

@@ -206,7 +206,9 @@ def wait_for_a_verification(purged: Purged) -> None:
     kube.create(purged.site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
     required = {"safety": {"staleAfter": "3s", "openGrace": "13s", "requireVerification": {"level": "Coverage"}}}
     paths = {plural: OBJECTS.format(namespace, plural) for plural in ("walverifications", "walholds")}
-    spec = {"clusterRef": {"name": "wal"}, "spark": {"image": "replay-verification:1", "serviceAccountName": "driver"}}
+    declared = {"spark": {"image": "replay-verification:1", "serviceAccountName": "driver"}}
+    kube.merge(purged.site.path(), {"spec": {"verification": declared}})
+    spec = {"clusterRef": {"name": "wal"}}
     body = {
         "apiVersion": "seawall.dev/v1alpha1",
         "kind": "WALVerification",

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from replay_verification.__main__ import main
 from replay_verification.errors import Refused
-from replay_verification.request import Level, Region, parse_request, read_request
+from replay_verification.report import Outcome
+from replay_verification.request import Level, Region, check_digest, parse_request, read_request
 
 CONTRACT = Path(__file__).parents[1] / "contract" / "request.json"
 Asked = dict[str, Any]
@@ -34,6 +36,28 @@ def test_a_gzipped_request_has_the_digest_of_what_is_in_it(tmp_path: Path) -> No
     packed = tmp_path / "request.json.gz"
     packed.write_bytes(gzip.compress(CONTRACT.read_bytes()))
     assert read_request(str(packed)) == read_request(str(CONTRACT))
+
+
+def test_a_request_that_the_program_was_not_started_for_is_refused_before_anything_is_done_with_it(
+    tmp_path: Path,
+) -> None:
+    """No Spark is started and no file of Kafka's connection is read: the contract's are not there."""
+    summary = tmp_path / "summary.json"
+    asked_for = "0" * 64
+    arguments = ["--request", str(CONTRACT), "--report", "-", "--summary", str(summary), "--digest", asked_for]
+    assert main(arguments) == Outcome.REFUSED.exit_code
+    found = json.loads(summary.read_bytes())
+    digest = hashlib.sha256(CONTRACT.read_bytes()).hexdigest()
+    assert (found["requestDigest"], found["message"]) == (
+        digest,
+        f"the request has digest {digest}, and this application was made for {asked_for}",
+    )
+
+
+def test_a_request_that_the_program_was_started_for_is_worked_on() -> None:
+    request = read_request(str(CONTRACT))
+    for digest in (request.digest, None):
+        check_digest(request, digest)
 
 
 def _set(*path: str | int, to: Any) -> Callable[[Asked], None]:

@@ -1,0 +1,135 @@
+"""Users of Kafka who may little: made by a super user, tried by themselves. It is given to `python -c`, so it stands alone.
+
+For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or {"error": text}.
+
+["let_read", USER, PASSWORD, PREFIX]   makes a user who may read and describe the topics with this prefix, and nothing else
+["forget", USER]                       takes the user and all that it may away
+["delete_as", TOPIC, OFFSET, SERVERS, USER, PASSWORD, CA]
+                                       deletes records of a topic as a user, over TLS; Kafka's word, or NO_ERROR
+["end_as", TOPIC, SERVERS, USER, PASSWORD, CA]
+                                       where a topic ends, as a user sees it; or Kafka's word
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    OffsetSpec,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
+
+TIMEOUT, ASK_TIMEOUT = 20.0, 5.0
+SCRAM, ITERATIONS = ScramMechanism.SCRAM_SHA_512, 4096
+MAY = (AclOperation.DESCRIBE, AclOperation.READ)
+DONE = "NO_ERROR"
+
+
+def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
+    """Makes a user of SCRAM-SHA-512; each broker hears of it a moment later."""
+    credential = ScramCredentialInfo(SCRAM, ITERATIONS)
+    made = [UserScramCredentialUpsertion(user, credential, password.encode())]
+    rights = [
+        AclBinding(
+            ResourceType.TOPIC,
+            prefix,
+            ResourcePatternType.PREFIXED,
+            f"User:{user}",
+            "*",
+            operation,
+            AclPermissionType.ALLOW,
+        )
+        for operation in MAY
+    ]
+    answers = [*kafka.alter_user_scram_credentials(made).values(), *kafka.create_acls(rights).values()]
+    for answer in answers:
+        answer.result(TIMEOUT)
+
+
+def forget(kafka: AdminClient, user: str) -> None:
+    """Of what let_read makes nothing is left."""
+    rights = AclBindingFilter(
+        ResourceType.ANY,
+        None,
+        ResourcePatternType.ANY,
+        f"User:{user}",
+        None,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    gone = [UserScramCredentialDeletion(user, SCRAM)]
+    answers = [*kafka.delete_acls([rights]).values(), *kafka.alter_user_scram_credentials(gone).values()]
+    for answer in answers:
+        answer.result(TIMEOUT)
+
+
+def delete_as(_: AdminClient, topic: str, offset: str, *who: str) -> str:
+    """DeleteRecords before an offset."""
+    before = TopicPartition(topic, 0, int(offset))
+    try:
+        for answer in _client(*who).delete_records([before], request_timeout=ASK_TIMEOUT).values():
+            answer.result(TIMEOUT)
+    except (KafkaException, TimeoutError) as error:
+        return _word(error)
+    return DONE
+
+
+def end_as(_: AdminClient, topic: str, *who: str) -> int | str:
+    """ListOffsets."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    try:
+        (answer,) = _client(*who).list_offsets({TopicPartition(topic, 0): latest}, request_timeout=ASK_TIMEOUT).values()
+        return int(answer.result(TIMEOUT).offset)
+    except (KafkaException, TimeoutError) as error:
+        return _word(error)
+
+
+def _word(error: Exception) -> str:
+    """Whom the broker does not know yet, librdkafka lets try until the time is over."""
+    return "TIMED_OUT" if isinstance(error, TimeoutError) else str(error.args[0].name())
+
+
+def _client(servers: str, user: str, password: str, authority: str) -> AdminClient:
+    return AdminClient(
+        {
+            "bootstrap.servers": servers,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": user,
+            "sasl.password": password,
+            "ssl.ca.pem": authority,
+            "log_level": 0,
+        }
+    )
+
+
+def main() -> None:
+    """Answers as long as somebody asks."""
+    known: tuple[Callable[..., object], ...] = (let_read, forget, delete_as, end_as)
+    verbs = {each.__name__: each for each in known}
+    for line in sys.stdin:
+        verb, *words = json.loads(line)
+        said: dict[str, object]
+        try:
+            said = {"answer": verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)}
+        except KafkaException as error:
+            said = {"error": repr(error)}
+        print(json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    main()
