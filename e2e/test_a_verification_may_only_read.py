@@ -30,7 +30,7 @@ SCRIPT = Path(kafka_users.__file__)
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A user of Kafka who may read the topics of a site; and Kafka's clients in the toolbox, as whoever has a Secret."""
+    """A user of Kafka who may read the topics of a site; and clients in the toolbox, as whoever has a Secret."""
 
     shell: Shell
     namespace: str
@@ -49,7 +49,14 @@ def reader(site: Site, toolbox: Toolbox) -> Iterator[Reader]:
     name, password = f"{site.prefix}-reader", secrets.token_hex(16)
     make_kafka_secrets(site.namespace)
     metadata = {"name": SECRET, "namespace": site.namespace}
-    apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"username": name, "password": password}})
+    apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": metadata,
+            "stringData": {"username": name, "password": password},
+        }
+    )
     with closing(Shell(toolbox.namespace, "toolbox", ("python", "-c", SCRIPT.read_text()))) as shell:
         shell.ask("let_read", name, password, f"{site.prefix}_")
         try:
@@ -85,7 +92,7 @@ def test_a_verification_reads_as_a_user_that_cannot_delete_and_one_with_its_own_
     user = verifications.condition("reads", "OwnKafkaUser")
     assert user is not None
     assert (user["status"], user["reason"]) == ("True", "OwnUser")
-    assert_cannot_delete(site, reader, sorted(seen.verified)[0])
+    assert_cannot_delete(site, reader, min(seen.verified))
     assert_refused(verifications)
 
 

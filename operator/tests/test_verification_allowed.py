@@ -180,7 +180,7 @@ def test_the_driver_has_the_certificate_of_verifications_and_no_other() -> None:
 def test_a_job_that_has_seawalls_own_user_is_warned_about() -> None:
     world = VerificationWorld()
     secrets = verified(world, DECLARED, SECURED)
-    assert secrets["kafka-sasl"]["secretName"] == "kafka-user"  # noqa: S105 - a name
+    assert secrets["kafka-sasl"]["secretName"] == "kafka-user"
     sentence = (
         "the job reads the log as Seawall's own user (Secret kafka-user), which may delete records: "
         "set spec.verification.kafkaCredentialsSecretRef of WALCluster wal"

@@ -11,11 +11,11 @@ import pytest
 
 from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
-
 from seawall.api.v1alpha1.wal_verification import Outcome
 from seawall.controllers import claims, ledger_look
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.ledger.looked import Verifying
+from seawall.domain.verification import allowed as allowing
 from seawall.domain.verification import frozen, holding, next_step, observed, releasing, running, selection, summary
 from tests import test_purge_verified as purges
 from tests import test_verification as stories
@@ -134,7 +134,7 @@ def any_image(patch: Patch) -> None:
 
 def image_asked_once(patch: Patch) -> None:
     """What may run is asked before the verification begins, and not before its job is made."""
-    honest = next_step.why_not_allowed
+    honest = allowing.why_not_allowed
 
     def early(asked: Any, cluster: Any, spec: Any) -> str | None:
         return None if asked.spark.image == "replay-verification:1" else honest(asked, cluster, spec)

@@ -188,13 +188,13 @@ def test_a_log_that_grows_all_the_time_is_verified_all_the_same() -> None:
     assert first.end > 40
 
 
-def decided(world: VerificationWorld, kind: type[VerificationAction]) -> tuple[WALVerificationController, VerificationAction]:
+def decided(
+    world: VerificationWorld, kind: type[VerificationAction]
+) -> tuple[WALVerificationController, VerificationAction]:
     """A process that has decided to do something, and sleeps before it does."""
     reconciler = world.verifier()
     controller: WALVerificationController = reconciler.controller  # type: ignore[assignment]
-    granter = Reconciler(
-        WALHoldController(world.kube, world.looks(), world.time, world.meters), may_write=lambda: True
-    )
+    granter = Reconciler(WALHoldController(world.kube, world.looks(), world.time, world.meters), may_write=lambda: True)
     for _ in range(50):
         obj = world.verification()
         step = controller.next_step(obj, controller.observe(obj))

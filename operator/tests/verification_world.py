@@ -80,7 +80,7 @@ class VerificationWorld(World):
         self.start()
 
     def forge_request(self) -> None:
-        """Somebody who may write ConfigMaps has the next attempt read one record of each topic, in the operator's name."""
+        """Somebody who may write ConfigMaps has the attempt read one record of each topic, in the operator's name."""
         obj = self.verification()
         key = attempt_key(obj.metadata.key, obj.status.attempt)
         subject = Subject(NAMESPACE, CHECK.name, obj.metadata.uid, obj.status.attempt)

@@ -1,8 +1,8 @@
-"""Users of Kafka who may little: made by a super user, tried by themselves. It is given to `python -c`, so it stands alone.
+"""Users of Kafka who may little: made by a super user, tried by themselves. Given to `python -c`, so it stands alone.
 
 For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or {"error": text}.
 
-["let_read", USER, PASSWORD, PREFIX]   makes a user who may read and describe the topics with this prefix, and nothing else
+["let_read", USER, PASSWORD, PREFIX]   makes a user who may read and describe the topics with this prefix, no more
 ["forget", USER]                       takes the user and all that it may away
 ["delete_as", TOPIC, OFFSET, SERVERS, USER, PASSWORD, CA]
                                        deletes records of a topic as a user, over TLS; Kafka's word, or NO_ERROR
@@ -16,6 +16,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import (
@@ -29,6 +30,7 @@ from confluent_kafka.admin import (
     ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialAlteration,
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
@@ -42,7 +44,7 @@ DONE = "NO_ERROR"
 def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
     """Makes a user of SCRAM-SHA-512; each broker hears of it a moment later."""
     credential = ScramCredentialInfo(SCRAM, ITERATIONS)
-    made = [UserScramCredentialUpsertion(user, credential, password.encode())]
+    made: list[UserScramCredentialAlteration] = [UserScramCredentialUpsertion(user, credential, password.encode())]
     rights = [
         AclBinding(
             ResourceType.TOPIC,
@@ -62,16 +64,11 @@ def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
 
 def forget(kafka: AdminClient, user: str) -> None:
     """Of what let_read makes nothing is left."""
-    rights = AclBindingFilter(
-        ResourceType.ANY,
-        None,
-        ResourcePatternType.ANY,
-        f"User:{user}",
-        None,
-        AclOperation.ANY,
-        AclPermissionType.ANY,
-    )
-    gone = [UserScramCredentialDeletion(user, SCRAM)]
+    anything: Any = None
+    who, operation, permission = f"User:{user}", AclOperation.ANY, AclPermissionType.ANY
+    pattern = ResourcePatternType.ANY
+    rights = AclBindingFilter(ResourceType.ANY, anything, pattern, who, anything, operation, permission)
+    gone: list[UserScramCredentialAlteration] = [UserScramCredentialDeletion(user, SCRAM)]
     answers = [*kafka.delete_acls([rights]).values(), *kafka.alter_user_scram_credentials(gone).values()]
     for answer in answers:
         answer.result(TIMEOUT)
@@ -79,9 +76,9 @@ def forget(kafka: AdminClient, user: str) -> None:
 
 def delete_as(_: AdminClient, topic: str, offset: str, *who: str) -> str:
     """DeleteRecords before an offset."""
-    before = TopicPartition(topic, 0, int(offset))
+    before, client = TopicPartition(topic, 0, int(offset)), _client(*who)
     try:
-        for answer in _client(*who).delete_records([before], request_timeout=ASK_TIMEOUT).values():
+        for answer in client.delete_records([before], request_timeout=ASK_TIMEOUT).values():
             answer.result(TIMEOUT)
     except (KafkaException, TimeoutError) as error:
         return _word(error)
@@ -90,9 +87,9 @@ def delete_as(_: AdminClient, topic: str, offset: str, *who: str) -> str:
 
 def end_as(_: AdminClient, topic: str, *who: str) -> int | str:
     """ListOffsets."""
-    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    latest, client = OffsetSpec.latest(), _client(*who)  # type: ignore[no-untyped-call]
     try:
-        (answer,) = _client(*who).list_offsets({TopicPartition(topic, 0): latest}, request_timeout=ASK_TIMEOUT).values()
+        (answer,) = client.list_offsets({TopicPartition(topic, 0): latest}, request_timeout=ASK_TIMEOUT).values()
         return int(answer.result(TIMEOUT).offset)
     except (KafkaException, TimeoutError) as error:
         return _word(error)

@@ -1,4 +1,4 @@
-"""The user of Kafka that docs/kafka-acls.md gives to jobs: a real broker that knows rights lets it read, and not delete."""
+"""The user of Kafka that docs/kafka-acls.md gives to jobs: a broker that knows rights lets it read, and not delete."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",  # the plaintext listener of the bed
 }
-READER, PASSWORD, TOPIC = "reader", "a-password", "acl_wal_0"  # noqa: S105 - of a broker that lives a minute
+READER, PASSWORD, TOPIC = "reader", "a-password", "acl_wal_0"
 
 
 @pytest.fixture(scope="module")
-def strict(beds: str) -> Iterator[KafkaProcesses]:  # noqa: ARG001 - as long as its group lasts
+def strict(beds: str) -> Iterator[KafkaProcesses]:
     """A broker that knows rights."""
     with KafkaProcesses(1, sasl_ssl=True, properties=AUTHORIZER) as processes:
         yield processes

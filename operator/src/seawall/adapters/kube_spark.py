@@ -41,7 +41,8 @@ class KubeSparkApplications:
         if self._api.get(f"/api/v1/namespaces/{key.namespace}/serviceaccounts/{service_account}") is None:
             raise Refused(
                 f"there is no ServiceAccount {service_account} in namespace {key.namespace}: let Seawall's chart make "
-                "it (replayVerification.create), or name another in spec.verification.spark.serviceAccountName of the WALCluster"
+                "it (replayVerification.create), or name another in the WALCluster's "
+                "spec.verification.spark.serviceAccountName"
             )
         metadata = {
             "name": key.name,

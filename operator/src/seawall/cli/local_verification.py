@@ -128,7 +128,7 @@ class LocalVerification:
         yield from _told(found)
 
     def _files(self, cluster: WALCluster, spec: WALClusterSpec, folder: Path) -> dict[str, str]:
-        """The connection's certificates and password, as the driver's pod has them: of a user of its own, if there is one."""
+        """The connection's certificates and password, as the driver's pod has them."""
         namespace = cluster.metadata.namespace
         found = resolve_kafka(kafka_of_job(spec), lambda name: self.kube.get_secret(Key(namespace, name)))
         if isinstance(found, NoKafka):

@@ -1,7 +1,7 @@
 """`seawall verify <walcluster>`: makes a WALVerification by hand, as its WALCluster's schedule would make it.
 
-Level, topics and report come from `WALCluster.spec.verification`, as does what Spark runs. With `--local` Spark runs here
-(`local_verification.py`).
+Level, topics and report come from `WALCluster.spec.verification`, as does what Spark runs. With `--local` Spark runs
+here (`local_verification.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
     """What is printed, piece by piece; `pause` passes the time between two looks at the verification.
 
     Raises:
-        Refused: there is no such WALCluster, it declares no verification, the person may not, or the log does not replay.
+        Refused: there is no such WALCluster, it declares none, the person may not, or the log does not replay.
         OutsideUnavailable: the API server did not answer.
     """
     if arguments.local:
@@ -64,7 +64,7 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
     if isinstance(cluster.spec, InvalidSpec):
         raise Refused(cluster.spec.message)
     if cluster.spec.verification is None:
-        raise Refused(f"WALCluster {arguments.walcluster} does not say what runs: set its spec.verification.spark.image")
+        raise Refused(f"WALCluster {arguments.walcluster} names no image: set its spec.verification.spark.image")
     spec = {"clusterRef": {"name": arguments.walcluster}, **_told(arguments, cluster)}
     kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_VERIFICATION.kind}
     where = f"{base}/{WAL_VERIFICATION.plural}"

@@ -41,8 +41,8 @@ class WALVerificationController:
     meter: VerificationMeter
     kind: str = WALVerification.KIND.kind
     announced: dict[Key, tuple[str, Looked]] = field(default_factory=dict)
-    """By verification the digest that the status names, and the look of which that request was made: the same look gives
-    the same request again. A process that does not have it looks anew, and the status names another digest."""
+    """By verification the digest that the status names, and the look of which that request was made: the same look
+    gives the same request again. A process that has none looks anew, and the status names another digest."""
 
     def read(self, key: Key) -> WALVerification | None:
         """Reads the WALVerification."""
@@ -137,12 +137,14 @@ class WALVerificationController:
             Conflict: it would not be decided any more.
         """
         found = self.read(obj.metadata.key)
-        step = None if found is None or found.metadata.uid != obj.metadata.uid else next_step(found, self.observe(found))
+        step = (
+            None if found is None or found.metadata.uid != obj.metadata.uid else next_step(found, self.observe(found))
+        )
         if not isinstance(step, Act) or action not in step.actions:
             raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")
 
     def _find_secrets(self, obj: WALVerification, action: Submit) -> None:
-        """A driver waits without a word for a Secret that is missing. Those that may not be read are left to the kubelet.
+        """A driver waits without a word for a Secret that is missing. What may not be read is left to the kubelet.
 
         Raises:
             Refused: there is no such Secret.

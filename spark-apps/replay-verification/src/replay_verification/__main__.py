@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
     """Verifies and returns the exit code; a summary is written whatever happens. A session that is given stays open."""
     parser = argparse.ArgumentParser(prog="replay-verification", description=__doc__)
     parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
-    parser.add_argument("--digest", help="SHA-256 of the request: another one is refused before anything is done with it")
+    parser.add_argument(
+        "--digest", help="SHA-256 of the request: another one is refused before anything is done with it"
+    )
     parser.add_argument(
         "--report", required=True, help="URI of the JSON report; the page is written beside it; - for none"
     )

@@ -101,8 +101,9 @@ class SparkSpec(APIModel):
 
 
 class SparkOverrides(APIModel):
-    """What one verification sets of its Spark application; what is absent is as `verification.spark` of its WALCluster
-    says. Code and account are the WALCluster's alone: named here they must be the same, or the verification is refused.
+    """What one verification sets of its Spark application; what is absent is as its WALCluster declares.
+
+    Code and account are the WALCluster's alone: named here they must be the same, or the verification is refused.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (

@@ -89,7 +89,7 @@ class VerificationSchedule(VerificationTemplate):
     """The Spark application that reads the log. Verifications by hand, too, run this image, account and settings."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
     """User of Kafka for the job, which needs Read and Describe on the topics and nothing else; Seawall's operator need
-    not be able to read the Secret. Absent: the job has Seawall's own user, and OwnKafkaUser of the verification says so."""
+    not be able to read the Secret. Absent: the job has Seawall's own user, and condition OwnKafkaUser says so."""
     kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
     """The same where Kafka knows its clients by certificate: the job's own."""
     schedule: Annotated[str, Field(min_length=1, max_length=100)] | None = None

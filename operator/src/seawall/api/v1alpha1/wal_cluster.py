@@ -65,7 +65,7 @@ class WALClusterSpec(APIModel):
         Rule(
             "!has(self.verification) || !has(self.verification.kafkaClientCertSecretRef)"
             " || (has(self.kafka.external.tls) && has(self.kafka.external.tls.clientCertSecretRef))",
-            "verification.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef, which is not set",
+            "verification.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef: set that, too",
             lambda spec: (
                 spec.verification is None
                 or spec.verification.kafka_client_cert_secret_ref is None

@@ -160,8 +160,8 @@ class WALVerificationStatus(StatusModel):
     application_state: Annotated[str, Field(max_length=64)] | None = None
     """What the Spark Operator says of it."""
     request_digest: Annotated[str, Field(max_length=64)] | None = None
-    """SHA-256 of the request, written before the request is: a job starts on nothing else, and no verdict about anything
-    else counts."""
+    """SHA-256 of the request, written before the request is: a job starts on nothing else, and a verdict about anything
+    else does not count."""
     outcome: Outcome | None = None
     """How the last attempt ended: Passed, Failed, Refused or Interrupted."""
     message: Annotated[str, Field(max_length=1024)] | None = None

@@ -1,7 +1,7 @@
-"""Whether the request that the job reads is the one that the status names: asked before a job starts, and of its verdict.
+"""Whether the request that the job reads is the one that the status names: asked before the job, and of its verdict.
 
-The digest is in the status before the ConfigMap exists, so whoever may write ConfigMaps, but not this status, can stop a
-verification and make it prove nothing. The bytes name the verification's UID and the number of the attempt.
+The digest is in the status before the ConfigMap exists, so whoever may write ConfigMaps, but not this status, can stop
+a verification, and not make it prove anything. The bytes name the verification's UID and the number of the attempt.
 """
 
 from __future__ import annotations

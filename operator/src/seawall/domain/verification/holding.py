@@ -21,9 +21,9 @@ from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
 from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.case import Case, Decision, ended, name_taken
+from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.request import FILE, MAX_BYTES, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.walconfig.config_map import ConfigMap
@@ -140,10 +140,8 @@ def _is_held(topic: TopicRange, held_from: object) -> bool:
     return isinstance(held_from, int) and held_from <= topic.start
 
 
-def _announced(
-    case: Case, data: bytes, topics: tuple[TopicRange, ...], selection: Selection
-) -> WALVerificationStatus:
-    """The status that names the request before anybody can read it: what it says of topics is taken from nowhere else."""
+def _announced(case: Case, data: bytes, topics: tuple[TopicRange, ...], selection: Selection) -> WALVerificationStatus:
+    """The status that names the request before it is there: what is said of topics is taken from nowhere else."""
     read = {topic.name for topic in topics}
     left = {name: str(reason) for name, reason in selection.against.items()}
     left |= {topic.name: "NotHeld" for topic in selection.readable if topic.name not in read}

@@ -67,7 +67,9 @@ def next_step(obj: WALVerification, observed: Observed) -> VerificationStep:
     verdict = decision.verdict if failure is None else _failed_change(failure)
     status = _with_conditions(obj, decision.status, verdict, observed)
     events = transition_events(obj.status.conditions, status.conditions)
-    user_event = loss_event(obj.status.conditions, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again")
+    user_event = loss_event(
+        obj.status.conditions, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again"
+    )
     events += () if user_event is None else (user_event,)
     if _data(status) != _data(obj.status):
         return Record(status, events, after=0.0)
@@ -104,13 +106,17 @@ def _decide(obj: WALVerification, observed: Observed) -> Decision:
         return _without_cluster(obj, observed, spec.cluster_ref.name)
     case = Case(obj, spec, cluster, cluster.spec, observed)
     has_begun = stage is VerificationStage.RUNNING and observed.application is not None
-    refusal = None if has_begun or stage is VerificationStage.RELEASING else why_not_allowed(spec, cluster, cluster.spec)
+    begins_nothing = has_begun or stage is VerificationStage.RELEASING
+    return _stage(case) if begins_nothing else _begin(case)
+
+
+def _begin(case: Case) -> Decision:
+    """The stage, if the WALCluster allows what would run, and nothing has to be waited for."""
+    refusal = why_not_allowed(case.spec, case.cluster, case.kafka)
     if refusal is not None:
-        return ended(obj.status, observed.now, Reason.SPARK_NOT_ALLOWED, refusal)
-    hindrance = None if stage is VerificationStage.RELEASING else why_it_waits(obj, cluster)
-    if hindrance is not None and not has_begun:
-        return _waits(obj, *hindrance)
-    return _stage(case)
+        return ended(case.status, case.now, Reason.SPARK_NOT_ALLOWED, refusal)
+    hindrance = why_it_waits(case.obj, case.cluster)
+    return _stage(case) if hindrance is None else _waits(case.obj, *hindrance)
 
 
 def _stage(case: Case) -> Decision:

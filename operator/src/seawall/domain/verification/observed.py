@@ -26,7 +26,7 @@ class Observed:
     cluster: WALCluster | None = None
     """The WALCluster; None: there is none, or it is being deleted."""
     looked: Looked | CannotLook | None = None
-    """A look that began after the hold was read, or the one whose request the status names; None: none is needed now."""
+    """A look that began after the hold was read, or the one whose request the status names; None: none is needed."""
     hold: WALHold | None = None
     request: ConfigMap | None = None
     application: SparkApplication | None = None

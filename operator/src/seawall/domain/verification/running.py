@@ -24,14 +24,17 @@ MAX_ERROR = 300
 
 def run(case: Case) -> Decision:
     """Makes the application, and waits for its verdict."""
-    application, driver = case.observed.application, case.observed.driver
+    application = case.observed.application
     if application is not None and application.controller_uid != case.uid:
         return name_taken(case, "SparkApplication")
     end = check_request(case)
     if end is not None:
         return end
-    if application is None:
-        return _submit(case)
+    return _submit(case) if application is None else _follow(case, application)
+
+
+def _follow(case: Case, application: SparkApplication) -> Decision:
+    driver = case.observed.driver
     if isinstance(driver, Ended):
         return _judge(case, driver)
     if application.is_over:
