@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage
 from seawall.domain.conditions import find_condition
+from seawall.domain.errors import Forbidden
 from tests.purge_world import NAMESPACE
 from tests.verification_world import SERVICE_ACCOUNT, VerificationWorld, why
 
@@ -226,3 +228,19 @@ def test_a_secret_of_the_job_that_is_missing_stalls_it_until_somebody_makes_it()
     assert world.spark.specs == {}
     world.kube.secrets[Key(NAMESPACE, "kafka-reader")] = SECRETS["kafka-reader"]
     assert world.settle_verification().status.outcome is Outcome.PASSED
+
+
+def test_a_secret_of_the_job_that_the_operator_may_not_read_is_left_to_the_kubelet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = VerificationWorld()
+    read = world.kube.get_secret
+
+    def refuse(key: Key) -> Mapping[str, bytes] | None:
+        if key.name == "kafka-reader":
+            raise Forbidden(f"secrets {key.name} is forbidden")
+        return read(key)
+
+    monkeypatch.setattr(world.kube, "get_secret", refuse)
+    secrets = verified(world, {**DECLARED, **OWN}, SECURED)
+    assert secrets["kafka-sasl"]["secretName"] == "kafka-reader"

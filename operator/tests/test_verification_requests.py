@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,14 @@ FIRST = Key(NAMESPACE, "check-1")
 CHANGED = ("RequestChanged", "ConfigMap check-1 is not the request that status.requestDigest names")
 
 
-def settle_until(world: VerificationWorld, is_reached: Callable[[], bool], act: Callable[[], None]) -> None:
+def settle_until(
+    world: VerificationWorld,
+    is_reached: Callable[[], bool],
+    act: Callable[[], None],
+    process: Reconciler[Any, Any, Any, Any] | None = None,
+) -> None:
     """Ticks, and acts once, as soon as something is so."""
-    process = world.verifier()
+    process = process or world.verifier()
     controller = WALHoldController(world.kube, world.looks(), world.time, world.meters)
     granter = Reconciler(controller, may_write=lambda: True)
     for _ in range(100):
@@ -186,6 +192,24 @@ def test_a_log_that_grows_all_the_time_is_verified_all_the_same() -> None:
     assert found.status.outcome is Outcome.PASSED
     (first, *_) = found.status.topics
     assert first.end > 40
+
+
+def test_a_hold_that_is_deleted_before_the_request_is_written_is_placed_anew_and_all_of_it_is_read() -> None:
+    world = VerificationWorld()
+    world.start()
+    process = world.verifier()
+
+    def lose_the_hold() -> None:
+        for region in world.data_plane.regions:
+            world.flush(region)  # so that the next hold begins further on
+        world.kube.remove(FIRST, WALHold)
+
+    settle_until(world, lambda: world.verification().status.request_digest is not None, lose_the_hold, process)
+    found = world.settle_verification(process)
+    assert (found.status.stage, found.status.not_read) == (VerificationStage.COMPLETED, ())
+    assert [(row.name, row.verified_from > 1, row.verified) for row in found.status.topics] == [
+        (name, True, True) for name in TOPICS
+    ]
 
 
 def decided(

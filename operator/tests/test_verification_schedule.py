@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
@@ -118,6 +119,7 @@ def test_a_verification_begins_when_it_is_due_and_is_told_what_the_schedule_says
     assert not isinstance(made.spec, InvalidSpec)
     assert (made.spec.level, made.spec.timeout, made.spec.topics) == ("Coverage", timedelta(hours=2), ("wal_*",))
     assert made.spec.ttl_seconds_after_finished is None
+    assert made.spec.spark == SparkOverrides(), "what runs is read from the WALCluster when it runs"
     world.settle()
     assert len(world.found()) == 1
 
@@ -204,6 +206,15 @@ def test_a_schedule_that_makes_no_sense_is_told(schedule: dict[str, Any], reason
     world = World(**schedule)
     world.pass_time(DAY)
     assert (world.names(), world.condition()) == ([], ("False", reason))
+
+
+def test_without_a_schedule_nothing_begins_by_itself_and_there_is_nothing_to_say_of_it() -> None:
+    world = World()
+    world.kube.apply(world.key, {**CLUSTER, "verification": {"spark": SCHEDULE["spark"]}})
+    world.pass_time(DAY)
+    assert world.names() == []
+    assert not isinstance(world.cluster().spec, InvalidSpec)
+    assert schedule_conditions(world.cluster(), ConditionBuilder((), 1, START)) == ()
 
 
 def test_a_name_that_is_too_long_is_told() -> None:

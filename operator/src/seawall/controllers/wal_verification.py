@@ -69,6 +69,8 @@ class WALVerificationController:
             return Observed(self.clock.now(), hold=hold, application=application)
         cluster = named_cluster(self.kube, obj)
         is_holding = obj.status.stage is VerificationStage.HOLDING
+        if hold is None:  # what is held next is of another look
+            self.announced.pop(obj.metadata.key, None)
         is_before_the_verdict = is_holding or obj.status.stage is VerificationStage.RUNNING
         request = self.kube.get_config_map(key) if is_before_the_verdict else None
         looks = cluster is not None and is_holding and needs_look(obj, hold, request)
