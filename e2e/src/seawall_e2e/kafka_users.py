@@ -123,7 +123,7 @@ def main() -> None:
         said: dict[str, object]
         try:
             said = {"answer": verbs[verb](AdminClient({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}), *words)}
-        except KafkaException as error:
+        except (KafkaException, TimeoutError) as error:
             said = {"error": repr(error)}
         print(json.dumps(said), flush=True)
 
