@@ -25,6 +25,7 @@ from seawall.domain.kafka_log import (
     EpochEnd,
     EpochUnknown,
     FirstSince,
+    Keys,
     LogOffsets,
     LogSizes,
     Scanned,
@@ -398,6 +399,20 @@ def test_who_reads_where_no_record_is_or_from_nobody_finds_nothing(world: World)
     assert why(world.logs.find_unreadable(topic, 1)) is TopicTrouble.UNANSWERED
     assert why(world.logs.find_unreadable("no topic", 0)) is TopicTrouble.REFUSED
     assert why(world.bed.at_nobody().find_unreadable(topic, 0)) is TopicTrouble.UNANSWERED
+
+
+def test_the_keys_of_a_few_records_of_many_logs_are_read(world: World) -> None:
+    """As far as there are records: a range may end beyond the log, and one that begins before it is a failure."""
+    one, other = world.create(), world.create("other")
+    for records, key in ((2, b"a"), (1, None), (2, b"b")):
+        world.bed.produce(one, records, key)
+    world.bed.produce(other, 3, b"c")
+    read = world.logs.read_keys({one: (1, 4), other: (0, 9)})
+    assert read == {one: Keys({1: b"a", 2: None, 3: b"b"}), other: Keys(dict.fromkeys(range(3), b"c"))}
+    assert world.logs.read_keys({one: (4, 4)}) == {one: Keys({})}
+    world.delete(one, 2)
+    assert why(world.logs.read_keys({one: (0, 4)})[one]) is TopicTrouble.UNANSWERED
+    assert why(world.logs.read_keys({"no topic": (0, 1)})["no topic"]) is TopicTrouble.REFUSED
 
 
 def test_sizes_are_those_of_every_replica(world: World) -> None:

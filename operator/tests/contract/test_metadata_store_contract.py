@@ -98,7 +98,7 @@ class World:
 )
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "fake":
-        fake = FakeMetadataStore()
+        fake = FakeMetadataStore(datanodes=0)
         return World(fake, fake)
     secure = request.param == "secure etcd"
     etcd: EtcdProcess = request.getfixturevalue("secure_etcd" if secure else "etcd")

@@ -198,7 +198,7 @@ class FakeMetadataStore:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
             elif self._now.claim != owner or any(key.mod_revision > move.revision for key in keys):
                 changed[move.topic] = (
-                    f"the pruned marker or a region of {move.topic}, or the claim, changed since they were read"
+                    f"the pruned marker or a region of {move.topic} changed since they were read, or the claim did"
                 )
             else:
                 self.put_topic(move.topic, move.marker)

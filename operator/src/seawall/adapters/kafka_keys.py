@@ -38,12 +38,14 @@ def _read(consumer: Consumer, ranges: Mapping[str, tuple[int, int]], deadline: f
     while open_topics and (left := deadline - time.monotonic()) > 0:
         for message in consumer.consume(AT_ONCE, timeout=min(1.0, left)):
             topic, error = str(message.topic()), message.error()
+            if topic not in open_topics:
+                continue
             if error is not None and error.code() != _EOF:
                 failures[topic] = failure_of(topic, error)
                 open_topics.discard(topic)
             elif error is not None or _take(message, keys[topic], ranges[topic][1]):
                 open_topics.discard(topic)
-                consumer.incremental_unassign([TopicPartition(topic, 0)])
+                consumer.pause([TopicPartition(topic, 0)])
     return {topic: failures.get(topic) or Keys(keys[topic]) for topic in ranges}
 
 

@@ -92,7 +92,7 @@ class GreptimeMetadata:
             return {}
         if len(moves) == 1:
             topic = moves[0].topic
-            return {topic: f"the pruned marker or a region of {topic}, or the claim, changed since they were read"}
+            return {topic: f"the pruned marker or a region of {topic} changed since they were read, or the claim did"}
         half = len(moves) // 2
         return {**self._advance(moves[:half], held, owner), **self._advance(moves[half:], held, owner)}
 
