@@ -121,14 +121,16 @@ class ConfluentKafkaAdmin:
 
     def delete_topics(self, ids: Mapping[str, str]) -> None:
         """Deletes topics by their ids; one that does not exist is no error."""
-        failures = Failures(UNKNOWN_ID)
+        failures, gone = Failures(UNKNOWN_ID), set(ids)
         for batch in batches(sorted(ids), DELETE_TOPICS):
-            failures.add(self._deletion.delete({name: ids[name] for name in batch}))
+            errors = self._deletion.delete({name: ids[name] for name in batch})
+            gone -= errors.keys()
+            failures.add(errors)
             if failures.has_unanswered():
                 break
         failures.raise_any()
-        if ids:
-            self._wait_until_gone(ids.keys())
+        if gone:
+            self._wait_until_gone(gone)
 
     def _wait_until_led(self, names: Sequence[str]) -> None:
         """Waits, but not for long, until the brokers that happen to be asked show new topics with their leaders.
