@@ -91,7 +91,8 @@ def _topic_lost(case: Case) -> Verdict | None:
     missing = case.observed.missing
     if missing is None or not missing.lost:
         return None
-    return Verdict(Outlook.STALLED, Reason.TOPIC_LOST, missing.lost_sentence())
+    is_all = len(case.pool.in_state(TopicState.READY)) + len(missing.lost) == len(case.pool.states)
+    return Verdict(Outlook.STALLED, Reason.TOPIC_LOST, missing.lost_sentence(), None if is_all else RETRY_SECONDS)
 
 
 def _record_unreadable(case: Case) -> Verdict | None:

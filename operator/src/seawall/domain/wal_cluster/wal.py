@@ -48,7 +48,8 @@ def _of_ledger(
         case CannotLook(why, message):
             return (build(KIND, "Unknown", why.value, message),)
         case None:
-            if before is not None and before.observed_generation == cluster.metadata.generation:
+            is_of_ledger = before is not None and before.reason != Reason.TOPIC_LOST
+            if before is not None and is_of_ledger and before.observed_generation == cluster.metadata.generation:
                 return (before,)
             return (build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the ledger has not ended yet"),)
 
