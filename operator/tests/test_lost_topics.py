@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.wal_cluster import WALStatus
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.intent_shards import PoolId, shard_of
+from seawall.domain.intent_shards import PoolId, shard_of, shards_of
 from seawall.domain.topics.actions import CreateTopics
+from tests.fakes.intents import FakeIntentStore
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 from tests.test_ledger_watch import broken, look, until, watch
 from tests.test_topic_deletion import DELETE, controller, is_gone, live, told, until_it_acts
@@ -211,7 +213,7 @@ def refused(world: World) -> Callable[[], None]:
     def refuse(*_: Any) -> Any:
         raise Refused("configmaps is forbidden")
 
-    world.intents.read = refuse  # type: ignore[method-assign]
+    world.intents.read = refuse  # type: ignore[assignment, method-assign]
 
     def allow() -> None:
         world.intents.read = read  # type: ignore[method-assign]
@@ -230,6 +232,22 @@ def test_a_record_that_cannot_be_read_counts_as_one(hide: Callable[[World], Call
     show()
     live(world, ticks=6)
     assert "wal_1" in world.kafka.topics, "it was never recorded"
+
+
+def test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew() -> None:
+    """The status says that there was a shard."""
+    world = recorded()
+    found = world.cluster()
+    status = WALStatus(topics=3, purgeable=0, held_back=0, record_shards=tuple(sorted(shards_of(TOPICS))))
+    world.kube.replace_status(found, found.status.model_copy(update={"wal": status}))
+    world.intents = FakeIntentStore()
+    lose(world)
+    live(world, ticks=6)
+    assert "wal_1" not in world.kafka.topics
+    assert "the ConfigMap with its record is gone" in told(world)
+    declare(world, until(world, 2))
+    live(world, ticks=6)
+    assert "wal_1" in world.kafka.topics
 
 
 def test_a_topic_that_a_broker_has_not_heard_of_is_neither_lost_nor_made() -> None:

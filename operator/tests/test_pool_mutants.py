@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,6 +31,11 @@ def records_not_read(patch: Patch) -> None:
     patch.setattr(TopicCreation, "_read", lambda *_: (MissingTopics(), ReadShards({}, {})))
 
 
+def record_that_is_gone_was_none(patch: Patch) -> None:
+    """A shard that is gone is taken for one that never was."""
+    patch.setattr(ReadShards, "lost_topics", lambda *_: frozenset())
+
+
 def made_by_the_old_decision(patch: Patch) -> None:
     """Records and annotations are read once, when it is decided."""
     patch.setattr(TopicCreation, "create", lambda _, __, action, admin, ___: admin.create_topics(action.topics))
@@ -54,12 +60,12 @@ def list_of_topics_believed(patch: Patch) -> None:
 def mark_ignored(patch: Patch) -> None:
     """An annotation adopts as often as it is asked."""
 
-    def blind(names: Any, shards: ReadShards, *rest: Any) -> MissingTopics:
+    def blind(names: Any, shards: ReadShards, *rest: Any, **more: Any) -> MissingTopics:
         records = {
             number: {key: replace(record, readopted=None) for key, record in shard.items()}
             for number, shard in shards.records.items()
         }
-        return find_missing(names, replace(shards, records=records), *rest)
+        return find_missing(names, replace(shards, records=records), *rest, **more)
 
     patch.setattr(topic_creation, "find_missing", blind)
 
@@ -156,12 +162,13 @@ def database_asked_once(patch: Patch) -> None:
 
 def clock_of_the_decision(patch: Patch) -> None:
     """A readoption is in time for as long as it stands."""
-    patch.setattr(
-        topic_creation,
-        "find_missing",
-        lambda *args: find_missing(*args[:4], args[4].min.replace(tzinfo=args[4].tzinfo)),
-    )
-    patch.setattr(Readoption, "problem", lambda *_: None)
+
+    def blind(*args: Any, now: datetime, **more: Any) -> MissingTopics:
+        readopt = args[3]
+        early = readopt.expires - timedelta(hours=1) if isinstance(readopt, Readoption) else now
+        return find_missing(*args, now=early, **more)
+
+    patch.setattr(topic_creation, "find_missing", blind)
 
 
 def _backup_from_the_middle() -> None:
@@ -172,6 +179,7 @@ def _backup_from_the_middle() -> None:
 MUTANTS: tuple[Mutant, ...] = (
     (records_not_read, lost.test_a_lost_topic_with_a_record_is_not_made_again),
     (records_not_read, lost.test_a_pool_that_names_no_database_any_more_loses_topics_all_the_same),
+    (record_that_is_gone_was_none, lost.test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew),
     (made_by_the_old_decision, lost.test_a_topic_that_is_recorded_and_lost_after_the_decision_is_not_made),
     (
         object_not_read_again,
@@ -188,7 +196,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (mark_ignored, lost.test_what_is_lost_while_an_annotation_lingers_is_not_made_again),
     (record_kept, lost.test_a_person_gives_a_lost_log_up_and_the_new_one_is_a_first_contact),
     (kept_in_memory_only, lost.test_a_lost_topic_with_a_record_is_not_made_again),
-    (ids_not_compared, lambda: restored.test_topics_that_were_made_since_the_backup_stay(restored.going)),
+    (ids_not_compared, lambda: restored.test_topics_that_were_made_since_the_backup_stay(restored.bare)),
     (
         ids_not_compared,
         restored.test_topics_of_a_backup_that_was_made_before_anything_was_decided_are_compared_with_their_records,

@@ -69,7 +69,8 @@ class TopicCreation:
         now = self.clock.now()
         declared = read_declarations(cluster, now)
         readopt = declared.readoption or declared.readopt_problem
-        return find_missing(names, shards, _describe(logs, recorded), readopt, now), shards
+        once = cluster.status.wal.record_shards if cluster.status.wal is not None else ()
+        return find_missing(names, shards, _describe(logs, recorded), readopt, now=now, recorded=once), shards
 
     def _read_shards(self, pool: PoolId, names: Sequence[str]) -> ReadShards:
         numbers = shards_of(names)

@@ -12,7 +12,7 @@ topic with a record is asked for by its name before it is called lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,6 +21,11 @@ from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.looked import ReadShards
 from seawall.domain.topics.actions import listed
+
+RECORD_GONE = (
+    "the ConfigMap with its record is gone: restore it from a backup, or begin a new record by "
+    f"{READOPT_ANNOTATION}: <reason>@<expiry>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,9 @@ def find_missing(
     shards: ReadShards,
     described: Mapping[str, DescribedTopic | TopicFailure],
     readopt: Readoption | str | None,
+    *,
     now: datetime,
+    recorded: Collection[int] = (),
 ) -> MissingTopics:
     """Sorts the topics that Kafka does not show.
 
@@ -75,10 +82,14 @@ def find_missing(
         described: what Kafka says of those with a record, asked by name.
         readopt: what a person declares, or what is wrong with it.
         now: the operator's wall clock.
+        recorded: the shards that there were once; what they held counts as a record, too.
     """
     records = shards.of_topics(names)
     unclear = shards.why_unreadable(names)
     lost: list[str] = []
+    gone = shards.lost_topics(names, recorded)
+    begins_anew = isinstance(readopt, Readoption) and now < readopt.expires and readopt.problem(now) is None
+    unclear |= {} if begins_anew else dict.fromkeys(sorted(gone), RECORD_GONE)
     readopted: list[str] = []
     appearing: list[str] = []
     for name, record in records.items():
@@ -91,6 +102,7 @@ def find_missing(
                 lost.append(name)
             case failure:
                 unclear[name] = "Kafka did not answer" if failure is None else failure.message
+    readopted += sorted(gone) if begins_anew else []
     grounds = readopt.reason if isinstance(readopt, Readoption) else ""
     return MissingTopics(
         tuple(lost),
