@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers import topic_creation, topic_deletion
 from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
@@ -110,6 +111,17 @@ def decided_without_an_end(patch: Patch) -> None:
     patch.setattr(topic_deletion, "ids_to_delete", _ids_now)
 
 
+def decision_forgotten(patch: Patch) -> None:
+    """A status that does not fit says nothing of the deletion."""
+    honest = WALCluster._parse_status
+
+    def blind(raw: Any) -> Any:
+        status, rest = honest(raw)
+        return (status if "conditions" in raw else status.model_copy(update={"deletion": None})), rest
+
+    patch.setattr(WALCluster, "_parse_status", blind)
+
+
 def ends_not_compared(patch: Patch) -> None:
     """Whoever wrote since needs nothing."""
     patch.setattr(deletion, "why_written", lambda *_: None)
@@ -206,6 +218,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ends_not_compared,
         lambda: restored.test_logs_that_were_written_to_since_the_backup_stay(recorded=False),
     ),
+    (decision_forgotten, restored.test_a_status_that_does_not_fit_does_not_forget_that_it_was_decided),
     (compared_once, lambda: restored.test_it_is_compared_again_right_before_the_topics_go(restored.is_written)),
     (any_deletion_decides, restored.test_a_deletion_that_was_called_off_says_nothing_about_the_next_one),
     (deleted_by_name, restored.test_a_topic_that_is_made_anew_between_the_comparison_and_the_delete_stays),

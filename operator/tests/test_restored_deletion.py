@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Conflict
 from seawall.domain.intent_shards import PoolId, shard_of
 from seawall.domain.wal_cluster import deletion
 from seawall.domain.wal_cluster.actions import DecideDeletion, FinishDeletion
+from tests.fakes.intents import FakeIntentStore
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 from tests.test_topic_deletion import DELETE, controller, drop_tables, going, is_gone, live, told, until_it_acts
 
@@ -167,6 +169,16 @@ def test_the_database_may_write_until_its_tables_are_dropped() -> None:
     live(world, process)
     assert is_gone(world)
     assert not world.kafka.topics
+
+
+def test_a_status_that_does_not_fit_does_not_forget_that_it_was_decided() -> None:
+    """By an older or newer version, say: the topic was deleted and forgotten, and made anew since."""
+    world = bare()
+    decide(world)
+    newer = {"kafka": {"clusterId": "fake-cluster"}, "topics": "many", "deletion": {"decidedAt": "then", "topics": 3}}
+    world.kube.write_raw_status(WAL, WALCluster, newer)
+    world.intents = FakeIntentStore()
+    assert_left_alone(world, "topic wal_0 was made since this deletion was decided")
 
 
 def test_an_unreadable_record_is_waited_for_without_an_end() -> None:
