@@ -308,7 +308,12 @@ def make_object_anew(world: World) -> None:
     declare(world, until(world, 2))
 
 
-LATE = (expire, retract, use_up, pause, hide_record, make_object_anew)
+def disagree(world: World) -> None:
+    """The leader's clock is behind: to it the annotation would never end."""
+    world.time.ahead = timedelta(minutes=-5)
+
+
+LATE = (expire, disagree, retract, use_up, pause, hide_record, make_object_anew)
 
 
 @pytest.mark.parametrize("late", LATE, ids=lambda late: late.__name__)

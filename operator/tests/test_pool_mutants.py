@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -174,13 +173,8 @@ def database_asked_once(patch: Patch) -> None:
 
 def clock_of_the_decision(patch: Patch) -> None:
     """A readoption is in time for as long as it stands."""
-
-    def blind(*args: Any, now: datetime, **more: Any) -> MissingTopics:
-        readopt = args[3]
-        early = readopt.expires - timedelta(hours=1) if isinstance(readopt, Readoption) else now
-        return find_missing(*args, now=early, **more)
-
-    patch.setattr(topic_creation, "find_missing", blind)
+    patch.setattr(Readoption, "stands", lambda *_: True)
+    patch.setattr(Readoption, "may_adopt", lambda self, record, _: record.readopted != self.token)
 
 
 def _backup_from_the_middle() -> None:
@@ -200,6 +194,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         clock_of_the_decision,
         lambda: lost.test_what_a_person_declares_is_read_again_right_before_the_topic_is_made(lost.expire),
+    ),
+    (
+        clock_of_the_decision,
+        lambda: lost.test_what_a_person_declares_is_read_again_right_before_the_topic_is_made(lost.disagree),
     ),
     (unreadable_is_no_record, lambda: lost.test_a_record_that_cannot_be_read_counts_as_one(lost.unreadable)),
     (unreadable_is_no_record, restored.test_an_unreadable_record_is_waited_for_without_an_end),

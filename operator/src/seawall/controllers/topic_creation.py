@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seawall.api.meta import READOPT_ANNOTATION
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.declarations import read_declarations
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
+from seawall.domain.ledger.fence import parse_readoption
 from seawall.domain.ledger.looked import ReadShards, read_shards
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.wal_cluster.identity import pinned_id
@@ -66,11 +67,12 @@ class TopicCreation:
     ) -> tuple[MissingTopics, ReadShards]:
         shards = self._read_shards(pool, names)
         recorded = list(shards.of_topics(names))
-        now = self.clock.now()
-        declared = read_declarations(cluster, now)
-        readopt = declared.readoption or declared.readopt_problem
+        declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
+        readopt = None if declared is None else parse_readoption(declared)
         once = cluster.status.wal.record_shards if cluster.status.wal is not None else ()
-        return find_missing(names, shards, _describe(logs, recorded), readopt, now=now, recorded=once), shards
+        return find_missing(
+            names, shards, _describe(logs, recorded), readopt, time=self.clock.trusted(), recorded=once
+        ), shards
 
     def _read_shards(self, pool: PoolId, names: Sequence[str]) -> ReadShards:
         numbers = shards_of(names)

@@ -2,7 +2,7 @@
 
 A topic with an identity record was in use. A new one under its name begins at offset 0: what the database writes to it
 is acknowledged, and skipped by the next replay up to the ids that the database knows already. So it is made again only
-when a person readopts it (`fence.Readoption`), which is judged by the clock at the act. Its record is forgotten right
+when a person readopts it (`fence.Readoption`), which is judged by both clocks at the act. Its record is forgotten right
 before: the new log is a first contact then, and the record of that has the mark of the annotation, which so makes no
 second one. Who dies in between leaves a topic without a record, which is made as any other.
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from seawall.api.meta import READOPT_ANNOTATION
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.looked import ReadShards
@@ -71,7 +71,7 @@ def find_missing(
     described: Mapping[str, DescribedTopic | TopicFailure],
     readopt: Readoption | str | None,
     *,
-    now: datetime,
+    time: TrustedTime,
     recorded: Collection[int] = (),
 ) -> MissingTopics:
     """Sorts the topics that Kafka does not show.
@@ -81,14 +81,14 @@ def find_missing(
         shards: their records.
         described: what Kafka says of those with a record, asked by name.
         readopt: what a person declares, or what is wrong with it.
-        now: the operator's wall clock.
+        time: by both clocks.
         recorded: the shards that there were once; what they held counts as a record, too.
     """
     records = shards.of_topics(names)
     unclear = shards.why_unreadable(names)
     lost: list[str] = []
     gone = shards.lost_topics(names, recorded)
-    begins_anew = isinstance(readopt, Readoption) and now < readopt.expires and readopt.problem(now) is None
+    begins_anew = isinstance(readopt, Readoption) and readopt.stands(time) and readopt.problem(time.now) is None
     unclear |= {} if begins_anew else dict.fromkeys(sorted(gone), RECORD_GONE)
     readopted: list[str] = []
     appearing: list[str] = []
@@ -96,8 +96,8 @@ def find_missing(
         match described.get(name):
             case DescribedTopic():
                 appearing.append(name)
-            case TopicFailure(TopicTrouble.UNKNOWN_TOPIC) if isinstance(readopt, Readoption):
-                (readopted if readopt.may_adopt(record, now) else lost).append(name)
+            case TopicFailure(TopicTrouble.UNKNOWN_TOPIC) if isinstance(readopt, Readoption) and readopt.stands(time):
+                (readopted if readopt.may_adopt(record, time.now) else lost).append(name)
             case TopicFailure(TopicTrouble.UNKNOWN_TOPIC):
                 lost.append(name)
             case failure:
@@ -110,13 +110,14 @@ def find_missing(
         tuple(appearing),
         unclear,
         grounds,
-        _readopt_problem(readopt, now) if lost else None,
+        _readopt_problem(readopt, time) if lost else None,
     )
 
 
-def _readopt_problem(readopt: Readoption | str | None, now: datetime) -> str | None:
+def _readopt_problem(readopt: Readoption | str | None, time: TrustedTime) -> str | None:
     if readopt is None or isinstance(readopt, str):
         return readopt
-    if now >= readopt.expires:
-        return f"{READOPT_ANNOTATION} has expired: set a new one"
-    return readopt.problem(now) or f"{READOPT_ANNOTATION} was set before they were lost: set a new one"
+    if (problem := readopt.problem_by(time)) is not None:
+        return problem
+    why = "was set before they were lost" if readopt.stands(time) else "has expired"
+    return f"{READOPT_ANNOTATION} {why}: set a new one"
