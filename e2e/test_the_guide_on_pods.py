@@ -77,7 +77,9 @@ def test_a_topic_that_was_recreated_breaks_the_fence_and_is_not_purged(shown: Sh
     wal, purges = site.wal_cluster(), Purges(site.wal_cluster(), site.operator)
     topic = str(shown.inserted[-1]["regions"][0]["topic"])
 
-    site.toolbox.delete_topics(topic)  # the operator makes it again, as it does with any topic of its pool
+    site.toolbox.delete_topics(topic)
+    wal.wait("TopicLost", kind="WALIntact")
+    purges.readopt("a test gives it up")  # it is made again, and the regions know of ids beyond its end
     wal.wait("IdentityFenceBroken", kind="WALIntact")
     purged = purges.purge_once("after", topics=[topic], flush={"whenBehindEntries": 1, "timeout": "5s"})
 

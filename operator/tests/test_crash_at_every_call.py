@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -138,7 +139,35 @@ def delete(world: World) -> None:
     world.kube.remove(KEY)
 
 
-SCENARIOS = (create, adopt_and_repair, grow, refuse, delete)
+def lose(world: World) -> None:
+    """A topic that was in use is gone, beside one that is new."""
+    create(world)
+    world.settle(DeathRow())
+    world.record_logs()
+    del world.kafka.topics["wal_1"]
+    world.kube.apply(KEY, spec(count=4))
+
+
+def readopt(world: World) -> None:
+    """A person gives up two lost logs, which are recorded in two shards."""
+    create(world)
+    world.settle(DeathRow())
+    world.record_logs()
+    del world.kafka.topics["wal_1"], world.kafka.topics["wal_2"]
+    grounds = f"checked by hand@{(CLOCK.now() + timedelta(hours=2)).isoformat()}"
+    world.kube.apply(KEY, spec(), annotations={"seawall.dev/readopt": grounds})
+
+
+def restore(world: World) -> None:
+    """The API server is restored from a backup that was made in a deletion; a topic was written to since."""
+    delete(world)
+    process = world.process(DeathRow())
+    while (found := world.kube.get(WALCluster, KEY)) is not None and found.status.deletion is None:
+        process.tick(KEY)
+    world.kafka.topics["wal_1"].log.append(5)
+
+
+SCENARIOS = (create, adopt_and_repair, grow, refuse, delete, lose, readopt, restore)
 
 
 def test_the_wal_config_does_not_name_topics_that_kafka_refused() -> None:
@@ -147,6 +176,17 @@ def test_the_wal_config_does_not_name_topics_that_kafka_refused() -> None:
     world.settle(DeathRow())
     assert world.kafka.topics == {}
     assert world.kube.get_config_map(Key("default", "wal")) is None
+
+
+def test_these_scenarios_end_as_they_should() -> None:
+    lost, given_up, restored = new_world(), new_world(), new_world()
+    for scenario, world in ((lose, lost), (readopt, given_up), (restore, restored)):
+        scenario(world)
+        world.settle(DeathRow())
+    assert lost.kafka.topics.keys() == {"wal_0", "wal_2", "wal_3"}
+    assert given_up.kafka.topics.keys() == {"wal_0", "wal_1", "wal_2"}
+    assert given_up.records().keys() == {"wal_0"}, "the new logs are first contacts"
+    assert restored.kafka.topics.keys() == {"wal_0", "wal_1", "wal_2", "wal_5"}
 
 
 def test_the_records_of_deleted_topics_go_with_them_and_no_others() -> None:

@@ -70,7 +70,7 @@ def test_after_half_a_minute_configs_are_read_anew(kafka: Asked) -> None:
 def test_a_recreated_or_new_topic_is_not_taken_for_the_one_that_was_read(kafka: Asked) -> None:
     recent = RecentTopics()
     recent.configs(kafka, ids(kafka), 0)
-    kafka.delete_topics(["wal_0"])
+    kafka.delete_topics({"wal_0": kafka.topics["wal_0"].log.topic_id})
     kafka.add_topic("wal_0", replicas=(1, 2, 3), configs={"cleanup.policy": "compact"})
     assert recent.configs(kafka, ids(kafka), 1)["wal_0"] == {"cleanup.policy": "compact"}
     kafka.add_topic("wal_2", replicas=(1, 2, 3), configs={"min.insync.replicas": "1"})

@@ -17,7 +17,9 @@ from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.step import Act
+from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster import deletion
+from seawall.domain.wal_cluster.actions import ClusterAction
 from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafkaClusters
@@ -204,13 +206,16 @@ def test_it_is_asked_again_right_before_the_topics_go(late: Callable[[World], ob
     assert set(TOPICS) <= world.kafka.topics.keys()
 
 
-def until_it_acts(world: World, process: WALClusterController) -> tuple[WALCluster, Act[Any]]:
-    """Lives until the next step is to act."""
+def until_it_acts(
+    world: World, process: WALClusterController, kind: type[ClusterAction] = DeleteTopics
+) -> tuple[WALCluster, Act[Any]]:
+    """Lives until the next step is to delete topics, or another action."""
     for _ in range(LONG):
         obj = world.cluster()
         step = process.next_step(obj, process.observe(obj))
-        if isinstance(step, Act):
-            return obj, step
+        found = [action for action in step.actions if isinstance(action, kind)] if isinstance(step, Act) else []
+        if found:
+            return obj, Act(tuple(found))
         live(world, process, ticks=1)
     raise AssertionError(f"it never acts: {told(world)}")
 

@@ -15,9 +15,11 @@ from seawall.ports import KafkaAdmin, KafkaClusters
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
+from tests.support.kafka import topic_ids
 
 KEY = Key("wal", "orders")
 NOBODY = "127.0.0.1:1"
+NO_TOPIC = "ABEiM0RVZneImaq7zN3u_w"
 pytestmark = pytest.mark.xdist_group("kafka")
 
 
@@ -47,6 +49,9 @@ class World:
         self.admin().create_topics([NewTopic(topic, replication_factor, configs or {})])
         wait_until(lambda: self.is_whole(topic, replication_factor), f"{topic} is whole")
         return topic
+
+    def ids(self, *topics: str) -> dict[str, str]:
+        return topic_ids(self.clusters.logs(KEY, KafkaConnection((self.server,))), topics)
 
     def is_whole(self, name: str, replication_factor: int) -> bool:
         topic = self.view().topics.get(name)
@@ -122,7 +127,7 @@ def test_a_pool_is_created_and_altered_that_is_too_large_for_one_request(world: 
     wait_until(lambda: world.view().topics.keys() >= set(names), "all are shown")
     world.admin().alter_configs([ConfigChange(name, reset=tuple(MANY_CONFIGS)) for name in names])
     world.assert_configs(names[-1], {})
-    world.admin().delete_topics(names)
+    world.admin().delete_topics(world.ids(*names))
 
 
 REFUSED_TOPICS = {
@@ -272,11 +277,25 @@ def test_altering_a_topic_that_brokers_do_not_know_is_worth_another_try(world: W
 
 def test_deleting_is_idempotent(world: World) -> None:
     kept, dropped = world.create("a"), world.create("b")
-    world.admin().delete_topics([dropped, f"{world.prefix}_gone", dropped, f"{world.prefix}_gone_too"])
+    ids = world.ids(dropped)
+    world.admin().delete_topics({**ids, f"{world.prefix}_gone": NO_TOPIC})
     wait_until(lambda: dropped not in world.view().topics, "it is gone")
-    world.admin().delete_topics([dropped])
-    world.admin().delete_topics([])
+    world.admin().delete_topics(ids)
+    world.admin().delete_topics({})
     assert kept in world.view().topics
+
+
+def test_a_topic_that_was_made_anew_is_not_deleted_by_the_id_of_the_one_before(world: World) -> None:
+    topic = world.create("a")
+    before = world.ids(topic)
+    world.admin().delete_topics(before)
+    wait_until(lambda: topic not in world.view().topics, "it is gone")
+    world.create("a")
+    wait_until(lambda: world.ids(topic) != before, "it has another id")
+    made_anew = world.ids(topic)
+    world.admin().delete_topics(before)
+    assert world.ids(topic) == made_anew
+    assert world.is_whole(topic, 1)
 
 
 def test_a_connection_that_others_use_as_well_outlives_the_one_that_is_forgotten(world: World) -> None:
@@ -316,7 +335,7 @@ def test_nobody_at_the_address_is_a_sentence(world: World) -> None:
     assert view.why is Unreachable.NOT_ANSWERING
     assert NOBODY in view.message
     with pytest.raises(OutsideUnavailable):
-        nobody.delete_topics([f"{world.prefix}_gone"])
+        nobody.delete_topics({f"{world.prefix}_gone": NO_TOPIC})
 
 
 def test_known_brokers_are_those_that_live_and_those_that_have_replicas() -> None:

@@ -247,7 +247,7 @@ def test_a_topic_deleted_and_created_again_has_another_id_and_an_empty_log(world
     topic = world.create(records=3)
     before = world.described(topic).topic_id
     assert world.described(topic).topic_id == before
-    world.admin.delete_topics([topic])
+    world.admin.delete_topics({topic: before})
     wait_until(lambda: world.find(topic) is None, "the topic is gone")
     world.create()
     wait_until(lambda: world.has_other_id(topic, before), "it has another id")

@@ -1,6 +1,6 @@
 """Objects for tests, with everything that a test does not care about filled in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,9 +9,12 @@ from seawall.api.meta import ObjectMeta
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.kafka import Configs, KafkaView, Topic
+from seawall.domain.kafka_log import LogOffsets
 from seawall.domain.step import Act, Record, Wait
 from seawall.domain.topics.pool import desired_configs, observe_pool
 from seawall.domain.wal_cluster.actions import ClusterAction
+from seawall.domain.wal_cluster.going import LogNow, PoolNow, records_to_decide
+from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Needs, Observed
 
@@ -76,10 +79,25 @@ def good_configs(spec: TopicsSpec, replication_factor: int = 3, **overrides: str
     return configs
 
 
+def make_log(name: str, end: int = 0) -> LogNow:
+    """A log."""
+    return LogNow(f"id-of-{name}", LogOffsets(0, end, 0))
+
+
+def make_pool(names: Iterable[str]) -> PoolNow:
+    """Empty logs, which were decided to go with the WALCluster of `make_cluster`."""
+    logs = {name: make_log(name) for name in names}
+    return PoolNow(logs, records_to_decide(make_cluster(), PoolNow(logs)))
+
+
 def observe(
     spec: WALClusterSpec, kafka: KafkaView, configs: Mapping[str, Configs] | None = None, **other: Any
 ) -> Observed:
-    """What a tick sees; topics without an entry in `configs` have the declared ones, and nobody needs them."""
+    """What a tick sees; topics without an entry in `configs` have the declared ones, and nobody needs them.
+
+    No missing topic was ever in use, and all logs were decided to go with a WALCluster that is deleted.
+    """
     found = {name: good_configs(spec.topics) for name in kafka.topics} | dict(configs or {})
-    other.setdefault("needs", Needs(holds=(), looked=None))
+    other.setdefault("needs", Needs(holds=(), looked=None, pool=make_pool(name for name in kafka.topics)))
+    other.setdefault("missing", MissingTopics())
     return Observed(now=NOW, kafka=kafka, pool=observe_pool(spec.topics, kafka, found), **other)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, TopicsSpec
 from seawall.domain.kafka import Topic
 from seawall.domain.topics.actions import ConfigChange, CreateTopics, GuardRetention, RepairConfigs
-from seawall.domain.topics.plan import plan_topics
+from seawall.domain.topics.plan import Creation, plan_topics
 from seawall.domain.topics.pool import RETENTION_CONFIGS, Pool, TopicState, desired_configs, observe_pool
 from tests.domain.builders import good_configs, make_kafka, make_topic
 
@@ -42,7 +42,7 @@ def test_the_state_of_a_topic(topic: Topic, state: TopicState) -> None:
 def test_a_topic_whose_configs_are_not_known_yet_is_not_created_again() -> None:
     pool = observe_pool(SPEC, make_kafka(make_topic("wal_0"), make_topic("wal_1")), {})
     assert set(pool.states.values()) == {TopicState.LEADERLESS}
-    assert plan_topics(SPEC, pool, may_create=True) == []
+    assert plan_topics(SPEC, pool, Creation()) == []
 
 
 def test_min_insync_replicas_is_raised_only_once_so_many_replicas_are_in_sync() -> None:
@@ -68,7 +68,7 @@ def test_min_insync_replicas_is_raised_only_once_so_many_replicas_are_in_sync() 
 def test_drift_is_repaired(overrides: dict[str, str | None], change: ConfigChange) -> None:
     pool = pool_of(make_topic("wal_0"), **overrides)
     assert pool.states["wal_0"] is TopicState.DRIFTED
-    assert plan_topics(SPEC, pool, may_create=False) == [RepairConfigs((change,))]
+    assert plan_topics(SPEC, pool, None) == [RepairConfigs((change,))]
 
 
 def test_ignored_configs_and_the_throttles_of_a_running_reassignment_are_left_alone() -> None:
@@ -79,7 +79,7 @@ def test_ignored_configs_and_the_throttles_of_a_running_reassignment_are_left_al
         leader_replication_throttled_replicas="*",
         follower_replication_throttled_replicas="*",
     )
-    assert plan_topics(SPEC, pool, may_create=True) == []
+    assert plan_topics(SPEC, pool, Creation()) == []
 
 
 @pytest.mark.parametrize("key", RETENTION_CONFIGS)
@@ -87,7 +87,7 @@ def test_retention_is_guarded_before_anything_else(key: str) -> None:
     configs = {**good_configs(SPEC), "flush.messages": "8"}
     del configs[key]
     pool = observe_pool(SPEC, make_kafka(make_topic("wal_0")), {"wal_0": configs})
-    guard, create, repair = plan_topics(SPEC, pool, may_create=True)
+    guard, create, repair = plan_topics(SPEC, pool, Creation())
     assert guard == GuardRetention((ConfigChange("wal_0", set={key: GUARDED_CONFIGS[key]}),))
     assert isinstance(create, CreateTopics)
     assert repair == RepairConfigs((ConfigChange("wal_0", set={"flush.messages": "7"}),))
@@ -99,7 +99,7 @@ def test_a_foreign_topic_is_guarded_and_otherwise_left_alone() -> None:
     )
     assert pool.foreign == ("wal_7",)
     unsafe = {key: GUARDED_CONFIGS[key] for key in RETENTION_CONFIGS}
-    assert plan_topics(SPEC, pool, may_create=False) == [GuardRetention((ConfigChange("wal_7", set=unsafe),))]
+    assert plan_topics(SPEC, pool, None) == [GuardRetention((ConfigChange("wal_7", set=unsafe),))]
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_min_insync_replicas_is_written_only_below_the_actual_replication_factor
 
 def test_too_high_min_insync_replicas_on_a_small_topic_is_not_reset_either() -> None:
     pool = pool_of(make_topic("wal_0", replicas=(1, 2)), min_insync_replicas="2")
-    assert plan_topics(SPEC, pool, may_create=False) == []
+    assert plan_topics(SPEC, pool, None) == []
 
 
 def test_nothing_is_created_while_brokers_are_missing() -> None:
-    assert plan_topics(SPEC, pool_of(), may_create=False) == []
+    assert plan_topics(SPEC, pool_of(), None) == []
 
 
 CONFIGS = st.dictionaries(
@@ -133,7 +133,7 @@ def test_after_its_actions_a_pool_has_nothing_left_to_do(found: dict[str, dict[s
     topics = {name: make_topic(name) for name in found}
     configs = {name: dict(values) for name, values in found.items()}
     untouched = dict(configs.get("other_0", {}))
-    for action in plan_topics(SPEC, observe_pool(SPEC, make_kafka(*topics.values()), configs), may_create=True):
+    for action in plan_topics(SPEC, observe_pool(SPEC, make_kafka(*topics.values()), configs), Creation()):
         match action:
             case CreateTopics():
                 topics |= {new.name: make_topic(new.name) for new in action.topics}
@@ -145,7 +145,7 @@ def test_after_its_actions_a_pool_has_nothing_left_to_do(found: dict[str, dict[s
             case _:
                 pytest.fail(f"{action} was planned for a living pool")
     pool = observe_pool(SPEC, make_kafka(*topics.values()), configs)
-    assert plan_topics(SPEC, pool, may_create=True) == []
+    assert plan_topics(SPEC, pool, Creation()) == []
     assert set(pool.states.values()) == {TopicState.READY}
     assert configs.get("other_0", {}) == untouched
     for name in ("wal_0", "wal_1", "wal_2"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError
 
-from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated
+from seawall.adapters.kafka_errors import ALREADY_EXISTS, Failures, refuse_repeated
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
@@ -163,13 +163,13 @@ class FakeKafka:
                 failures.add({change.topic: error})
         self._answer(failures)
 
-    def delete_topics(self, names: Sequence[str]) -> None:
-        """Deletes those that exist."""
-        self._ask("delete_topics", names)
-        failures = Failures(UNKNOWN_TOPIC)
-        for name in dict.fromkeys(names):
-            self.topics.pop(name, None)
-        self._answer(failures)
+    def delete_topics(self, ids: Mapping[str, str]) -> None:
+        """Deletes those that exist under the name with the id."""
+        self._ask("delete_topics", list(ids))
+        for name, topic_id in ids.items():
+            if name in self.topics and self.topics[name].log.topic_id == topic_id:
+                del self.topics[name]
+        self._answer(Failures())
 
     def seen(self, topic: FakeTopic) -> Topic:
         """The topic as metadata shows it."""

@@ -22,6 +22,7 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.fakes.kube import FakeKube
 from tests.fakes.meters import FakeMeters
+from tests.support.kafka import topic_ids
 from tests.support.records import open_transaction, produce
 
 pytestmark = pytest.mark.integration
@@ -116,7 +117,7 @@ def test_a_broker_that_is_killed_is_fenced_and_missed_and_online_again_when_it_i
     wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "every replica is in sync again")
     wait_until(lambda: world.says(ConditionType.QUORUM_HEALTHY, "VotersKeepUp"), "its controller keeps up")
     assert {item.state for item in world.told().brokers.items} == {BrokerState.ONLINE}
-    admin.delete_topics([topic])
+    admin.delete_topics(topic_ids(admin.logs, [topic]))
 
 
 def test_min_insync_replicas_of_kafkas_own_topics_is_told_and_corrected_when_a_person_lets_it(
@@ -142,4 +143,4 @@ def test_min_insync_replicas_of_kafkas_own_topics_is_told_and_corrected_when_a_p
         assert reassigner.min_insync_replicas([own]) == {own: 2}
     finally:
         admin.alter_configs([ConfigChange(own, reset=("min.insync.replicas",))])
-    admin.delete_topics([topic])
+    admin.delete_topics(topic_ids(admin.logs, [topic]))

@@ -27,6 +27,7 @@ from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, Thr
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
+from tests.support.kafka import topic_ids
 from tests.support.records import produce
 from tests.support.secure_kafka import by_password
 
@@ -106,17 +107,22 @@ class User:
         self._given = rights
 
 
-def look(user: User) -> str:
-    view = user.admin.view()
+def shown(admin: ConfluentKafkaAdmin) -> KafkaView:
+    view = admin.view()
     assert isinstance(view, KafkaView), view
-    if TOPIC not in view.topics:
+    return view
+
+
+def look(user: User) -> str:
+    if TOPIC not in shown(user.admin).topics:
         return NOT_SHOWN
     user.admin.describe_configs([TOPIC])
     return ""
 
 
 def create(user: User) -> str:
-    user.boss.delete_topics([NEW])
+    if NEW in shown(user.boss).topics:
+        user.boss.delete_topics(topic_ids(user.boss.logs, [NEW]))
     user.admin.create_topics([NewTopic(NEW, 1, {"retention.ms": "-1"})])
     return ""
 
@@ -128,7 +134,7 @@ def repair(user: User) -> str:
 
 def delete_pool(user: User) -> str:
     user.boss.create_topics([NewTopic(NEW, 1, {})])
-    user.admin.delete_topics([NEW])
+    user.admin.delete_topics(topic_ids(user.boss.logs, [NEW]))
     return ""
 
 

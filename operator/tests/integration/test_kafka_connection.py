@@ -21,6 +21,7 @@ from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import free_ports
 from seawall_e2e.waiting import wait_until
+from tests.support.kafka import topic_ids
 from tests.support.secure_kafka import by_certificate, by_password
 
 pytestmark = pytest.mark.integration
@@ -339,7 +340,7 @@ def test_a_thousand_topics_are_created_in_one_call_and_led(kafka: KafkaProcesses
     admin.alter_configs([ConfigChange(name, {"flush.ms": "5"}, ("retention.bytes",)) for name in names])
     changed = {"cleanup.policy": "delete", "retention.ms": "-1", "min.insync.replicas": "2", "flush.ms": "5"}
     wait_until(lambda: admin.describe_configs(names) == dict.fromkeys(names, changed), "all are altered")
-    admin.delete_topics(names)
+    admin.delete_topics(topic_ids(admin.logs, names))
 
 
 def test_another_cluster_behind_the_same_address_shows_its_own_id() -> None:

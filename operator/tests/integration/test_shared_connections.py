@@ -19,6 +19,7 @@ from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachabl
 from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
+from tests.support.kafka import topic_ids
 from tests.support.secure_kafka import by_password
 
 pytestmark = pytest.mark.integration
@@ -94,7 +95,7 @@ def test_many_threads_use_one_client_at_once(kafka: KafkaProcesses) -> None:
         expected = {topic: {"retention.ms": "-1", "segment.bytes": "1048576"} for topic in topics}
         wait_until(lambda: admin.describe_configs(topics) == expected, "its configs are set")
         wait_until(lambda: shown(admin).topics.keys() >= set(topics), "its topics are shown")
-        admin.delete_topics(topics)
+        admin.delete_topics(topic_ids(admin.logs, topics))
 
     def live_twice(key: Key) -> None:
         live(key, 0)

@@ -17,6 +17,8 @@ from confluent_kafka.admin import (
     TopicMetadata,
 )
 
+from seawall.domain.kafka_log import DescribedTopic
+from seawall.ports import KafkaLogs
 from seawall_e2e.in_pod import topics_of
 from seawall_e2e.waiting import wait_until
 
@@ -27,6 +29,19 @@ BATCH = 200
 def is_unknown_topic(error: KafkaException) -> bool:
     """Whether the broker that was asked does not know the topic: it has not heard of it yet, or of its end already."""
     return bool(error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+
+def topic_ids(logs: KafkaLogs, names: Sequence[str]) -> dict[str, str]:
+    """The ids of topics, by name, as soon as the broker that is asked knows them all."""
+
+    def ids() -> dict[str, str] | None:
+        found = logs.describe_topics(names)
+        known = {name: told.topic_id for name, told in found.items() if isinstance(told, DescribedTopic)}
+        return known if len(known) == len(names) else None
+
+    known = wait_until(ids, f"the ids of {names} are known")
+    assert known is not None
+    return known
 
 
 class KafkaEyes:

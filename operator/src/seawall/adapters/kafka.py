@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from seawall.adapters.kafka_client import SharedClient, drain
 from seawall.adapters.kafka_errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
 from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.adapters.kafka_reassigner import RawReassigner
+from seawall.adapters.kafka_topic_deletion import UNKNOWN_ID, RawTopicDeletion
 from seawall.adapters.kafka_values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
@@ -63,6 +64,7 @@ class ConfluentKafkaAdmin:
         self._request_timeout = request_timeout
         self.logs = ConfluentKafkaLogs(self._client, request_timeout=request_timeout)
         self.reassigner = RawReassigner(connection, request_timeout=request_timeout)
+        self._deletion = RawTopicDeletion(connection, request_timeout=request_timeout)
 
     def close(self) -> None:
         """Closes the connections; calls that are under way end first."""
@@ -117,27 +119,42 @@ class ConfluentKafkaAdmin:
         needed = [change for change in changes if change.is_needed()]
         self._in_batches(batches(needed, WRITE_RECORDS, records_of_change), alter)
 
-    def delete_topics(self, names: Sequence[str]) -> None:
-        """Deletes topics; one that does not exist is no error."""
-
-        def delete(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
-            return client.delete_topics(list(batch), **self._write_timeouts())
-
-        self._in_batches(batches(once(names), DELETE_TOPICS), delete, fine=UNKNOWN_TOPIC)
+    def delete_topics(self, ids: Mapping[str, str]) -> None:
+        """Deletes topics by their ids; one that does not exist is no error."""
+        failures, gone = Failures(UNKNOWN_ID), set(ids)
+        for batch in batches(sorted(ids), DELETE_TOPICS):
+            errors = self._deletion.delete({name: ids[name] for name in batch})
+            gone -= errors.keys()
+            failures.add(errors)
+            if failures.has_unanswered():
+                break
+        failures.raise_any()
+        if gone:
+            self._wait_until_gone(gone)
 
     def _wait_until_led(self, names: Sequence[str]) -> None:
         """Waits, but not for long, until the brokers that happen to be asked show new topics with their leaders.
 
         A view that is too old would have them created once more.
         """
+
+        def are_led(view: KafkaView) -> bool:
+            return {name for name, topic in view.topics.items() if topic.leader is not None}.issuperset(names)
+
+        self._wait_for_view(are_led)
+
+    def _wait_for_view(self, is_so: Callable[[KafkaView], bool]) -> None:
         deadline, sightings = time.monotonic() + LED_TIMEOUT, 0
         while sightings < LED_SIGHTINGS and time.monotonic() < deadline:
             view = self.view()
             if isinstance(view, NoKafka):
                 return
-            led = {name for name, topic in view.topics.items() if topic.leader is not None}
-            sightings = sightings + 1 if led.issuperset(names) else 0
+            sightings = sightings + 1 if is_so(view) else 0
             time.sleep(LED_POLL)
+
+    def _wait_until_gone(self, names: Collection[str]) -> None:
+        """The same of topics that were deleted: a view that is too old shows them once more."""
+        self._wait_for_view(lambda view: view.topics.keys().isdisjoint(names))
 
     def _write_timeouts(self) -> dict[str, float]:
         # The broker answers before the client gives up: its answer tells more.

@@ -1,4 +1,7 @@
-"""Deletes the topics of a WALCluster that goes: asks right before who needs them, and forgets what was recorded."""
+"""Deletes the topics of a WALCluster that goes: writes down which, asks right before who needs them, and forgets them.
+
+Topics are deleted by the ids that were written down: one that was made anew under its name stays, whenever that was.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers.claims import read_holds
 from seawall.controllers.ledger_look import LedgerLooks
-from seawall.domain.errors import Conflict, OutsideUnavailable
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.looked import ReadShards, read_shards
+from seawall.domain.wal_cluster.changed import why_remade, why_unclear, why_written
+from seawall.domain.wal_cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Needs
@@ -30,8 +35,8 @@ class TopicDeletion:
     kube: Kube
     looks: LedgerLooks
 
-    def needs(self, cluster: WALCluster, kafka: KafkaView) -> Needs | None:
-        """Who may need the topics, read anew; None while topics are not to be deleted."""
+    def needs(self, cluster: WALCluster, kafka: KafkaView, logs: KafkaLogs) -> Needs | None:
+        """Who may need the topics, and then the topics, read anew; None while topics are not to be deleted."""
         spec = cluster.spec
         if isinstance(spec, InvalidSpec) or spec.topics.deletion_policy is not DeletionPolicy.DELETE:
             return None
@@ -40,10 +45,29 @@ class TopicDeletion:
         looked = self.looks.look(cluster) if spec.greptimedb is not None else None
         claims = self.kube.list_claims(spec.topics.prefix)
         incomplete = None if claims.complete else "not all WALClusters can be read: one of them may claim the topics"
-        return Needs(read_holds(self.kube, cluster), looked, incomplete or find_contender(cluster, kafka, claims.items))
+        contender = incomplete or find_contender(cluster, kafka, claims.items)
+        holds = read_holds(self.kube, cluster)
+        return Needs(holds, looked, contender, self._pool_now(cluster, spec.topics.topic_names(), logs)[0])
 
-    def delete(self, cluster: WALCluster, names: Sequence[str], admin: KafkaAdmin) -> None:
-        """Deletes topics, if right now still nobody needs any of the pool.
+    def decide(self, cluster: WALCluster, logs: KafkaLogs) -> None:
+        """Writes down which logs go, and where they end; what was written down before stays.
+
+        Raises:
+            Conflict: the WALCluster or a record changed meanwhile: decide again.
+            SeawallError: the API server did not answer, or refused.
+        """
+        spec, pool_id = cluster.spec, self._pool_id(cluster)
+        if isinstance(spec, InvalidSpec) or pool_id is None:
+            raise Conflict("there is no pool to decide about")
+        pool, shards = self._pool_now(cluster, spec.topics.topic_names(), logs)
+        changed = why_unclear(pool) or why_remade(cluster, pool)
+        if changed is not None:
+            raise Conflict(changed.message)
+        self._require_same(cluster)
+        self.looks.write_shards(pool_id, shards.changed(records_to_decide(cluster, pool)))
+
+    def delete(self, cluster: WALCluster, names: Sequence[str], admin: KafkaAdmin, logs: KafkaLogs) -> None:
+        """Deletes topics, if right now the pool is still as it was decided, and nobody needs any of it.
 
         Raises:
             Conflict: somebody does, or the WALCluster changed: decide again.
@@ -58,11 +82,18 @@ class TopicDeletion:
             raise OutsideUnavailable(kafka.message)
         if (wrong := why_wrong(cluster, kafka)) is not None:
             raise Conflict(wrong)
-        needed = why_needed(cluster, spec.topics.topic_names(), self.needs(cluster, kafka))
-        if needed is not None:
-            raise Conflict(needed.message)
+        needs = self.needs(cluster, kafka, logs)
+        pool = PoolNow() if needs is None or needs.pool is None else needs.pool
+        kept = (
+            why_unclear(pool)
+            or why_remade(cluster, pool)
+            or why_needed(cluster, spec.topics.topic_names(), needs)
+            or why_written(cluster, pool, needs.looked if needs is not None else None)
+        )
+        if kept is not None:
+            raise Conflict(kept.message)
         self._require_same(cluster)
-        admin.delete_topics(names)
+        admin.delete_topics(ids_to_delete(cluster, names, pool))
 
     def forget(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> frozenset[str]:
         """Removes the records of topics that were deleted, so that topics made again are first contacts.
@@ -76,10 +107,9 @@ class TopicDeletion:
             Conflict: a shard changed meanwhile: do it again.
             SeawallError: the API server did not answer, or refused.
         """
-        spec, cluster_id = cluster.spec, pinned_id(cluster)
-        if isinstance(spec, InvalidSpec) or cluster_id is None:
+        pool = self._pool_id(cluster)
+        if pool is None:
             return frozenset()
-        pool = PoolId(cluster.metadata.namespace, cluster_id, spec.topics.prefix)
         shards = read_shards(self.looks.intents.read(pool, shards_of(names)))
         records = shards.of_topics(names)
         gone = _confirmed_gone(records, logs)
@@ -87,18 +117,36 @@ class TopicDeletion:
         return frozenset(records.keys() - gone)
 
     def finish(self, cluster: WALCluster, names: Sequence[str], admin: KafkaAdmin, logs: KafkaLogs) -> None:
-        """Asks Kafka once more to delete the whole pool, and forgets all records.
+        """Asks Kafka once more to delete all that was decided to go, and forgets all records.
 
         Raises:
             OutsideUnavailable: Kafka has not confirmed that all of them are gone; and what `delete` and `forget` raise.
         """
-        self.delete(cluster, names, admin)
+        self.delete(cluster, names, admin, logs)
         left = self.forget(cluster, names, logs)
         if left:
             raise OutsideUnavailable(f"Kafka has not confirmed yet that {min(left)} is gone")
 
+    def _pool_id(self, cluster: WALCluster) -> PoolId | None:
+        spec, cluster_id = cluster.spec, pinned_id(cluster)
+        if isinstance(spec, InvalidSpec) or cluster_id is None:
+            return None
+        return PoolId(cluster.metadata.namespace, cluster_id, spec.topics.prefix)
+
+    def _pool_now(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> tuple[PoolNow, ReadShards]:
+        """The topics of the pool and their records; what cannot be read is in it as a sentence."""
+        pool, numbers = self._pool_id(cluster), shards_of(names)
+        described = logs.describe_topics(names)
+        there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
+        offsets = logs.describe_offsets(there) if there else {}
+        try:
+            shards = read_shards({} if pool is None else self.looks.intents.read(pool, numbers))
+        except SeawallError as error:
+            shards = ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
+        return make_pool_now(names, described, offsets, shards), shards
+
     def _require_same(self, cluster: WALCluster) -> None:
-        """Reads the object once more, right before topics are deleted: Kafka knows names only, and cannot be fenced.
+        """Reads the object once more, right before topics are deleted: Kafka cannot be fenced.
 
         A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use; or
         when a person has stopped the deletion.

@@ -10,6 +10,7 @@ from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import required_kafka, resolve_data_plane, resolve_kafka
+from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
@@ -18,14 +19,16 @@ from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
-from seawall.domain.topics.pool import Pool, observe_pool, wal_topics
+from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
 from seawall.domain.wal_cluster.actions import (
     AddFinalizer,
     ClusterAction,
+    DecideDeletion,
     FinishDeletion,
     RemoveFinalizer,
     WriteConfigMap,
 )
+from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_contender, find_rival
@@ -75,7 +78,7 @@ class WALClusterController:
             found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
             if not deleted or not isinstance(found.kafka, KafkaView):
                 return found
-            return replace(found, needs=self.deletion.needs(obj, found.kafka))
+            return replace(found, needs=self.deletion.needs(obj, found.kafka, self._logs(obj)))
         except Refused as error:
             self.meter.measure(obj.metadata.key, None)
             return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger, server=time.server)
@@ -101,11 +104,13 @@ class WALClusterController:
         others = [name for name in obj.metadata.finalizers if name != TOPICS_FINALIZER]
         match action:
             case CreateTopics():
-                self._admin(obj).create_topics(action.topics)
+                self._creation.create(obj, action, self._admin(obj), self._logs(obj))
             case GuardRetention() | RepairConfigs():
                 self._admin(obj).alter_configs(action.changes)
+            case DecideDeletion():
+                self.deletion.decide(obj, self._logs(obj))
             case DeleteTopics():
-                self.deletion.delete(obj, action.names, self._admin(obj))
+                self.deletion.delete(obj, action.names, self._admin(obj), self._logs(obj))
                 self.deletion.forget(obj, action.names, self._logs(obj))
             case FinishDeletion():
                 self.deletion.finish(obj, action.names, self._admin(obj), self._logs(obj))
@@ -159,7 +164,19 @@ class WALClusterController:
         claims = self.kube.list_claims(spec.topics.prefix)
         rival, contender = find_rival(obj, kafka, claims.items), find_contender(obj, kafka, claims.items)
         config_map = self._observe_config_map(key, spec)
-        return Observed(now, kafka, pool, rival, claims.complete, config_map=config_map, contender=contender)
+        found = Observed(now, kafka, pool, rival, claims.complete, config_map=config_map, contender=contender)
+        return replace(found, missing=self._observe_missing(obj, pool))
+
+    def _observe_missing(self, obj: WALCluster, pool: Pool | None) -> MissingTopics | None:
+        """What is recorded of missing topics; a pool that is whole costs nothing, and one that goes misses nothing."""
+        if pool is None or obj.metadata.deletion_timestamp is not None:
+            return None
+        names = pool.in_state(TopicState.MISSING)
+        return self._creation.missing(obj, names, self._logs(obj)) if names else MissingTopics()
+
+    @property
+    def _creation(self) -> TopicCreation:
+        return TopicCreation(self.kube, self.deletion.looks.intents, self.clock)
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
         if spec.wal_config is None:

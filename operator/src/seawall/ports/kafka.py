@@ -73,8 +73,10 @@ class KafkaAdmin(Protocol):
         """
         ...
 
-    def delete_topics(self, names: Sequence[str]) -> None:
-        """Deletes topics; one that does not exist is no error.
+    def delete_topics(self, ids: Mapping[str, str]) -> None:
+        """Deletes the topics of these ids, by name; one that does not exist, or not any more, is no error.
+
+        Kafka finds them by the ids alone: one that was made anew under the name stays.
 
         Raises:
             Refused: Kafka said no.

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from seawall.domain.ledger.intents import (
     SHARDS,
     FenceRecord,
+    Going,
     UnreadableRecord,
     decode_shard,
     encode_shard,
@@ -37,6 +38,7 @@ def records(draw: st.DrawFn) -> FenceRecord:
         draw(st.none() | OFFSET),
         draw(st.booleans()),
         draw(st.none() | st.integers(0, 2**32 - 1)),
+        going=draw(st.none() | st.builds(Going, st.integers(0, 2**32 - 1), OFFSET)),
     )
 
 
@@ -62,11 +64,14 @@ def test_a_damaged_shard_is_refused(shard: dict[bytes, FenceRecord], data: st.Da
 def test_the_layout_is_frozen() -> None:
     topic_id = base64.urlsafe_b64encode(bytes(range(16))).rstrip(b"=").decode()
     database = bytes(range(8))
-    record = FenceRecord(topic_id, 3, 1000, 5000, 900, 990, 4990, True, 0xDEADBEEF, 77, database)
+    record = FenceRecord(
+        topic_id, 3, 1000, 5000, 900, 990, 4990, True, 0xDEADBEEF, 77, database, Going(0xFEEDFACE, 5001)
+    )
     written = encode_shard({name_hash("greptimedb_wal_topic_7"): record})
     assert written.hex() == (
-        "53574c03" + "7dc1073c" + "01" + name_hash("greptimedb_wal_topic_7").hex() + bytes(range(16)).hex()
-        + "7f" + "e807" + "a01f" + "c701" + "03" + "13" + "ac3e" + "deadbeef" + "4d" + "0001020304050607"
+        "53574c03" + "669aba7e" + "01" + name_hash("greptimedb_wal_topic_7").hex() + bytes(range(16)).hex()
+        + "ff" + "e807" + "a01f" + "c701" + "03" + "13" + "ac3e" + "deadbeef" + "4d" + "0001020304050607"
+        + "feedface" + "c23e"
     )  # fmt: skip
 
 

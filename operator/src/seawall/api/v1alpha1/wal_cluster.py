@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, StrictBool, ValidationError
@@ -182,6 +183,16 @@ class WALStatus(StatusModel):
     IntentsLost, and no first contact."""
 
 
+class DeletionStatus(StatusModel):
+    """What a deletion with deletionPolicy Delete has decided."""
+
+    decided_at: datetime
+    """Since when it is written down which logs go, by their ids and where they ended. A log that is another one, was
+    made since or was written to stops the deletion (TopicsChanged): this object may come from a backup."""
+    topics: Annotated[int, Field(ge=0)]
+    """How many topics they were."""
+
+
 class WALClusterStatus(StatusModel):
     """The observed state of a WALCluster."""
 
@@ -203,6 +214,8 @@ class WALClusterStatus(StatusModel):
     restart: RestartStatus | None = None
     """The restart of datanodes under way, or the last one, and what each would cost; absent without
     dataPlane.datanodes."""
+    deletion: DeletionStatus | None = None
+    """What was decided when the deletion of this object began; absent until then, and with deletionPolicy Retain."""
 
 
 WAL_CLUSTER = Kind(
@@ -245,13 +258,18 @@ class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
 
     @classmethod
     def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
-        """A part that does not fit is left out, but for what is pinned: forgetting it would disarm the guards."""
+        """A part that does not fit is left out, but for what is a guard: what is pinned, and a decided deletion."""
         try:
             return WALClusterStatus.model_validate(raw), {}
         except ValidationError:
             cluster_id = (raw.get("kafka") or {}).get("clusterId")
             pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
-            return WALClusterStatus(kafka=pinned if cluster_id else None, data_plane=_pinned_database(raw)), {}
+            unknown = DeletionStatus(decided_at=datetime.fromtimestamp(0, UTC), topics=0)
+            return WALClusterStatus(
+                kafka=pinned if cluster_id else None,
+                data_plane=_pinned_database(raw),
+                deletion=unknown if raw.get("deletion") else None,
+            ), {}
 
 
 def _pinned_database(raw: Mapping[str, Any]) -> DataPlaneStatus | None:

@@ -15,7 +15,8 @@ Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     name hash     8 bytes     blake2b of the topic's name
     topic id      16 bytes
     flags         1 byte      1 leader epoch known · 2 min flushed known · 4 broken · 8 readopted
-                              16 max flushed known · 32 revision known · 64 database known; others are refused
+                              16 max flushed known · 32 revision known · 64 database known
+                              128 it goes with its WALCluster; others are refused
     log start     varint
     end           varint      high watermark less log start
     intent        zigzag      intent less log start
@@ -25,6 +26,8 @@ Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     readopted     4 bytes     crc32 of the last readoption that met the record; only with flag 8
     revision      varint      only with flag 32
     database      8 bytes     blake2b of the metadata store's id; only with flag 64
+    going         4 bytes     crc32 of the uid of the WALCluster that it goes with; only with flag 128
+    end then      zigzag      where the log ended when that was decided, less log start; only with flag 128
 """
 
 from __future__ import annotations
@@ -45,13 +48,23 @@ _WITHOUT_VERSION_IN_CHECKSUM = 2
 _MAGIC = b"SWL"
 _HEAD = len(_MAGIC) + 1 + 4
 _HASH, _ID, _DATABASE_ID = 8, 16, 8
-_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE = 1, 2, 4, 8, 16, 32, 64
-_FLAGS = _EPOCH | _MIN_FLUSHED | _BROKEN | _READOPTED | _MAX_FLUSHED | _REVISION | _DATABASE
+_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE, _GOING = (1 << bit for bit in range(8))
+_FLAGS = _EPOCH | _MIN_FLUSHED | _BROKEN | _READOPTED | _MAX_FLUSHED | _REVISION | _DATABASE | _GOING
 _MAX_VARINT = 10
 
 
 class UnreadableRecord(SeawallError):  # noqa: N818 - named for what happened
     """A shard is not what this version writes: nothing of its topics may be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """That the log goes with a WALCluster, as it was decided when that deletion began."""
+
+    token: int
+    """crc32 of the WALCluster's uid: another one, or the same made anew, has decided nothing."""
+    end: int
+    """Where the log ended then, exclusive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,8 @@ class FenceRecord:
     """The metadata store's revision when the ids were read; it only rises. None: written by an older Seawall."""
     database: bytes | None = None
     """`database_digest` of the store that they were read from."""
+    going: Going | None = None
+    """None: no deletion was decided. What an older deletion decided, which was called off, stays and counts no more."""
 
 
 Shard = Mapping[bytes, FenceRecord]
@@ -150,6 +165,9 @@ def _encode(record: FenceRecord) -> bytes:
             flags, tail = flags | flag, tail + encode(number)
     if record.database is not None:
         flags, tail = flags | _DATABASE, tail + record.database
+    if record.going is not None:
+        end = _zigzag(record.going.end - record.log_start)
+        flags, tail = flags | _GOING, tail + record.going.token.to_bytes(4) + end
     offsets = _varint(record.log_start) + _varint(record.high_watermark - record.log_start)
     return _id_bytes(record.topic_id) + bytes([flags]) + offsets + _zigzag(record.intent - record.log_start) + tail
 
@@ -171,6 +189,7 @@ def _decode(reader: _Reader) -> FenceRecord:
         readopted=int.from_bytes(reader.take(4)) if flags & _READOPTED else None,
         revision=reader.varint() if flags & _REVISION else None,
         database=reader.take(_DATABASE_ID) if flags & _DATABASE else None,
+        going=Going(int.from_bytes(reader.take(4)), log_start + reader.zigzag()) if flags & _GOING else None,
         broken=bool(flags & _BROKEN),
     )
 

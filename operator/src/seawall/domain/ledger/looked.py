@@ -87,6 +87,10 @@ class ReadShards:
         """Those of these topics whose shard cannot be trusted."""
         return frozenset(name for name in topics if shard_of(name) in self.unreadable)
 
+    def why_unreadable(self, topics: Iterable[str]) -> dict[str, str]:
+        """Those of these topics whose shard cannot be trusted, each with why."""
+        return {name: self.unreadable[shard_of(name)] for name in topics if shard_of(name) in self.unreadable}
+
     def changed(self, records: Mapping[str, FenceRecord]) -> dict[int, IntentShard]:
         """The shards to write so that these records are in them; those of unreadable shards are left out.
 

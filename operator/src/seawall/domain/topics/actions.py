@@ -32,13 +32,27 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True)
 class CreateTopics:
-    """Create topics; one that exists already is left as it is."""
+    """Create topics; one that exists already is left as it is.
+
+    Attributes:
+        topics: the topics.
+        readopted: those of them that were written to before, and that a person lets be made again.
+        grounds: why that person does.
+    """
 
     topics: tuple[NewTopic, ...]
+    readopted: tuple[str, ...] = ()
+    grounds: str = ""
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "TopicsCreated", f"Created {listed([topic.name for topic in self.topics])}")
+        created = f"Created {listed([topic.name for topic in self.topics])}"
+        if not self.readopted:
+            return Event(EventType.NORMAL, "TopicsCreated", created)
+        why = f"as seawall.dev/readopt says: {self.grounds}"
+        return Event(
+            EventType.WARNING, "LostTopicsCreated", f"{created}; lost was {listed(list(self.readopted))}, {why}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

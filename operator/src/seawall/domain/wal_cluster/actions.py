@@ -32,8 +32,19 @@ class RemoveFinalizer:
 
 
 @dataclass(frozen=True, slots=True)
+class DecideDeletion:
+    """Write down which logs go with the WALCluster: their ids, and where they end."""
+
+    names: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "DeletionDecided", f"Wrote down which logs go: {listed(list(self.names))}")
+
+
+@dataclass(frozen=True, slots=True)
 class FinishDeletion:
-    """Ask Kafka once more to delete the whole pool, and take the topics finalizer off when nothing was left."""
+    """Ask Kafka once more to delete all that was decided to go, and take the topics finalizer off when none is left."""
 
     names: tuple[str, ...]
 
@@ -54,4 +65,4 @@ class WriteConfigMap:
         return Event(EventType.NORMAL, "WALConfigWritten", f"Wrote ConfigMap {self.config_map.key.name}")
 
 
-ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | FinishDeletion | WriteConfigMap
+ClusterAction = TopicAction | AddFinalizer | RemoveFinalizer | DecideDeletion | FinishDeletion | WriteConfigMap

@@ -6,8 +6,9 @@ that cannot be finished must not hold a namespace for ever, so the finalizer is 
     the policy no longer says Delete · a person paused the object · the namespace itself is terminating
     · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes · the spec is invalid
 
-While a region, a WALHold or a person needs the topics (`needed.py`), or nobody can see whether they do, neither goes,
-and no time ends that: the condition says what to do.
+Which logs go is decided first, and written down (`going.py`). While they are not those any more (`changed.py`), while
+a region, a WALHold or a person needs them (`needed.py`), or nobody can see whether they do, neither goes, and no time
+ends that: the condition says what to do.
 
 The finalizer also goes when Kafka itself said that no topic of the pool is left: what its metadata show may be old, or
 filtered by rights.
@@ -15,21 +16,24 @@ filtered by rights.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import DeletionStatus, WALCluster, WALClusterStatus
 from seawall.domain.conditions import Outlook, Verdict, find_condition
-from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kafka import NoKafka
 from seawall.domain.step import Act, EventType, Record, Step, Wait
 from seawall.domain.topics.actions import DeleteTopics
-from seawall.domain.wal_cluster.actions import ClusterAction, FinishDeletion, RemoveFinalizer
+from seawall.domain.wal_cluster.actions import ClusterAction, DecideDeletion, FinishDeletion, RemoveFinalizer
+from seawall.domain.wal_cluster.changed import NOBODY_LOOKED, why_remade, why_unclear, why_written
+from seawall.domain.wal_cluster.going import PoolNow, records_to_decide
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.status import record_or_wait
+from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_without_pool
 from seawall.domain.wal_cluster.verdict import (
     RETRY_SECONDS,
     judge_failure,
@@ -54,18 +58,43 @@ def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALCl
     released = _release(cluster, observed)
     if released is not None or isinstance(spec, InvalidSpec):
         return Act((released,)) if released else Wait("nothing is known of the topics")
-    pool = spec.topics.topic_names()
-    hindrance = _hindrance(cluster, observed) or why_needed(cluster, pool, observed.needs)
+    hindrance = _hindrance(cluster, observed)
     if hindrance is not None:
         return record_or_wait(cluster, observed, hindrance)
-    shown = observed.kafka.topics if isinstance(observed.kafka, KafkaView) else {}
-    left = [name for name in pool if name in shown]
-    message = f"{len(left)} of {len(pool)} topics are left to delete"
+    return _delete_pool(cluster, observed, spec.topics.topic_names())
+
+
+def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> Step[WALClusterStatus, ClusterAction]:
+    needs = observed.needs
+    pool = None if needs is None else needs.pool
+    if needs is None or pool is None:
+        return record_or_wait(cluster, observed, NOBODY_LOOKED)
+    changed = why_unclear(pool) or why_remade(cluster, pool)
+    if changed is not None:
+        return record_or_wait(cluster, observed, changed)
+    left = [name for name in topics if name in pool.logs]
+    message = f"{len(left)} of {len(topics)} topics are left to delete"
     verdict = standing_refusal(cluster) or Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
-    step = record_or_wait(cluster, observed, verdict)
-    if isinstance(step, Record):
+    if cluster.status.deletion is None:
+        return _decide(cluster, observed, pool, verdict)
+    kept = why_needed(cluster, topics, needs) or why_written(cluster, pool, needs.looked)
+    step = record_or_wait(cluster, observed, verdict if kept is None else kept)
+    if kept is not None or isinstance(step, Record):
         return step
-    return Act((DeleteTopics(tuple(left[:BATCH])),)) if left else Act((FinishDeletion(tuple(pool)),))
+    return Act((DeleteTopics(tuple(left[:BATCH])),)) if left else Act((FinishDeletion(tuple(topics)),))
+
+
+def _decide(
+    cluster: WALCluster, observed: Observed, pool: PoolNow, verdict: Verdict
+) -> Step[WALClusterStatus, ClusterAction]:
+    """The records first, whoever needs the topics meanwhile; then the status says that they are complete."""
+    undecided = records_to_decide(cluster, pool)
+    if undecided:
+        return Act((DecideDeletion(tuple(undecided)),))
+    decision = DeletionStatus(decided_at=observed.now.replace(microsecond=0), topics=len(pool.logs))
+    decided = replace(cluster, status=cluster.status.model_copy(update={"deletion": decision}))
+    status = status_without_pool(decided, verdict, observed)
+    return Record(status, events_of(cluster, status))
 
 
 def _hindrance(cluster: WALCluster, observed: Observed) -> Verdict | None:

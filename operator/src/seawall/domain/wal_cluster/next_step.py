@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClus
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.step import Act, Record, Step, Wait
-from seawall.domain.topics.plan import plan_topics
+from seawall.domain.topics.plan import Creation, plan_topics
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
 from seawall.domain.wal_cluster.deletion import next_step_of_deletion
@@ -88,10 +88,18 @@ def plan_actions(case: Case) -> list[ClusterAction]:
     if case.cluster.metadata.is_paused:
         return []
     actions: list[ClusterAction] = []
-    actions.extend(plan_topics(case.spec.topics, case.pool, may_create=may_create_topics(case)))
+    actions.extend(plan_topics(case.spec.topics, case.pool, _creation(case)))
     if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
         actions.append(write)
     return actions
+
+
+def _creation(case: Case) -> Creation | None:
+    """What may be made of what is missing; None: nothing, because brokers are missing or nobody read the records."""
+    missing = case.observed.missing
+    if missing is None or not may_create_topics(case):
+        return None
+    return Creation(missing.kept, missing.readopted, missing.grounds)
 
 
 def _finalizer_action(cluster: WALCluster, spec: WALClusterSpec) -> ClusterAction | None:

@@ -16,6 +16,8 @@ from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.topics.pool import Pool
+from seawall.domain.wal_cluster.going import PoolNow
+from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.walconfig.config_map import ConfigMap
 
 
@@ -27,11 +29,13 @@ class Needs:
         holds: a sentence if any cannot be read.
         looked: the ledger, or why nobody can look at it; None where no database is declared.
         contender: another WALCluster that claims the topics, or a sentence if not all WALClusters can be read.
+        pool: the topics and their records, read after the ledger; None: not read.
     """
 
     holds: Sequence[Hold] | str
     looked: Looked | CannotLook | None
     contender: Key | str | None = None
+    pool: PoolNow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Observed:
     `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
     `data_plane` and `ledger` are None when there is none to look at, or no look at it has ended yet.
     `needs` is who may need the topics; None unless they are to be deleted.
+    `missing` is what is recorded of the topics that the pool misses; None unless the pool is tended.
     `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
     """
 
@@ -60,6 +65,7 @@ class Observed:
     needs: Needs | None = None
     contender: Key | None = None
     """Another WALCluster, younger or older, with the same pool."""
+    missing: MissingTopics | None = None
     server: ServerTime | None = None
     """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
 

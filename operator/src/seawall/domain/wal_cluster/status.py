@@ -61,6 +61,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
         data_plane=data_plane_status(case.cluster, case.observed),
         wal=wal_status(case.cluster, case.observed),
         restart=case.cluster.status.restart,
+        deletion=case.cluster.status.deletion,
     )
 
 
@@ -93,6 +94,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
         data_plane=data_plane_status(cluster, observed),
         wal=wal_status(cluster, observed),
         restart=cluster.status.restart,
+        deletion=cluster.status.deletion,
     )
 
 
@@ -101,7 +103,7 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     ready = transition_events(cluster.status.conditions, status.conditions)
     adopted = readoption_event(cluster, status)
     others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status), schedule_event(cluster, status))
-    return (*ready, *filter(None, others))
+    return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once
 
 
 def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:

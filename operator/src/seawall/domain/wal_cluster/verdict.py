@@ -87,6 +87,21 @@ def may_create_topics(case: Case) -> bool:
     return case.spec.topics.replication_factor <= len(case.kafka.online)
 
 
+def _topic_lost(case: Case) -> Verdict | None:
+    missing = case.observed.missing
+    if missing is None or not missing.lost:
+        return None
+    is_all = len(case.pool.in_state(TopicState.READY)) + len(missing.lost) == len(case.pool.states)
+    return Verdict(Outlook.STALLED, Reason.TOPIC_LOST, missing.lost_sentence(), None if is_all else RETRY_SECONDS)
+
+
+def _record_unreadable(case: Case) -> Verdict | None:
+    missing = case.observed.missing
+    if missing is None or not missing.unclear:
+        return None
+    return Verdict(Outlook.STALLED, Reason.TOPIC_RECORD_UNREADABLE, missing.unclear_sentence(), RETRY_SECONDS)
+
+
 def _replication_factor_too_high(case: Case) -> Verdict | None:
     wanted, known = case.spec.topics.replication_factor, len(case.kafka.known_brokers())
     if wanted <= known:
@@ -227,10 +242,12 @@ def _contested(case: Case) -> Verdict | None:
 
 CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _database_changed,
+    _topic_lost,
     _replication_factor_too_high,
     _brokers_missing,
     _failure,
     _still_refused,
+    _record_unreadable,
     _config_map_taken,
     _partitions_differ,
     _reassigning,

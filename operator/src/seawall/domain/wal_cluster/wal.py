@@ -22,7 +22,21 @@ NOTICEABLE = 0.05
 
 
 def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[..., Condition]) -> tuple[Condition, ...]:
-    """The condition WALIntact, or none where there is no database to ask. False is a disaster, said first."""
+    """The condition WALIntact, or none where there is no database to ask. False is a disaster, said first.
+
+    A lost topic is one also where no database is declared: its record says that one wrote there.
+    """
+    before = find_condition(cluster.status.conditions, KIND)
+    if observed.missing is not None and observed.missing.lost:
+        return (build(KIND, "False", Reason.TOPIC_LOST, observed.missing.lost_sentence()),)
+    if observed.missing is None and before is not None and before.reason == Reason.TOPIC_LOST:
+        return (before,)
+    return _of_ledger(cluster, observed, before, build)
+
+
+def _of_ledger(
+    cluster: WALCluster, observed: Observed, before: Condition | None, build: Callable[..., Condition]
+) -> tuple[Condition, ...]:
     if isinstance(cluster.spec, InvalidSpec) or cluster.spec.greptimedb is None:
         return ()
     match observed.ledger:
@@ -34,8 +48,8 @@ def wal_conditions(cluster: WALCluster, observed: Observed, build: Callable[...,
         case CannotLook(why, message):
             return (build(KIND, "Unknown", why.value, message),)
         case None:
-            before = find_condition(cluster.status.conditions, KIND)
-            if before is not None and before.observed_generation == cluster.metadata.generation:
+            is_of_ledger = before is not None and before.reason != Reason.TOPIC_LOST
+            if before is not None and is_of_ledger and before.observed_generation == cluster.metadata.generation:
                 return (before,)
             return (build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the ledger has not ended yet"),)
 

@@ -1,0 +1,96 @@
+"""Makes missing topics; one that was written to only when a person readopts it (`domain/wal_cluster/lost.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seawall.api.meta import READOPT_ANNOTATION
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.intent_shards import PoolId, shards_of
+from seawall.domain.kafka_log import DescribedTopic, TopicFailure
+from seawall.domain.ledger.fence import parse_readoption
+from seawall.domain.ledger.looked import ReadShards, read_shards
+from seawall.domain.topics.actions import CreateTopics
+from seawall.domain.wal_cluster.identity import pinned_id
+from seawall.domain.wal_cluster.lost import MissingTopics, find_missing
+from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreation:
+    """The creation of topics, for the controller of WALClusters."""
+
+    kube: Kube
+    intents: IntentStore
+    clock: Clock
+
+    def missing(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> MissingTopics:
+        """What is recorded of topics that Kafka does not show, read anew; asks nobody when there are none."""
+        pool = _pool_id(cluster)
+        return MissingTopics() if pool is None or not names else self._read(cluster, pool, names, logs)[0]
+
+    def create(self, cluster: WALCluster, action: CreateTopics, admin: KafkaAdmin, logs: KafkaLogs) -> None:
+        """Creates topics, if by their records and by what a person declares right now they still may be.
+
+        Raises:
+            Conflict: they may not, or the WALCluster or a record changed: decide again.
+            SeawallError: the API server did not answer, or refused; and what `KafkaAdmin.create_topics` raises.
+        """
+        names = [topic.name for topic in action.topics]
+        current, pool = self._same(cluster), _pool_id(cluster)
+        if pool is None:
+            raise Conflict("the Kafka cluster is not known yet")
+        missing, shards = self._read(current, pool, names, logs)
+        if missing.kept:
+            raise Conflict(f"{min(missing.kept)} must not be made")
+        for number, shard in shards.without(missing.readopted).items():
+            self.intents.write(pool, number, shard)
+        admin.create_topics(action.topics)
+
+    def _same(self, cluster: WALCluster) -> WALCluster:
+        """The object as it is now: annotations may have changed, and they are no part of the generation."""
+        now = self.kube.get(WALCluster, cluster.metadata.key)
+        before = cluster.metadata
+        if (
+            now is None
+            or (now.metadata.uid, now.metadata.generation) != (before.uid, before.generation)
+            or now.metadata.deletion_timestamp is not None
+            or now.metadata.is_paused
+        ):
+            raise Conflict(f"WALCluster {before.key} is no longer the one that was decided about")
+        return now
+
+    def _read(
+        self, cluster: WALCluster, pool: PoolId, names: Sequence[str], logs: KafkaLogs
+    ) -> tuple[MissingTopics, ReadShards]:
+        shards = self._read_shards(pool, names)
+        recorded = list(shards.of_topics(names))
+        declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
+        readopt = None if declared is None else parse_readoption(declared)
+        once = cluster.status.wal.record_shards if cluster.status.wal is not None else ()
+        return find_missing(
+            names, shards, _describe(logs, recorded), readopt, time=self.clock.trusted(), recorded=once
+        ), shards
+
+    def _read_shards(self, pool: PoolId, names: Sequence[str]) -> ReadShards:
+        numbers = shards_of(names)
+        try:
+            return read_shards(self.intents.read(pool, numbers))
+        except SeawallError as error:
+            return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
+
+
+def _pool_id(cluster: WALCluster) -> PoolId | None:
+    """None before first contact: nothing is made then."""
+    cluster_id, prefix = pinned_id(cluster), cluster.prefix
+    return None if cluster_id is None or prefix is None else PoolId(cluster.metadata.namespace, cluster_id, prefix)
+
+
+def _describe(logs: KafkaLogs, names: Sequence[str]) -> dict[str, DescribedTopic | TopicFailure]:
+    """A topic that nobody answers for is left out."""
+    try:
+        return dict(logs.describe_topics(names)) if names else {}
+    except OutsideUnavailable:
+        return {}

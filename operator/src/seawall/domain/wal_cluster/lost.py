@@ -1,0 +1,123 @@
+"""Topics of the pool that Kafka does not show, and which of them must not be made again.
+
+A topic with an identity record was in use. A new one under its name begins at offset 0: what the database writes to it
+is acknowledged, and skipped by the next replay up to the ids that the database knows already. So it is made again only
+when a person readopts it (`fence.Readoption`), which is judged by both clocks at the act. Its record is forgotten right
+before: the new log is a first contact then, and the record of that has the mark of the annotation, which so makes no
+second one. Who dies in between leaves a topic without a record, which is made as any other.
+
+What cannot be read counts as a record. Kafka's list of all topics may be old, or leave out what may not be described: a
+topic with a record is asked for by its name before it is called lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from seawall.api.meta import READOPT_ANNOTATION
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
+from seawall.domain.ledger.fence import Readoption
+from seawall.domain.ledger.looked import ReadShards
+from seawall.domain.topics.actions import listed
+
+RECORD_GONE = (
+    "the ConfigMap with its record is gone: restore it from a backup, or begin a new record by "
+    f"{READOPT_ANNOTATION}: <reason>@<expiry>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MissingTopics:
+    """What is recorded of the topics that Kafka does not show; one in none of these was never written to."""
+
+    lost: tuple[str, ...] = ()
+    """They have a record, and nobody readopts them."""
+    readopted: tuple[str, ...] = ()
+    """They have a record, and a person lets them be made again."""
+    appearing: tuple[str, ...] = ()
+    """They have a record, and Kafka knows them all the same when it is asked by name."""
+    unclear: Mapping[str, str] = field(default_factory=dict)
+    """By topic why nobody knows whether it was written to, in one sentence."""
+    grounds: str = ""
+    """What the person gives as the reason to readopt."""
+    readopt_problem: str | None = None
+    """Why the annotation that is set does not help, in one sentence."""
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The topics that must not be made."""
+        return frozenset((*self.lost, *self.appearing, *self.unclear))
+
+    def lost_sentence(self) -> str:
+        """What happened to the lost ones, and what to do."""
+        said = "" if self.readopt_problem is None else f" ({self.readopt_problem})"
+        return (
+            f"Kafka has lost {listed(list(self.lost))}, which was in use: it is not made again by itself, because the "
+            "next replay would skip rows that are written to a new log; restore it, or give up its records, and such "
+            f"rows, by {READOPT_ANNOTATION}: <reason>@<expiry>{said}"
+        )
+
+    def unclear_sentence(self) -> str:
+        """Which are not made, and why nobody knows whether they were written to."""
+        first = next(iter(self.unclear.values()))
+        return f"Kafka shows no {listed(list(self.unclear))}, and whether it was written to is not known: {first}"
+
+
+def find_missing(
+    names: Sequence[str],
+    shards: ReadShards,
+    described: Mapping[str, DescribedTopic | TopicFailure],
+    readopt: Readoption | str | None,
+    *,
+    time: TrustedTime,
+    recorded: Collection[int] = (),
+) -> MissingTopics:
+    """Sorts the topics that Kafka does not show.
+
+    Args:
+        names: the topics.
+        shards: their records.
+        described: what Kafka says of those with a record, asked by name.
+        readopt: what a person declares, or what is wrong with it.
+        time: by both clocks.
+        recorded: the shards that there were once; what they held counts as a record, too.
+    """
+    records = shards.of_topics(names)
+    unclear = shards.why_unreadable(names)
+    lost: list[str] = []
+    gone = shards.lost_topics(names, recorded)
+    begins_anew = isinstance(readopt, Readoption) and readopt.stands(time) and readopt.problem(time.now) is None
+    unclear |= {} if begins_anew else dict.fromkeys(sorted(gone), RECORD_GONE)
+    readopted: list[str] = []
+    appearing: list[str] = []
+    for name, record in records.items():
+        match described.get(name):
+            case DescribedTopic():
+                appearing.append(name)
+            case TopicFailure(TopicTrouble.UNKNOWN_TOPIC) if isinstance(readopt, Readoption) and readopt.stands(time):
+                (readopted if readopt.may_adopt(record, time.now) else lost).append(name)
+            case TopicFailure(TopicTrouble.UNKNOWN_TOPIC):
+                lost.append(name)
+            case failure:
+                unclear[name] = "Kafka did not answer" if failure is None else failure.message
+    readopted += sorted(gone) if begins_anew else []
+    grounds = readopt.reason if isinstance(readopt, Readoption) else ""
+    return MissingTopics(
+        tuple(lost),
+        tuple(readopted),
+        tuple(appearing),
+        unclear,
+        grounds,
+        _readopt_problem(readopt, time) if lost else None,
+    )
+
+
+def _readopt_problem(readopt: Readoption | str | None, time: TrustedTime) -> str | None:
+    if readopt is None or isinstance(readopt, str):
+        return readopt
+    if (problem := readopt.problem_by(time)) is not None:
+        return problem
+    why = "was set before they were lost" if readopt.stands(time) else "has expired"
+    return f"{READOPT_ANNOTATION} {why}: set a new one"
