@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.controllers import wal_purge
 from seawall.controllers.ledger_look import LedgerLooks
@@ -35,7 +36,8 @@ LATER = timedelta(hours=30)
 
 def freeze(kind: type, meanwhile: Callable[[], None]) -> pytest.MonkeyPatch:
     """The next process freezes between its decision and its first action of a kind, and wakes up `meanwhile` later."""
-    patch, real, is_over = pytest.MonkeyPatch(), WALPurgeController.perform, []
+    patch, real = pytest.MonkeyPatch(), WALPurgeController.perform
+    is_over: list[object] = []
 
     def perform(self: WALPurgeController, obj: Any, action: Any) -> Any:
         if isinstance(action, kind) and not is_over:
@@ -182,7 +184,7 @@ def remember_shards(world: World) -> None:
 def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
     def no_licence(patch: pytest.MonkeyPatch) -> None:
         def lenient(kube: Any, _clock: Any, key: Any, _decided: Any) -> Any:
-            return kube.get(wal_purge.WALCluster, key)
+            return kube.get(WALCluster, key)
 
         patch.setattr(wal_purge, "require_licence", lenient)
 
