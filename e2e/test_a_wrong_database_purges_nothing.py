@@ -1,7 +1,7 @@
 """A WALCluster is pointed at a second database that looks the same: its own etcd, the same table and region ids.
 
-Both databases are written to all the while. Nothing is deleted, the WALCluster says why, and all goes on once the address
-is right again. The checker finds every acknowledged row in both.
+Both databases are written to all the while. Nothing is deleted, the WALCluster says why, and all goes on once the
+address is right again. The checker finds every acknowledged row in both.
 """
 
 from __future__ import annotations
