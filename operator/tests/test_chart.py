@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.adapters.dataplane.http import MAX_BYTES
 from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import Stage
@@ -149,7 +150,14 @@ def test_the_pod_meets_the_restricted_pod_security_standard(render: Render) -> N
     assert {"hostNetwork", "hostPID", "hostIPC"}.isdisjoint(pod)
     assert pod["volumes"] == [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}]
     assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - a mount, no file of ours
-    assert container["resources"]["limits"] == {"memory": "256Mi"}
+    assert container["resources"]["limits"].keys() == {"memory"}
+
+
+def test_the_memory_limit_fits_the_largest_answer_of_a_database(render: Render) -> None:
+    """The process, and two looks that read it at the same time: `http.py` has the measurements."""
+    (container,) = pod_of(render())["containers"]
+    limit = 2**20 * int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
+    assert limit >= 100 * 2**20 + 2 * 4 * MAX_BYTES
 
 
 def test_only_the_operators_pod_gets_the_token(render: Render) -> None:
