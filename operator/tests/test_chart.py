@@ -160,6 +160,20 @@ def test_the_memory_limit_fits_the_largest_answer_of_a_database(render: Render) 
     assert limit >= 100 * 2**20 + 2 * 4 * MAX_BYTES
 
 
+def test_the_lease_with_the_key_to_the_pages_is_readable_by_the_operator_alone(render: Render) -> None:
+    """Who else may read it is for those to say who give the right to use `seawall ledger`."""
+    objects = render(EVERYTHING)
+    roles = {
+        (obj["kind"], obj["metadata"]["name"])
+        for obj in objects
+        if obj["kind"] in {"Role", "ClusterRole"} and any("leases" in rule["resources"] for rule in obj["rules"])
+    }
+    bindings = [obj for obj in objects if obj["kind"] in {"RoleBinding", "ClusterRoleBinding"}]
+    given = [obj for obj in bindings if (obj["roleRef"]["kind"], obj["roleRef"]["name"]) in roles]
+    account = {"kind": "ServiceAccount", "name": "seawall", "namespace": "ops"}
+    assert [obj["subjects"] for obj in given] == [[account]]
+
+
 def test_only_the_operators_pod_gets_the_token(render: Render) -> None:
     objects = render()
     assert the(objects, "ServiceAccount")["automountServiceAccountToken"] is False

@@ -1,4 +1,4 @@
-"""The addresses of Kafka lead elsewhere from one call to the next: what is deleted is what was looked at, or nothing."""
+"""The addresses of Kafka lead elsewhere from one call to the next: what was looked at is deleted, or nothing."""
 
 from __future__ import annotations
 
