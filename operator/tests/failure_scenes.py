@@ -147,7 +147,7 @@ def verifies(refusal: Refusal) -> Stage:
 def watches_a_ledger(refusal: Refusal) -> Stage:
     world = purge_world.World()
     looks = world.looks(refusal)
-    watching = LedgerWatch(world.kube, looks, lambda _: None, FakeMeters())
+    watching = LedgerWatch(world.kube, looks, lambda _: None, lambda _: None, FakeMeters())
     process: Process = Reconciler(watching, may_write=lambda: True)
     return Stage(
         process,

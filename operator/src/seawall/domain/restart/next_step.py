@@ -21,7 +21,6 @@ from seawall.api.meta import MAINTENANCE_FINALIZER
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, loss_event
-from seawall.domain.failure import Failure
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.restart.health import KIND, with_health, with_maintenance, without_datanodes
 from seawall.domain.restart.observed import Observed
@@ -151,11 +150,7 @@ def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> R
     """Maintenance is given back, whatever became of the restart."""
     is_deleted = cluster.metadata.deletion_timestamp is not None
     if before.maintenance is None:
-        if not _stands(cluster):
-            return _forgotten(cluster, observed)
-        if observed.failure is None:
-            return Act((RemoveFinalizer(),))
-        return _kept(cluster, before, observed, observed.failure)
+        return _take_finalizer_off(cluster, before, observed) if _stands(cluster) else _forgotten(cluster, observed)
     if is_deleted and _stands(cluster) and not observed.has_failed and (why := _given_up(cluster, observed)):
         return Act((RemoveFinalizer(why, EventType.WARNING),))
     step = let_go(before, observed.roll)
@@ -163,12 +158,13 @@ def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> R
         return _told(cluster, step.status, observed, step)
     if isinstance(step, Act):
         return Act(step.actions)
-    record = _told(cluster, before, observed, Record(before, after=step.after))
-    return step if record.status == cluster.status else record
+    return _told_or_wait(cluster, before, observed, Record(before, after=step.after), step.reason)
 
 
-def _kept(cluster: WALCluster, before: RestartStatus, observed: Observed, failure: Failure) -> RestartStep:
-    """The finalizer could not be taken off."""
+def _take_finalizer_off(cluster: WALCluster, before: RestartStatus, observed: Observed) -> RestartStep:
+    failure = observed.failure
+    if failure is None:
+        return Act((RemoveFinalizer(),))
     status = _saying(before, failure.reason, failure.message)
     events = () if status.reason == before.reason else (failure.event,)
     return _told_or_wait(cluster, status, observed, Record(status, events, failure.after))
