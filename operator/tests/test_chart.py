@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from seawall.adapters.dataplane.http import MAX_BYTES
 from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.api.v1alpha1.wal_purge import Stage
@@ -149,7 +150,28 @@ def test_the_pod_meets_the_restricted_pod_security_standard(render: Render) -> N
     assert {"hostNetwork", "hostPID", "hostIPC"}.isdisjoint(pod)
     assert pod["volumes"] == [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}]
     assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - a mount, no file of ours
-    assert container["resources"]["limits"] == {"memory": "256Mi"}
+    assert container["resources"]["limits"].keys() == {"memory"}
+
+
+def test_the_memory_limit_fits_the_largest_answer_of_a_database(render: Render) -> None:
+    """The process, and two looks that read it at the same time: `http.py` has the measurements."""
+    (container,) = pod_of(render())["containers"]
+    limit = 2**20 * int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
+    assert limit >= 100 * 2**20 + 2 * 4 * MAX_BYTES
+
+
+def test_the_lease_with_the_key_to_the_pages_is_readable_by_the_operator_alone(render: Render) -> None:
+    """Who else may read it is for those to say who give the right to use `seawall ledger`."""
+    objects = render(EVERYTHING)
+    roles = {
+        (obj["kind"], obj["metadata"]["name"])
+        for obj in objects
+        if obj["kind"] in {"Role", "ClusterRole"} and any("leases" in rule["resources"] for rule in obj["rules"])
+    }
+    bindings = [obj for obj in objects if obj["kind"] in {"RoleBinding", "ClusterRoleBinding"}]
+    given = [obj for obj in bindings if (obj["roleRef"]["kind"], obj["roleRef"]["name"]) in roles]
+    account = {"kind": "ServiceAccount", "name": "seawall", "namespace": "ops"}
+    assert [obj["subjects"] for obj in given] == [[account]]
 
 
 def test_only_the_operators_pod_gets_the_token(render: Render) -> None:

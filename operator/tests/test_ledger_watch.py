@@ -252,8 +252,9 @@ class Api:
 
     def get(self, path: str) -> dict[str, Any] | None:
         if path == "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall":
-            return {"spec": {"holderIdentity": self._leader}}
-        assert path == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/ledger/db/wal"
+            annotations = {"seawall.dev/page-key": "k&y"}
+            return {"metadata": {"annotations": annotations}, "spec": {"holderIdentity": self._leader}}
+        assert path == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/ledger/db/wal?key=k%26y"
         return self._page
 
 

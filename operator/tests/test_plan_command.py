@@ -94,8 +94,8 @@ def serve(plan_of: Callable[[Key], Any], path: str) -> tuple[int, str]:
 
     async def ask() -> tuple[int, str]:
         app = web.Application()
-        add_reassignment_page(app, plan_of)
-        async with TestClient(TestServer(app)) as client, client.get(path) as answer:
+        add_reassignment_page(app, plan_of, "k&y")
+        async with TestClient(TestServer(app)) as client, client.get(path, params={"key": "k&y"}) as answer:
             return answer.status, await answer.text()
 
     return asyncio.run(ask())
@@ -103,9 +103,12 @@ def serve(plan_of: Callable[[Key], Any], path: str) -> tuple[int, str]:
 
 def say(page: dict[str, Any] | None, *words: str) -> str:
     """What `seawall plan` prints of the operator's answer."""
-    asked = "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/reassignment/db/wal"
+    asked = "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/reassignment/db/wal?key=k%26y"
     answers: dict[str, dict[str, Any] | None] = {
-        "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall": {"spec": {"holderIdentity": "seawall-0"}},
+        "/apis/coordination.k8s.io/v1/namespaces/seawall/leases/seawall": {
+            "metadata": {"annotations": {"seawall.dev/page-key": "k&y"}},
+            "spec": {"holderIdentity": "seawall-0"},
+        },
         asked: page,
     }
     parser = argparse.ArgumentParser()

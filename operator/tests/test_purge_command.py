@@ -109,7 +109,10 @@ class Api:
     def get(self, path: str) -> dict[str, Any] | None:
         self.asked.append(path)
         if path.endswith("/leases/seawall"):
-            return {"spec": {"holderIdentity": "seawall-0"}}
+            return {
+                "metadata": {"annotations": {"seawall.dev/page-key": "k&y"}},
+                "spec": {"holderIdentity": "seawall-0"},
+            }
         if path.startswith(RUNS):
             status = self.statuses[0]
             return None if status is None else {"status": status}
@@ -136,7 +139,7 @@ def test_a_dry_run_is_printed_as_a_table_with_a_sum() -> None:
     page = json.loads(json.dumps(plan(world, watching).to_json()))
     api = Api(page)
     (text,) = say(api, "--dry-run", "-t", "wal_*")
-    assert api.asked[-1] == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/plan/db/wal?topic=wal_%2A"
+    assert api.asked[-1] == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/plan/db/wal?topic=wal_%2A&key=k%26y"
     assert api.created == []
     header, *rows, _, told = text.splitlines()
     assert header.split() == " ".join(cli.COLUMNS).split()
@@ -203,8 +206,8 @@ def serve(plan_of: Callable[[Key, Sequence[str]], Any], path: str) -> tuple[int,
 
     async def ask() -> tuple[int, str]:
         app = web.Application()
-        add_plan_page(app, plan_of)
-        async with TestClient(TestServer(app)) as client, client.get(path) as answer:
+        add_plan_page(app, plan_of, "k&y")
+        async with TestClient(TestServer(app)) as client, client.get(path, params={"key": "k&y"}) as answer:
             return answer.status, await answer.text()
 
     return asyncio.run(ask())

@@ -13,8 +13,7 @@ from seawall.api.v1alpha1.verification_template import VerificationSchedule
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.controllers.verification_schedule import VerificationScheduleController
-from seawall.domain.conditions import ConditionBuilder
-from seawall.domain.verification_schedule.condition import schedule_conditions
+from seawall.domain.conditions import find_condition
 from seawall.domain.verification_schedule.next_step import Observed as Seen
 from seawall.domain.verification_schedule.next_step import RemoveVerification, next_step
 from seawall.domain.verification_schedule.runs import slices
@@ -99,8 +98,8 @@ class World:
         return [(each.metadata.name, each.status.stage, each.spec) for each in self.found()]
 
     def condition(self) -> tuple[str, str]:
-        (found,) = schedule_conditions(self.cluster(), ConditionBuilder((), 1, START))
-        assert found.type == ConditionType.VERIFICATION_SCHEDULED
+        found = find_condition(self.cluster().status.conditions, ConditionType.VERIFICATION_SCHEDULED)
+        assert found is not None
         return found.status, found.reason
 
 
@@ -152,6 +151,7 @@ def test_the_newest_of_each_outcome_are_kept() -> None:
 
 def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_process_dies() -> None:
     world = World(count=2500)
+    world.settle()
     world.time.time += DAY
     step = next_step(world.cluster(), Seen(world.time.now()))
     names = [action.key.name for action in step.actions]  # type: ignore[union-attr]
@@ -172,7 +172,10 @@ def test_a_death_at_any_call_of_a_schedule_changes_nothing_about_what_is_made_an
     world = World(count=1200, successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
     until = START + 6 * DAY
     worlds = die_at_every_call(
-        world, lambda each, guard: each.live(each.process(guard), until=until), World.end_state, {"create", "delete"}
+        world,
+        lambda each, guard: each.live(each.process(guard), until=until),
+        World.end_state,
+        {"create", "delete", "replace_status"},
     )
     assert world.names() == [f"wal-26112{day}0300-{part}" for day in (5, 6, 7) for part in (0, 1)]
     assert worlds > 20
@@ -214,7 +217,7 @@ def test_without_a_schedule_nothing_begins_by_itself_and_there_is_nothing_to_say
     world.pass_time(DAY)
     assert world.names() == []
     assert not isinstance(world.cluster().spec, InvalidSpec)
-    assert schedule_conditions(world.cluster(), ConditionBuilder((), 1, START)) == ()
+    assert find_condition(world.cluster().status.conditions, ConditionType.VERIFICATION_SCHEDULED) is None
 
 
 def test_a_name_that_is_too_long_is_told() -> None:

@@ -1,21 +1,30 @@
 """One tick, the same for every kind: read → observe → next step → record, act, or wait.
 
-The tick keeps nothing. What it decided is in the status, what it did is in the world, and the next tick reads both.
+The tick keeps nothing that matters. What it decided is in the status, what it did is in the world, and the next tick
+reads both.
+
+Nothing fails in silence, whatever a kind makes of it: an action that is refused or not answered is logged each time;
+and if the kind's own step tells of it by no event, one is posted here, once while the sentence stays the same. A
+process that starts anew says it once more.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
-from seawall.domain.step import Act, Event, Record, Step, Wait
+from seawall.domain.failure import REFUSED, UNANSWERED, Failure
+from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 
 _log = logging.getLogger(__name__)
+
+STATUS_NOT_WRITTEN = "StatusNotWritten"
+"""The reason of the event when the API server refuses a status, or does not answer: no condition can say that."""
 
 ObjectT = TypeVar("ObjectT")
 ObservedT = TypeVar("ObservedT")
@@ -97,6 +106,8 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
 
     controller: Controller[ObjectT, ObservedT, StatusT, ActionT]
     may_write: Callable[[], bool]
+    _told: dict[Key, dict[str, str]] = field(default_factory=dict)
+    """By object and reason the sentence of what failed last and was told: memory only, so that it is told once."""
 
     def tick(self, key: Key) -> Ticked:
         """One tick for one object."""
@@ -113,25 +124,31 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         obj = self.controller.read(key)
         if obj is None:
             self.controller.forget(key)
+            self._told.pop(key, None)
             return Ticked(Outcome.GONE)
         observed = self.controller.observe(obj)
         step = self.controller.next_step(obj, observed)
         if isinstance(step, Act):
-            return self._act(obj, observed, step.actions)
-        return self._record_or_wait(obj, step)
+            return self._act(key, obj, observed, step.actions)
+        return self._record_or_wait(key, obj, step)
 
-    def _record_or_wait(self, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
+    def _record_or_wait(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
         if isinstance(step, Wait):
             _log.debug("waiting: %s", step.reason)
             return Ticked(Outcome.WAITING, step.after)
         if not self.may_write():
             return NOT_LEADER
-        self.controller.record(obj, step.status)
+        try:
+            self.controller.record(obj, step.status)
+        except (Refused, OutsideUnavailable) as error:
+            self._tell(key, obj, Event(EventType.WARNING, STATUS_NOT_WRITTEN, str(error)))
+            raise
+        self._is_over(key, STATUS_NOT_WRITTEN)
         for event in step.events:
             self.controller.post(obj, event)
         return Ticked(Outcome.RECORDED, step.after)
 
-    def _act(self, obj: ObjectT, observed: ObservedT, actions: Sequence[ActionT]) -> Ticked:
+    def _act(self, key: Key, obj: ObjectT, observed: ObservedT, actions: Sequence[ActionT]) -> Ticked:
         """Performs the actions. One that is refused does not hold up the others; one that is not answered does."""
         refusal: Refused | None = None
         for action in actions:
@@ -140,14 +157,22 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
             try:
                 event = self.controller.perform(obj, action)
             except Refused as error:
+                self._log_failure(key, action, "was refused", error)
                 refusal = refusal or error
             except OutsideUnavailable as error:
-                return self._explain(obj, observed, error)
+                self._log_failure(key, action, "was not answered", error)
+                return self._explain(key, obj, observed, error)
             else:
                 self.controller.post(obj, event)
-        return Ticked(Outcome.ACTED, 0.0) if refusal is None else self._explain(obj, observed, refusal)
+        if refusal is not None:
+            return self._explain(key, obj, observed, refusal)
+        self._is_over(key, REFUSED, UNANSWERED)
+        return Ticked(Outcome.ACTED, 0.0)
 
-    def _explain(self, obj: ObjectT, observed: ObservedT, error: SeawallError) -> Ticked:
+    def _log_failure(self, key: Key, action: ActionT, what: str, error: SeawallError) -> None:
+        _log.warning("%s %s: %s %s: %s", self.controller.kind, key, type(action).__name__, what, error)
+
+    def _explain(self, key: Key, obj: ObjectT, observed: ObservedT, error: SeawallError) -> Ticked:
         """Records what the outside answered, in this tick: nothing else would remember its sentence.
 
         The step is decided again, now with the failure known, and that decision never acts.
@@ -155,4 +180,28 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         step = self.controller.next_step(obj, self.controller.with_failure(observed, error))
         if isinstance(step, Act):
             raise TypeError("a step decided after a failure must not act")
-        return Ticked(Outcome.FAILED, self._record_or_wait(obj, step).after)
+        failure = Failure.of(error)
+        tells_itself = isinstance(step, Record) and failure.is_told_by(step.events)
+        if not tells_itself:
+            self._tell(key, obj, failure.event)
+        try:
+            after = self._record_or_wait(key, obj, step).after
+        except (Refused, OutsideUnavailable):
+            self._tell(key, obj, failure.event)
+            raise
+        self._remember(key, failure.event)
+        return Ticked(Outcome.FAILED, after)
+
+    def _tell(self, key: Key, obj: ObjectT, event: Event) -> None:
+        """Posts an event about a failure, unless the same was told and nothing has changed since."""
+        if self._told.get(key, {}).get(event.reason) != event.message and self.may_write():
+            self._remember(key, event)
+            self.controller.post(obj, event)
+
+    def _remember(self, key: Key, event: Event) -> None:
+        self._told.setdefault(key, {})[event.reason] = event.message
+
+    def _is_over(self, key: Key, *reasons: str) -> None:
+        """What failed works: the same failure, later, is told again."""
+        for reason in reasons:
+            self._told.get(key, {}).pop(reason, None)

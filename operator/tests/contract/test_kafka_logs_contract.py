@@ -344,6 +344,20 @@ def test_an_offset_that_would_delete_too_much_is_never_sent(world: World, before
     assert world.ends(topic) == (0, 5)
 
 
+def test_nothing_is_deleted_of_a_topic_that_has_another_id_than_the_one_that_is_meant(world: World) -> None:
+    """Who looked by one connection and deletes by another may have come to another cluster meanwhile."""
+    topic, other = world.create("a", records=5), world.create("b", records=5)
+    ids = {name: world.described(name).topic_id for name in (topic, other)}
+    outcomes = world.logs.delete_records({topic: 3, other: 3}, {topic: ids[topic], other: ids[topic]})
+    assert outcomes[topic] == Deleted(3)
+    refused = outcomes[other]
+    assert isinstance(refused, DeleteRefused)
+    assert refused.message == (
+        f"Seawall deletes nothing of topic {other}: its id is {ids[other]}, and {ids[topic]} is meant"
+    )
+    assert world.ends(other) == (0, 5)
+
+
 def test_a_compacted_topic_refuses_deletes_in_kafkas_words(world: World) -> None:
     topic = world.create(configs={"cleanup.policy": "compact"})
     world.bed.produce(topic, 3, key=b"k")

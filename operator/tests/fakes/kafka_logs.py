@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError
 
+from seawall.adapters.kafka_logs import check_id
 from seawall.adapters.kafka_topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.kafka_log import (
     Deleted,
@@ -105,10 +106,12 @@ class FakeKafkaLogs:
             return unanswered(name, "Broker: Offset out of range")
         return Keys({offset: log.key_of(offset) for offset in range(start, min(end, log.end))})
 
-    def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
+    def delete_records(
+        self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None
+    ) -> Mapping[str, DeleteOutcome]:
         """Deletes what Kafka does not refuse, whether or not the answer gets lost."""
         self.kafka.count("delete_records")
-        outcomes = {name: self._delete(name, offset) for name, offset in before.items()}
+        outcomes = {name: self._delete(name, offset, (topic_ids or {}).get(name)) for name, offset in before.items()}
         if self.kafka.lose_answer():
             lost = DeleteUnknown("Kafka did not tell whether it deleted records: Local: Timed out")
             return {name: lost if isinstance(outcome, Deleted) else outcome for name, outcome in outcomes.items()}
@@ -146,7 +149,7 @@ class FakeKafkaLogs:
         sizes = {broker: topic.log.size for broker in topic.replicas if broker not in self.kafka.offline}
         return LogSizes(sizes) if sizes else unanswered(name, "Local: Timed out")
 
-    def _delete(self, name: str, before: int) -> DeleteOutcome:
+    def _delete(self, name: str, before: int, topic_id: str | None) -> DeleteOutcome:
         topic = self._find(name)
         if isinstance(topic, TopicFailure):
             sentence = f"Nothing is deleted of topic {name}, because its high watermark is not known: {topic.message}"
@@ -155,6 +158,8 @@ class FakeKafkaLogs:
             return DeleteRefused(
                 f"Seawall deletes nothing of topic {name} before {before}: its high watermark is {topic.log.end}"
             )
+        if topic_id is not None and (other := check_id(name, topic_id, self._described(topic))) is not None:
+            return other
         if topic.configs.get("cleanup.policy") == "compact":
             violation = KafkaError(KafkaError.POLICY_VIOLATION).str()
             return DeleteRefused(f"Kafka refused to delete records of topic {name}: {violation}")

@@ -302,7 +302,9 @@ def begin_by_size(purged: Purged) -> None:
         lambda: its_operator.metric(f"seawall_wal_intact{labels}") == 1, "the metrics tell that the WAL is intact"
     )
     page = f"/plan/{purged.site.namespace}/wal"
-    plan = json.loads(wait_until(lambda: its_operator.page(page), "the operator tells what a run would do"))
+    plan = json.loads(
+        wait_until(lambda: its_operator.page(purged.site.with_key(page)), "the operator tells what a run would do")
+    )
     assert {line["name"] for line in plan["topics"]} == before.keys()
     after = purged.log_starts()
     assert any(after[topic] > before[topic] for topic in before)

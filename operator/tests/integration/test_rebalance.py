@@ -54,7 +54,7 @@ def test_a_broker_that_comes_back_empty_gets_its_share_under_load(own_site: Site
     site.wait(lambda: run().get("stage") == "AwaitingApproval", "a person is asked", within=BOUND)
     assert loads(site)[2] == 0
     page = f"/reassignment/{site.namespace}/wal"
-    plan = json.loads(wait_until(lambda: its_operator.page(page), "the operator tells its plan"))
+    plan = json.loads(wait_until(lambda: its_operator.page(site.with_key(page)), "the operator tells its plan"))
     assert (plan["digest"], plan["copies"]) == (run()["digest"], 4)
     with Load(site.kafka.bootstrap_servers, [site.topic(index) for index in range(COUNT)]) as load:
         site.annotate(**{"approve-reassignment": plan["digest"]})

@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
+from seawall.api.meta import PAGE_KEY_ANNOTATION
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.waiting import BOUND, wait_until
 from tests.support.kafka import KafkaEyes, is_unknown_topic
@@ -87,6 +88,11 @@ class Site:
     def core(self, plural: str, name: str = "") -> str:
         """The API path of a core object in the namespace."""
         return f"/api/v1/namespaces/{self.namespace}/{plural}/{name}".rstrip("/")
+
+    def with_key(self, page: str) -> str:
+        """The path of a page of the operator that leads here, as whoever may read its Lease asks for it."""
+        lease = self.kube.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases/seawall")
+        return f"{page}?key={lease['metadata']['annotations'][PAGE_KEY_ANNOTATION]}"
 
     def read(self, name: str = "wal") -> Object:
         """A WALCluster that exists."""

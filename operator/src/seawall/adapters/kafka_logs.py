@@ -106,13 +106,19 @@ class ConfluentKafkaLogs:
         found = read_keys(self._client.connection, allowed, self._request_timeout) if allowed else {}
         return {**refused, **found}
 
-    def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
-        """Deletes the records before each offset."""
+    def delete_records(
+        self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None
+    ) -> Mapping[str, DeleteOutcome]:
+        """Deletes the records before each offset.
+
+        The ids are asked by the client that deletes: it has resolved the addresses anew, and may be elsewhere.
+        """
         client = _opened(open_client(self._client.connection, Trouble()))
         deadline = time.monotonic() + self._request_timeout
         ends = list_offsets(client, before, LATEST, self._request_timeout / 3)
         checked = {topic: _check_offset(topic, offset, ends[topic]) for topic, offset in before.items()}
         outcomes: dict[str, DeleteOutcome] = {topic: found for topic, found in checked.items() if found is not None}
+        outcomes |= _others(client, topic_ids or {}, before.keys() - outcomes.keys(), self._request_timeout / 3)
         allowed = {topic: offset for topic, offset in before.items() if topic not in outcomes}
         if allowed:
             outcomes |= _delete(client, allowed, deadline - time.monotonic())
@@ -135,6 +141,28 @@ def _opened(client: AdminClient | NoKafka) -> AdminClient:
     if isinstance(client, NoKafka):
         raise OutsideUnavailable(client.message)
     return client
+
+
+def _others(
+    client: AdminClient, topic_ids: Mapping[str, str], topics: Collection[str], seconds: float
+) -> dict[str, DeleteOutcome]:
+    """What becomes of topics that are not, or not surely, those that are meant."""
+    meant = [topic for topic in topics if topic in topic_ids]
+    found = describe_topics(client, meant, seconds)
+    outcomes = {topic: check_id(topic, topic_ids[topic], found[topic]) for topic in meant}
+    return {topic: outcome for topic, outcome in outcomes.items() if outcome is not None}
+
+
+def check_id(topic: str, topic_id: str, found: DescribedTopic | TopicFailure) -> DeleteOutcome | None:
+    """What becomes of a delete from a topic that has not the id that is meant; None: it has."""
+    if isinstance(found, TopicFailure):
+        sentence = f"Nothing is deleted of topic {topic}, because its id is not known: {found.message}"
+        return DeleteUnknown(sentence) if found.why is TopicTrouble.UNANSWERED else DeleteRefused(sentence)
+    if found.topic_id == topic_id:
+        return None
+    return DeleteRefused(
+        f"Seawall deletes nothing of topic {topic}: its id is {found.topic_id}, and {topic_id} is meant"
+    )
 
 
 def _check_offset(topic: str, offset: int, end: ListOffsetsResultInfo | TopicFailure) -> DeleteOutcome | None:

@@ -56,7 +56,8 @@ class KubeApi:
     def get(self, path: str) -> dict[str, Any] | None:
         """Reads an object; None when the API server says 404, and for no other answer."""
         status, answer = self._request("GET", path)
-        return None if status == HTTPStatus.NOT_FOUND else _checked(status, answer, f"reading {path}")
+        what = f"reading {path.partition('?')[0]}"  # a query may have the key to the operator's pages
+        return None if status == HTTPStatus.NOT_FOUND else _checked(status, answer, what)
 
     def list(self, path: str) -> list[dict[str, Any]]:
         """Reads the items of a collection."""

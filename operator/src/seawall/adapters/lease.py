@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,14 +31,30 @@ RETRY_SECONDS = 2.0
 
 
 class Lease:
-    """One candidate for one Lease. `try_hold` is called by one thread; `is_leader` by any."""
+    """One candidate for one Lease. `try_hold` is called by one thread; `is_leader` by any.
 
-    def __init__(self, api: KubeApi, key: Key, identity: str, monotonic: Callable[[], float] = since_boot) -> None:
+    Args:
+        api: the connection.
+        key: namespace and name of the Lease.
+        identity: who this process is.
+        annotations: what stands on the Lease while this process holds it.
+        monotonic: the clock.
+    """
+
+    def __init__(
+        self,
+        api: KubeApi,
+        key: Key,
+        identity: str,
+        annotations: Mapping[str, str] | None = None,
+        monotonic: Callable[[], float] = since_boot,
+    ) -> None:
         self._api = api
         self._key = key
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{key.namespace}/leases"
         self._path = f"{self._collection}/{key.name}"
         self._identity = identity
+        self._annotations = dict(annotations or {})
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._renewed: float | None = None
@@ -79,7 +95,11 @@ class Lease:
     def _take_or_renew(self, now: float) -> bool:
         found = self._api.get(self._path)
         if found is None:
-            metadata = {"name": self._key.name, "namespace": self._key.namespace}
+            metadata = {
+                "name": self._key.name,
+                "namespace": self._key.namespace,
+                "annotations": self._annotations,
+            }
             self._api.create(self._collection, _lease(metadata, self._identity, transitions=0))
             return True
         holder = found["spec"].get("holderIdentity")
@@ -100,7 +120,9 @@ class Lease:
         is_same = before.get("holderIdentity") == holder
         transitions = before.get("leaseTransitions", 0) + (not is_same)
         acquired = before.get("acquireTime") if is_same else None
-        self._api.replace(self._path, _lease(found["metadata"], holder, transitions, acquired))
+        kept = found["metadata"].get("annotations") or {}
+        metadata = {**found["metadata"], "annotations": {**kept, **self._annotations}}
+        self._api.replace(self._path, _lease(metadata, holder, transitions, acquired))
 
 
 def _lease(metadata: dict[str, Any], holder: str, transitions: int, acquired: str | None = None) -> dict[str, Any]:

@@ -29,6 +29,9 @@ UNUSED_ANNOTATION = f"{GROUP}/purge-unused-topics"
 DEAD_ANNOTATION = f"{GROUP}/dead-regions"
 """On a WALCluster, `<region ids>: <reason>@<expiry>`: a person says that nobody has these regions, nor will have."""
 
+PAGE_KEY_ANNOTATION = f"{GROUP}/page-key"
+"""On the operator's Lease: the key to the pages of the process that leads, for all who may read the Lease."""
+
 TOPICS_FINALIZER = f"{GROUP}/topics"
 """Stands on a WALCluster only while its deletion has topics to delete."""
 

@@ -1,7 +1,8 @@
 """`seawall ledger <walcluster>`: why is this topic not shrinking?
 
 The leading operator answers, over the API server's pod proxy: so a person needs `kubectl`'s rights (`get` on the
-operator's Lease, and on `pods/proxy` in its namespace), and no way to Kafka or to the database.
+operator's Lease, and on `pods/proxy` in its namespace), and no way to Kafka or to the database. The proxy does not tell
+the operator who asks: the key to its pages, which is in the Lease, does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
+from seawall.api.meta import PAGE_KEY_ANNOTATION
 from seawall.domain.errors import OutsideUnavailable, Refused
 
 HTTP_PORT = 8080
@@ -62,7 +65,9 @@ def show_ledger(arguments: argparse.Namespace, get: Get) -> str:
     return f"{text}\n\nas of {page['lookedAt']}"
 
 
-def ask_operator(get: Get, arguments: argparse.Namespace, page: str, query: str = "") -> Mapping[str, Any]:
+def ask_operator(
+    get: Get, arguments: argparse.Namespace, page: str, query: Sequence[tuple[str, str]] = ()
+) -> Mapping[str, Any]:
     """A page of the leading operator about a WALCluster.
 
     Raises:
@@ -71,11 +76,13 @@ def ask_operator(get: Get, arguments: argparse.Namespace, page: str, query: str 
     """
     lease = read_lease(get, arguments.operator)
     leader = lease["spec"].get("holderIdentity") if lease is not None else None
-    if not leader:
+    if lease is None or not leader:
         raise Refused(f"no Seawall operator leads by the Lease {arguments.operator}: name it with --operator")
     namespace, _, _ = arguments.operator.rpartition("/")
     path = f"/api/v1/namespaces/{namespace}/pods/{leader}:{HTTP_PORT}/proxy"
-    found = get(f"{path}/{page}/{arguments.namespace}/{arguments.walcluster}{query}")
+    key = (lease["metadata"].get("annotations") or {}).get(PAGE_KEY_ANNOTATION, "")
+    asked = urlencode([*query, ("key", key)])
+    found = get(f"{path}/{page}/{arguments.namespace}/{arguments.walcluster}?{asked}")
     if found is None:
         raise Refused(f"the operator knows no WALCluster {arguments.namespace}/{arguments.walcluster}")
     if "cannotLook" in found:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
-from urllib.parse import urlencode
 
 from seawall.api.meta import GROUP, VERSION, ConditionType
 from seawall.api.v1alpha1.wal_purge import WAL_PURGE, Stage
@@ -61,7 +60,7 @@ def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) ->
         OutsideUnavailable: the API server or the operator did not answer.
     """
     if arguments.dry_run:
-        plan = ask_operator(api.get, arguments, "plan", _query(arguments.topic))
+        plan = ask_operator(api.get, arguments, "plan", [("topic", topic) for topic in arguments.topic])
         yield json.dumps(plan, indent=2) if arguments.output == "json" else _describe(plan)
         return
     name = f"{arguments.walcluster}-by-hand-{datetime.now(UTC):%Y%m%d%H%M%S}"
@@ -72,10 +71,6 @@ def purge(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) ->
     yield f"walpurge/{name} created"
     if arguments.wait:
         yield from _follow(api, f"{runs}/{name}", pause)
-
-
-def _query(topics: Sequence[str]) -> str:
-    return f"?{urlencode([('topic', topic) for topic in topics])}" if topics else ""
 
 
 def _describe(plan: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ BROKERS = "Brokers"
 class _Kept:
     """The newest look: what the object said then, the seconds that it is new for, and the stopwatch's time of its end.
 
-    A correction that failed is tried again after the next one.
+    A correction that failed is tried again after the next one; `stands` is how it failed before this one.
     """
 
     seen_from: object
@@ -37,6 +37,7 @@ class _Kept:
     until: int
     found: BrokersFound | NothingSeen
     failure: Failure | None = None
+    stands: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,15 @@ class BrokersController:
             kept = None
         at = self.stopwatch.milliseconds()
         if kept is not None and at < kept.until:
-            return Observed(now, kept.found, (kept.until - at) / 1000, kept.failure)
+            return Observed(now, kept.found, (kept.until - at) / 1000, kept.failure, kept.stands)
         pause = pause_after(None if kept is None else kept.pause)
+        stands = None if kept is None else kept.failure or kept.stands
         found = self._look(obj)
         until = self.stopwatch.milliseconds() + int(pause * 1000)
         with self._lock:
-            self._looks[key] = _Kept(seen_from, pause, until, found)
+            self._looks[key] = _Kept(seen_from, pause, until, found, stands=stands)
         self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
-        return Observed(now, found, pause)
+        return Observed(now, found, pause, stands=stands)
 
     def next_step(self, obj: WALCluster, observed: Observed) -> BrokersStep:
         """Decides (pure)."""

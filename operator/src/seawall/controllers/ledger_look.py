@@ -146,8 +146,9 @@ class LedgerLooks:
             remembered = self._remembered.get(cluster.metadata.key)
         if remembered is None or remembered.uid != cluster.metadata.uid:
             return None
-        with remembered.lock:
-            return self._try_look(_Remembered(remembered.uid, remembered.memory, remembered.topics), cluster, run)
+        # A copy, and not the lock: whoever looks for a purge or a hold does not wait for a person who asks.
+        copy = _Remembered(remembered.uid, remembered.memory, remembered.topics.copy())
+        return self._try_look(copy, cluster, run)
 
     def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
         """The ports of a WALCluster, for those who act on what a look showed."""

@@ -11,7 +11,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.permission import require_licence
-from seawall.domain.errors import SeawallError
+from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
@@ -41,6 +41,8 @@ class LedgerWatch:
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
+    _unwritten: dict[Key, str] = field(default_factory=dict)
+    """Why what the newest looks wanted to write was not written, until it is, or need not be any more."""
 
     def latest(self, key: Key) -> LedgerPage | CannotLook | None:
         """What the newest look found; None: there was none yet."""
@@ -55,6 +57,7 @@ class LedgerWatch:
         """Forgets a WALCluster that is gone."""
         with self._lock:
             self._pages.pop(key, None)
+            self._unwritten.pop(key, None)
         self.looks.forget(key)
         self.meter.forget_ledger(key)
 
@@ -63,8 +66,11 @@ class LedgerWatch:
         # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
         may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
         looked = self.looks.look(obj, readopts=may_write)
-        page = looked if isinstance(looked, CannotLook) else build_page(looked)
+        watched, page = Watched(looked, may_write), looked if isinstance(looked, CannotLook) else build_page(looked)
         with self._lock:
+            if not isinstance(next_step(watched), Act) and isinstance(page, LedgerPage):
+                self._unwritten.pop(obj.metadata.key, None)
+            page = _with_problem(page, self._unwritten.get(obj.metadata.key))
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
         if isinstance(page, LedgerPage) or page.why is not Obstacle.NO_DATA_PLANE:
@@ -75,7 +81,7 @@ class LedgerWatch:
             self.wake(obj.metadata.key)
         for name in overtaken_holds(looked) if isinstance(looked, Looked) else ():
             self.wake_hold(Key(obj.metadata.namespace, name))
-        return Watched(looked, may_write)
+        return watched
 
     def _measure(self, key: Key, looked: Looked | CannotLook, page: LedgerPage | CannotLook) -> None:
         if isinstance(looked, Looked) and isinstance(page, LedgerPage):
@@ -97,7 +103,18 @@ class LedgerWatch:
 
     def perform(self, obj: WALCluster, action: LedgerAction) -> Event:
         """Writes the records, or claims the database; if right now everything is as it was decided."""
-        cluster = require_licence(self.kube, self.looks.clock, obj.metadata.key, action.cluster)
+        key = obj.metadata.key
+        try:
+            self._write(require_licence(self.kube, self.looks.clock, key, action.cluster), action)
+        except (Refused, OutsideUnavailable) as error:
+            what = "records of its logs" if isinstance(action, WriteRecords) else "the claim on its database"
+            self._keep_problem(key, f"{what} could not be written: {error}")
+            raise
+        with self._lock:
+            self._unwritten.pop(key, None)
+        return action.event()
+
+    def _write(self, cluster: WALCluster, action: LedgerAction) -> None:
         match action:
             case WriteRecords():
                 self.looks.write_shards(action.pool, action.shards)
@@ -105,11 +122,27 @@ class LedgerWatch:
                 self.looks.claim(cluster, action)
             case _:
                 assert_never(action)
-        return action.event()
+
+    def _keep_problem(self, key: Key, problem: str) -> None:
+        """Who writes the WALCluster's status tells of it by the page."""
+        with self._lock:
+            is_new = self._unwritten.get(key) != problem
+            self._unwritten[key] = problem
+            page = self._pages.get(key)
+            if is_new and page is not None:
+                self._pages[key] = _with_problem(page, problem)
+        if is_new:
+            self.wake(key)
 
     def post(self, obj: WALCluster, event: Event) -> None:
         """Posts an event about the WALCluster."""
         self.kube.post_event(obj, event)
+
+
+def _with_problem(page: LedgerPage | CannotLook, problem: str | None) -> LedgerPage | CannotLook:
+    if problem is None or isinstance(page, CannotLook):
+        return page
+    return replace(page, problems=(*page.problems, problem))
 
 
 def _news(page: LedgerPage | CannotLook | None) -> object:

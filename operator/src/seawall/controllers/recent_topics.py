@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from seawall.domain.kafka import Configs
@@ -50,6 +50,10 @@ class RecentTopics:
 
     _configs: _Recent[Configs] = field(default_factory=lambda: _Recent(CONFIGS_FRESH_FOR_MS))
     _sizes: _Recent[LogSizes] = field(default_factory=lambda: _Recent(SIZES_FRESH_FOR_MS))
+
+    def copy(self) -> RecentTopics:
+        """The same, for a look beside the others: what it reads is its own."""
+        return RecentTopics(replace(self._configs), replace(self._sizes))
 
     def configs(self, admin: KafkaAdmin, ids: Mapping[str, str], now: int) -> dict[str, Configs]:
         """The configs of topics by name. Raises as `KafkaAdmin.describe_configs`."""

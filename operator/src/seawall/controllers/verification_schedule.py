@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Never, assert_never
+from typing import assert_never
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.errors import SeawallError
 from seawall.domain.failure import Failure
@@ -24,7 +24,7 @@ from seawall.ports import Clock, Kube
 
 @dataclass(frozen=True, slots=True)
 class VerificationScheduleController:
-    """A controller of WALClusters beside the one that tends topics: it never writes their status."""
+    """A controller of WALClusters beside the one that tends topics. Of the status it writes its own condition."""
 
     kube: Kube
     clock: Clock
@@ -51,9 +51,9 @@ class VerificationScheduleController:
         """Adds what the API server answered."""
         return replace(observed, failure=Failure.of(error))
 
-    def record(self, obj: WALCluster, status: Never) -> None:
-        """Never called: no step of this controller records."""
-        raise TypeError(f"the schedule must not write the status of {obj.metadata.key}: {status}")
+    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
+        """Replaces the status."""
+        self.kube.replace_status(obj, status)
 
     def perform(self, obj: WALCluster, action: ScheduleAction) -> Event:
         """Does one action."""

@@ -143,7 +143,7 @@ class WALPurgeController:
         self.looks.require_intents(action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
-        outcomes = opened.logs.delete_records(before)
+        outcomes = opened.logs.delete_records(before, action.topic_ids)
         refused = {topic: out.message for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
         if refused:
             raise DeletesRefused(refused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -66,6 +66,19 @@ def build_condition(
         observed_generation=generation,
         last_transition_time=now.replace(microsecond=0) if changed or before is None else before.last_transition_time,
     )
+
+
+def with_own(
+    conditions: Sequence[Condition], own: Sequence[Condition], kinds: Collection[str]
+) -> tuple[Condition, ...]:
+    """The conditions with those of one controller as they are now; all others stay, and each keeps its place.
+
+    Controllers that share a status would else put each other's conditions into another order for ever.
+    """
+    now = {condition.type: condition for condition in own}
+    kept = [now.get(each.type, each) for each in conditions if each.type in now or each.type not in kinds]
+    known = {each.type for each in kept}
+    return (*kept, *(condition for condition in own if condition.type not in known))
 
 
 def as_status(holds: bool) -> ConditionStatus:  # noqa: FBT001 - a conversion

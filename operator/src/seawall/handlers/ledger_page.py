@@ -1,11 +1,15 @@
 """`/ledger/<namespace>/<name>`, `/plan/…` and `/reassignment/…`: for `seawall ledger`, `purge --dry-run` and `plan`.
 
 Topic names and offsets, no records. Only the leader looks, so only the leader has answers.
+
+They share a port with probes and metrics, which every pod may reach, and come by the API server's proxy, which does not
+say who asks. So each process has a key, which the leader writes into its Lease: whoever may read the Lease is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -23,31 +27,40 @@ Plan = Callable[[Key, Sequence[str]], PlannedRun | CannotLook | None]
 PlanMoves = Callable[[Key], PlannedReassignment | None]
 
 
-def add_ledger_page(app: web.Application, latest: Latest) -> None:
-    """Serves the newest look at a ledger."""
+RETRY_SECONDS = 5
+"""What who comes while a plan is made is told to wait."""
+
+
+def add_ledger_page(app: web.Application, latest: Latest, key: str) -> None:
+    """Serves the newest look at a ledger to whoever has the key."""
 
     async def answer(request: web.Request) -> web.Response:
+        _require_key(request, key)
         return _answer(latest(_key(request)))
 
     app.router.add_get("/ledger/{namespace}/{name}", answer)
 
 
-def add_plan_page(app: web.Application, plan: Plan) -> None:
-    """Serves what a run would do; one look at a time, however many ask."""
+def add_plan_page(app: web.Application, plan: Plan, key: str) -> None:
+    """Serves what a run would do; one look at a time: who comes meanwhile is told to come again."""
     one_at_a_time = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
+        _require_key(request, key)
+        _require_free(one_at_a_time)
         async with one_at_a_time:
             return await _looked(partial(plan, _key(request), request.query.getall("topic", [])))
 
     app.router.add_get("/plan/{namespace}/{name}", answer)
 
 
-def add_reassignment_page(app: web.Application, plan: PlanMoves) -> None:
+def add_reassignment_page(app: web.Application, plan: PlanMoves, key: str) -> None:
     """Serves what a reassignment moves, or would move; one look at a time, too."""
     one_at_a_time = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
+        _require_key(request, key)
+        _require_free(one_at_a_time)
         async with one_at_a_time:
             return await _looked(partial(plan, _key(request)))
 
@@ -62,6 +75,22 @@ async def _looked(look: Callable[[], PlannedRun | PlannedReassignment | CannotLo
         raise web.HTTPBadRequest(text=str(error)) from error
     except SeawallError as error:
         raise web.HTTPServiceUnavailable(text=str(error)) from error
+
+
+def _require_key(request: web.Request, key: str) -> None:
+    if not hmac.compare_digest(request.query.get("key", "").encode(), key.encode()):
+        raise web.HTTPForbidden(
+            text="not this process's key: the command reads it from the leader's Lease; is it as new as the operator?"
+        )
+
+
+def _require_free(one_at_a_time: asyncio.Lock) -> None:
+    """A queue of looks would load Kafka and the database for as long as people are impatient."""
+    if one_at_a_time.locked():
+        raise web.HTTPServiceUnavailable(
+            text=f"another plan is being made: try again in {RETRY_SECONDS} s",
+            headers={"Retry-After": str(RETRY_SECONDS)},
+        )
 
 
 def _key(request: web.Request) -> Key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.adapters.kube_spark import KubeSparkApplications
 from seawall.adapters.lease import RETRY_SECONDS, Lease
 from seawall.adapters.server_dates import ServerDates
-from seawall.api.meta import GROUP, Key
+from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
@@ -79,7 +80,13 @@ class Operator:
         self._clock = SystemClock(dates)
         self._api = KubeApi(settings.workers * QUEUES, dates)
         self._kube = KubeAdapter(self._api, settings.namespaces)
-        self._lease = Lease(KubeApi(1, dates), Key(settings.pod_namespace, settings.lease_name), settings.pod_name)
+        self._page_key = secrets.token_urlsafe(32)
+        self._lease = Lease(
+            KubeApi(1, dates),
+            Key(settings.pod_namespace, settings.lease_name),
+            settings.pod_name,
+            {PAGE_KEY_ANNOTATION: self._page_key},
+        )
         self._queues = Queues(self._ticks(), settings.workers, settings.resync_seconds)
         self._watcher = Watcher(settings.namespaces, self._wake_from_watcher)
 
@@ -184,9 +191,9 @@ class Operator:
 
     async def _serve_http(self) -> web.AppRunner:
         app = build_app(self._unhealthy, self._unready, self._telemetry.exposition)
-        add_ledger_page(app, self._watch_of_ledgers.latest)
-        add_plan_page(app, self._preview.plan)
-        add_reassignment_page(app, ReassignmentPreview(self._replication).plan)
+        add_ledger_page(app, self._watch_of_ledgers.latest, self._page_key)
+        add_plan_page(app, self._preview.plan, self._page_key)
+        add_reassignment_page(app, ReassignmentPreview(self._replication).plan, self._page_key)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, port=self._settings.http_port).start()

@@ -128,12 +128,15 @@ class KafkaLogs(Protocol):
         """
         ...
 
-    def delete_records(self, before: Mapping[str, int]) -> Mapping[str, DeleteOutcome]:
+    def delete_records(
+        self, before: Mapping[str, int], topic_ids: Mapping[str, str] | None = None
+    ) -> Mapping[str, DeleteOutcome]:
         """Deletes the records before each offset, which is exclusive: that record stays. One batch, see DELETE_BATCH.
 
         An offset below 1 or beyond the high watermark, which is read for it, is refused and not sent: to Kafka, -1
-        means everything. Kafka addresses the topic by its name: whether it still is the same topic is for the caller
-        to look at, right before.
+        means everything. Kafka addresses the topic by its name: one that has another id than in `topic_ids`, asked
+        right before by the connection that deletes, is refused and not sent. It may be another cluster's, when the
+        addresses lead elsewhere by now.
         """
         ...
 

@@ -158,11 +158,22 @@ class RatesBefore(StatusModel):
     """follower.replication.throttled.rate."""
 
 
+class FailedChange(StatusModel):
+    """What Kafka or the API server answered to a change that is tried again."""
+
+    reason: Annotated[str, Field(max_length=64)]
+    """ChangeRefused or ChangeUnanswered."""
+    message: Annotated[str, Field(max_length=1024)]
+    """The answer, in its own sentence."""
+
+
 class ReassignmentStatus(StatusModel):
     """The reassignment under way, or the last one. Its targets are in the ConfigMap `<name>-reassignment`."""
 
     infeasible: Annotated[str, Field(max_length=1024)] | None = None
     """Why what is declared cannot be planned; absent when it can."""
+    failed_change: FailedChange | None = None
+    """What was refused or not answered when it was last tried; absent when nothing was. Partitions: see refused."""
     stage: ReassignmentStage | None = None
     """Where the run is; absent while there was none."""
     digest: Annotated[str, Field(max_length=16)] | None = None

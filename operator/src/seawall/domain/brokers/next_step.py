@@ -41,6 +41,8 @@ class Observed:
     found: BrokersFound | NothingSeen
     after: float = PERIOD_SECONDS
     failure: Failure | None = None
+    stands: Failure | None = None
+    """Why it failed the last time: it is tried again, and until then the condition says so."""
 
 
 BrokersStep = Step[WALClusterStatus, RepairMinISR]
@@ -51,18 +53,19 @@ def next_step(cluster: WALCluster, observed: Observed) -> BrokersStep:
     kafka, spec, found = cluster.status.kafka, cluster.spec, observed.found
     if kafka is None or cluster.metadata.deletion_timestamp is not None:
         return Wait("Kafka was not met yet, or the WALCluster goes", observed.after)
+    repairs: tuple[RepairMinISR, ...] = ()
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.now)
     if isinstance(found, NothingSeen):
         status = with_nothing_seen(cluster, kafka, found.reason, found.message, build)
     elif isinstance(spec, InvalidSpec):
         status = with_nothing_seen(cluster, kafka, Reason.NOT_ASKED, spec.message, build)
     else:
-        failed = observed.failure.message if observed.failure is not None else ""
+        repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view)
+        failure = observed.failure or observed.stands
+        failed = failure.message if failure is not None and repairs else ""
         status = with_brokers(cluster, kafka, spec, found, build, failed=failed)
     if status != cluster.status:
         return Record(status, events_of(cluster.status, status), 0.0)
-    if isinstance(found, BrokersFound) and not isinstance(spec, InvalidSpec) and not cluster.metadata.is_paused:
-        repairs = min_isr_repairs(spec, found.view)
-        if repairs and observed.failure is None:
-            return Act(repairs)
+    if repairs and observed.failure is None:
+        return Act(repairs)
     return Wait("brokers are as the status says", observed.after)

@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster, WALCluster
 from seawall.domain.brokers.health import Finding, quorum_health, quorum_status, replication_health
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, ReplicationView
-from seawall.domain.conditions import ConditionBuilder, loss_event
+from seawall.domain.conditions import ConditionBuilder, loss_event, with_own
 from seawall.domain.step import Event, EventType
 
 OWN_CONDITIONS = (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY)
@@ -32,7 +32,7 @@ def with_brokers(
     *,
     failed: str,
 ) -> WALClusterStatus:
-    """The status with what a look found; `failed` is why Kafka's own topics were not corrected, if that was tried."""
+    """The status with what a look found; `failed` is why Kafka's own topics are not corrected, if that is tried."""
     quorum = found.quorum
     if isinstance(quorum, str):
         health, controllers = Finding("Unknown", Reason.NO_QUORUM, quorum), kafka.quorum
@@ -43,7 +43,7 @@ def with_brokers(
     )
     told = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
     replication = replication_health(spec, found.view)
-    if failed and replication.reason is Reason.INTERNAL_TOPICS:
+    if failed:
         replication = replace(replication, message=f"{replication.message}; {failed}")
     return _with(cluster.status, told, replication, health, build)
 
@@ -118,5 +118,6 @@ def _with(
         build(kind, finding.status, finding.reason, finding.message)
         for kind, finding in zip(OWN_CONDITIONS, (replication, quorum), strict=True)
     )
-    others = tuple(condition for condition in status.conditions if condition.type not in OWN_CONDITIONS)
-    return status.model_copy(update={"kafka": kafka, "conditions": (*others, *own)})
+    return status.model_copy(
+        update={"kafka": kafka, "conditions": with_own(status.conditions, own, OWN_CONDITIONS)},
+    )

@@ -23,7 +23,7 @@ class LedgerPage:
     looked_at: datetime
     """When the look began: what happened later is not in it."""
     problems: tuple[str, ...] = ()
-    """What is wrong with annotations of the WALCluster, one sentence each."""
+    """What is wrong with annotations of the WALCluster, or with the records of its logs, one sentence each."""
     record_shards: frozenset[int] = frozenset()
     """The shards of intents and identities that there are."""
     lost_shards: bool = False

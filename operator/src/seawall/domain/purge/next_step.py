@@ -13,7 +13,6 @@ from typing import assert_never
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict, transition_events
-from seawall.domain.failure import Failure
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.purge.actions import PurgeAction
 from seawall.domain.purge.observed import Observed
@@ -39,7 +38,7 @@ def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
         return Wait("the run is over")
     decision = _decide(run, observed)
     failure = observed.failure
-    verdict = decision.verdict if failure is None or observed.refused else _failed_change(failure)
+    verdict = decision.verdict if failure is None or observed.refused else failure.verdict
     status = with_conditions(run, decision.status, verdict, observed.now)
     events = (*_declared(run.status, status), *transition_events(run.status.conditions, status.conditions))
     if _data(status) != _data(run.status):
@@ -137,8 +136,3 @@ def _failed(run: WALPurge, observed: Observed, reason: Reason, message: str) -> 
 def _waits(run: WALPurge, reason: Reason, message: str) -> Decision:
     outlook = Outlook.PAUSED if reason is Reason.PAUSED else Outlook.PROGRESSING
     return Decision(run.status, Verdict(outlook, reason, message, RETRY_SECONDS))
-
-
-def _failed_change(failure: Failure) -> Verdict:
-    reason = Reason.REFUSED if failure.final else Reason.UNANSWERED
-    return Verdict(Outlook.PROGRESSING, reason, failure.message, RETRY_SECONDS)

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
-from seawall.domain.conditions import Outlook, Verdict, find_condition
-from seawall.domain.failure import Failure
+from seawall.domain.conditions import Verdict
+from seawall.domain.failure import Failure, standing_failure
 from seawall.domain.purge_policy.actions import PolicyAction
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.plan import Plan, last_run_time, make_plan
-from seawall.domain.purge_policy.reasons import Reason
 from seawall.domain.purge_policy.runs import OwnRuns
 from seawall.domain.purge_policy.status import events_of, status_of
 from seawall.domain.step import Act, Record, Step, Wait
 
-RETRY_SECONDS = 5.0
 LOOK_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 
@@ -54,18 +51,9 @@ def _with_failures(policy: WALPurgePolicy, plan: Plan, failure: Failure | None) 
 
     It stands for as long as the same is tried again, or the status would flap.
     """
-    if failure is not None and failure.final:
-        return Verdict(Outlook.STALLED, Reason.REFUSED, failure.message)
-    if failure is not None:
-        return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, failure.message, RETRY_SECONDS)
-    before = find_condition(policy.status.conditions, ConditionType.READY)
-    if not plan.actions or before is None or before.observed_generation != policy.metadata.generation:
-        return plan.verdict
-    if before.reason == Reason.REFUSED:
-        return Verdict(Outlook.STALLED, Reason.REFUSED, before.message)
-    if before.reason == Reason.UNANSWERED:
-        return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, before.message, RETRY_SECONDS)
-    return plan.verdict
+    if failure is None and plan.actions:
+        failure = standing_failure(policy.status.conditions, policy.metadata.generation)
+    return plan.verdict if failure is None else failure.verdict
 
 
 def _first(*waits: float | None) -> float | None:

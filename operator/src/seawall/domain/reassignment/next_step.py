@@ -24,6 +24,7 @@ A tick records or acts, never both. What is on its way is seen in Kafka, so a pr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import assert_never
 
@@ -31,6 +32,7 @@ from seawall.api.meta import REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import (
     MAX_REFUSED,
     AbortCause,
+    FailedChange,
     ReassignmentSpec,
     ReassignmentStage,
     ReassignmentStatus,
@@ -54,7 +56,19 @@ BEFORE_MOVES = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_
 
 
 def decide(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> Decision:
-    """What the status should be, or what to do."""
+    """What the status should be, or what to do; what failed is told until the same works, or need not be done."""
+    decision, failure = _decide(cluster, spec, observed), observed.failure
+    if failure is not None and not observed.refused:
+        failed = FailedChange(reason=failure.reason, message=failure.message[:MAX_MESSAGE])
+        status = (decision.status or ReassignmentStatus()).model_copy(update={"failed_change": failed})
+        return Decision(status, (), failure.after, failure.message)
+    if decision.status is None or decision.actions:
+        return decision
+    status = decision.status.model_copy(update={"failed_change": None})
+    return replace(decision, status=None if status == ReassignmentStatus() else status)
+
+
+def _decide(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> Decision:
     status = cluster.status.reassignment
     if status is None or not status.is_active:
         return _without_run(cluster, spec, observed, status)

@@ -10,7 +10,7 @@ from seawall.domain.step import Event, EventType
 PROGRESS_EVERY = timedelta(seconds=5)
 """How often numbers and sentences are written while nothing else changes: partitions may arrive every second."""
 
-_SOFT = ("message", "partitions", "bytes_left", "throttle_bytes_per_second", "progress_time")
+_SOFT = ("message", "partitions", "bytes_left", "throttle_bytes_per_second", "progress_time", "failed_change")
 _WARNING = frozenset({ReassignmentStage.ABORTING, ReassignmentStage.AWAITING_APPROVAL})
 
 
@@ -25,7 +25,8 @@ def progressed(
     """The status to record when nothing is to be done: the new numbers, or those before while it is too soon."""
     if before is None or after is None or before == after or is_news(before, after):
         return after
-    is_due = before.progress_time is None or now - before.progress_time >= PROGRESS_EVERY or failed
+    is_due = before.progress_time is None or now - before.progress_time >= PROGRESS_EVERY
+    is_due = is_due or failed or before.failed_change != after.failed_change
     return after.model_copy(update={"progress_time": now}) if is_due else before
 
 
@@ -35,6 +36,8 @@ def events_of(before: ReassignmentStatus | None, after: ReassignmentStatus | Non
     events = []
     if now.infeasible is not None and now.infeasible != was.infeasible:
         events.append(Event(EventType.WARNING, "ReassignmentInfeasible", now.infeasible))
+    if now.failed_change is not None and now.failed_change != was.failed_change:
+        events.append(Event(EventType.WARNING, now.failed_change.reason, now.failed_change.message))
     if len(now.refused) > len(was.refused):
         first = now.refused[len(was.refused)]
         message = f"Kafka refused to move {first.topic}-{first.partition}: {first.message}"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
 from seawall.api.v1alpha1.wal_cluster import WALClusterStatus
-from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition
+from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition, with_own
+from seawall.domain.failure import REFUSED, UNANSWERED
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, left_on_message
@@ -77,15 +78,14 @@ def count_datanodes(restart: RestartStatus, observed: Observed) -> Mapping[str, 
 def with_health(
     status: WALClusterStatus, restart: RestartStatus, observed: Observed, build: ConditionBuilder
 ) -> WALClusterStatus:
-    """The status with this restart, and what is said of the datanodes."""
+    """The status with this restart, and what is said of the datanodes; also what the roll tried and failed to do."""
     finding = datanodes_health(restart, observed)
     own = datanode_conditions(status)
     if finding is None:
         own = own or (build(KIND, "Unknown", NOT_ASKED, "reports have to be seen to advance first"),)
     else:
-        own = (build(KIND, finding.status, finding.reason, finding.message),)
-    others = tuple(condition for condition in status.conditions if condition.type != KIND)
-    return status.model_copy(update={"restart": restart, "conditions": (*others, *own)})
+        own = (build(KIND, finding.status, finding.reason, f"{finding.message}{_trouble(restart)}"),)
+    return status.model_copy(update={"restart": restart, "conditions": with_own(status.conditions, own, (KIND,))})
 
 
 def with_maintenance(
@@ -93,12 +93,17 @@ def with_maintenance(
 ) -> WALClusterStatus:
     """The status while datanodes are nobody's business any more: only that maintenance is left on, or is no more."""
     left_on, before = _left_on(restart, observed), find_condition(status.conditions, KIND)
-    if left_on is None and (before is None or before.reason != Reason.LEFT_ON):
+    trouble = _trouble(restart)
+    if left_on is None and not trouble and (before is None or before.reason != Reason.LEFT_ON):
         return status.model_copy(update={"restart": restart})
     found = left_on or Finding("Unknown", NOT_ASKED, "the database has left maintenance, and nobody asks for datanodes")
-    others = tuple(condition for condition in status.conditions if condition.type != KIND)
-    own = build(KIND, found.status, found.reason, found.message)
-    return status.model_copy(update={"restart": restart, "conditions": (*others, own)})
+    own = (build(KIND, found.status, found.reason, f"{found.message}{trouble}"),)
+    return status.model_copy(update={"restart": restart, "conditions": with_own(status.conditions, own, (KIND,))})
+
+
+def _trouble(restart: RestartStatus) -> str:
+    """What the roll tried and failed to do, to be added to the sentence."""
+    return f"; {restart.message}" if restart.reason in {REFUSED, UNANSWERED} else ""
 
 
 def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:

@@ -27,7 +27,7 @@ from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.actions import FlushRegions, RolloutAction
 from seawall.domain.rollout.decision import POLL_SECONDS
 from seawall.domain.rollout.maintenance import GIVE_UP_AFTER, by_hand
-from seawall.domain.rollout.next_step import RolloutStep, let_go
+from seawall.domain.rollout.next_step import MAX_MESSAGE, RolloutStep, let_go
 from seawall.domain.rollout.next_step import next_step as next_step_of_roll
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 
@@ -64,15 +64,33 @@ def _is_too_early(observed: Observed) -> bool:
     return observed.is_settling and any(pod.ready and not facts.serves(pod) for pod in facts.pods)
 
 
-def _record(
-    cluster: WALCluster, before: RestartStatus, step: Record[RestartStatus], observed: Observed
-) -> Record[WALClusterStatus] | Act[RestartAction]:
+def _record(cluster: WALCluster, before: RestartStatus, step: Record[RestartStatus], observed: Observed) -> RestartStep:
     status = step.status
     if status.maintenance is not None and not _stands(cluster):
         if not observed.has_failed:
             return Act((AddFinalizer(),))
-        status = before.model_copy(update={"reason": status.reason, "message": status.message})
+        after = step.after if observed.failure is None else observed.failure.after
+        return _told_or_wait(
+            cluster, _saying(before, status.reason, status.message), observed, replace(step, after=after)
+        )
+    # First, because it is told when there is nothing to do: a sentence before each try would flap while it fails.
+    if status == _saying(before, status.reason, status.message) and (action := _finalizer(cluster, before, observed)):
+        return Act((action,))
     return _told(cluster, status, observed, step)
+
+
+def _saying(status: RestartStatus, reason: str, message: str) -> RestartStatus:
+    return status.model_copy(update={"reason": reason, "message": message[:MAX_MESSAGE]})
+
+
+def _finalizer(cluster: WALCluster, before: RestartStatus, observed: Observed) -> AddFinalizer | RemoveFinalizer | None:
+    """The finalizer stands while the status has the maintenance."""
+    if observed.has_failed or _stands(cluster) == (before.maintenance is not None):
+        return None
+    if before.maintenance is not None:
+        return AddFinalizer()
+    # Who has just begun does not know yet whether it is needed next.
+    return None if _is_too_early(observed) else RemoveFinalizer()
 
 
 def _act(cluster: WALCluster, before: RestartStatus, step: Act[RolloutAction], observed: Observed) -> RestartStep:
@@ -93,14 +111,10 @@ def _again(action: RolloutAction, observed: Observed) -> RolloutAction | None:
 
 
 def _wait(cluster: WALCluster, before: RestartStatus, step: Wait, observed: Observed) -> RestartStep:
-    is_left_over = before.maintenance is None and _stands(cluster) and not _is_too_early(observed)
-    if is_left_over and not observed.has_failed:  # who has just begun does not know yet whether it is needed next
-        return Act((RemoveFinalizer(),))
-    if before.maintenance is not None and not _stands(cluster) and not observed.has_failed:
-        return Act((AddFinalizer(),))
+    if (action := _finalizer(cluster, before, observed)) is not None:
+        return Act((action,))
     after = _after(before, step, observed)
-    told = _told(cluster, before, observed, Record(before, after=after))
-    return Wait(step.reason, after) if told.status == cluster.status else told
+    return _told_or_wait(cluster, before, observed, Record(before, after=after), step.reason)
 
 
 def _after(status: RestartStatus, step: Wait, observed: Observed) -> float | None:
@@ -124,13 +138,19 @@ def _told(
     return Record(found, events, step.after)
 
 
+def _told_or_wait(
+    cluster: WALCluster, status: RestartStatus, observed: Observed, step: Record[RestartStatus], why: str = ""
+) -> Record[WALClusterStatus] | Wait:
+    """Waits if the status says so already."""
+    told = _told(cluster, status, observed, step)
+    return Wait(why or status.message, step.after) if told.status == cluster.status else told
+
+
 def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> RestartStep:
     """Maintenance is given back, whatever became of the restart."""
     is_deleted = cluster.metadata.deletion_timestamp is not None
     if before.maintenance is None:
-        if _stands(cluster) and not observed.has_failed:
-            return Act((RemoveFinalizer(),))
-        return _forgotten(cluster, observed)
+        return _take_finalizer_off(cluster, before, observed) if _stands(cluster) else _forgotten(cluster, observed)
     if is_deleted and _stands(cluster) and not observed.has_failed and (why := _given_up(cluster, observed)):
         return Act((RemoveFinalizer(why, EventType.WARNING),))
     step = let_go(before, observed.roll)
@@ -138,8 +158,16 @@ def _let_go(cluster: WALCluster, before: RestartStatus, observed: Observed) -> R
         return _told(cluster, step.status, observed, step)
     if isinstance(step, Act):
         return Act(step.actions)
-    record = _told(cluster, before, observed, Record(before, after=step.after))
-    return step if record.status == cluster.status else record
+    return _told_or_wait(cluster, before, observed, Record(before, after=step.after), step.reason)
+
+
+def _take_finalizer_off(cluster: WALCluster, before: RestartStatus, observed: Observed) -> RestartStep:
+    failure = observed.failure
+    if failure is None:
+        return Act((RemoveFinalizer(),))
+    status = _saying(before, failure.reason, failure.message)
+    events = () if status.reason == before.reason else (failure.event,)
+    return _told_or_wait(cluster, status, observed, Record(status, events, failure.after))
 
 
 def _forgotten(cluster: WALCluster, observed: Observed) -> RestartStep:

@@ -28,7 +28,7 @@ from seawall.api.v1alpha1.restart import PodIdentity, RestartRequest, RestartSta
 from seawall.domain.failure import Failure
 from seawall.domain.rollout.actions import RolloutAction, SetConfigHash, SetPartition
 from seawall.domain.rollout.begin import begin_next
-from seawall.domain.rollout.decision import POLL_SECONDS, Decision, Observed, changed, meanwhile
+from seawall.domain.rollout.decision import Decision, Observed, changed, meanwhile
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.finish import finish
 from seawall.domain.rollout.maintenance import give_back, leave_first, with_address
@@ -37,8 +37,6 @@ from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
 from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
-
-RETRY_SECONDS = 5.0
 
 MAX_PODS = 1_000
 
@@ -58,6 +56,7 @@ WARNINGS = frozenset(
         Reason.BUDGET_EXCEEDED,
         Reason.STUCK_TERMINATING,
         Reason.CHANGE_REFUSED,
+        Reason.CHANGE_UNANSWERED,
         Reason.METASRV_EDITED,
         Reason.GIVEN_UP,
     }
@@ -198,8 +197,7 @@ def _park(status: RestartStatus, statefulset: StatefulSet) -> Decision:
 def _told(decision: Decision, failure: Failure | None) -> tuple[str, str, float | None]:
     if failure is None:
         return decision.reason, decision.message, decision.after
-    reason = Reason.CHANGE_REFUSED if failure.final else Reason.CHANGE_UNANSWERED
-    return reason, failure.message, RETRY_SECONDS if failure.final else POLL_SECONDS
+    return failure.reason, failure.message, failure.after
 
 
 def _events(before: RestartStatus, now: RestartStatus) -> tuple[Event, ...]:

@@ -33,7 +33,7 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
-from seawall.domain.failure import Failure
+from seawall.domain.failure import REFUSED_SECONDS
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.verification.actions import RemoveItself, VerificationAction
 from seawall.domain.verification.allowed import User, kafka_user, why_not_allowed
@@ -46,8 +46,6 @@ from seawall.domain.verification.releasing import leftovers, release
 from seawall.domain.verification.running import run
 
 RETRY_SECONDS = 5.0
-REFUSED_SECONDS = 30.0
-"""Until what was refused is tried again: somebody may have installed what was missing."""
 
 WAITING = frozenset(
     {Reason.PAUSED, Reason.CLUSTER_STALLED, Reason.CANNOT_LOOK, Reason.LOOKING, Reason.HOLDING, Reason.BACKING_OFF}
@@ -64,7 +62,7 @@ def next_step(obj: WALVerification, observed: Observed) -> VerificationStep:
     if obj.status.is_over:
         return _after_the_end(obj, observed)
     decision, failure = _decide(obj, observed), observed.failure
-    verdict = decision.verdict if failure is None else _failed_change(failure)
+    verdict = decision.verdict if failure is None else failure.verdict
     status = _with_conditions(obj, decision.status, verdict, observed)
     events = transition_events(obj.status.conditions, status.conditions)
     user_event = loss_event(
@@ -154,12 +152,6 @@ def _without_cluster(obj: WALVerification, observed: Observed, name: str) -> Dec
 def _waits(obj: WALVerification, reason: str, message: str) -> Decision:
     outlook = Outlook.PAUSED if reason == Reason.PAUSED else Outlook.PROGRESSING
     return Decision(obj.status, Verdict(outlook, reason, message, RETRY_SECONDS))
-
-
-def _failed_change(failure: Failure) -> Verdict:
-    if failure.final:
-        return Verdict(Outlook.STALLED, Reason.REFUSED, failure.message, REFUSED_SECONDS)
-    return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, failure.message, RETRY_SECONDS)
 
 
 def _with_conditions(

@@ -1,4 +1,7 @@
-"""What a WALCluster's status says of its schedule of verifications: only what its own spec says."""
+"""What a WALCluster's status says of its schedule of verifications: what its spec says, and whether they can be made.
+
+The controller of the schedule writes this condition; whoever writes the others keeps it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,28 @@ from collections.abc import Callable
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.domain.conditions import loss_event
+from seawall.domain.conditions import ConditionBuilder, find_condition, loss_event, with_own
+from seawall.domain.failure import Failure
 from seawall.domain.purge_policy.schedule import BadSchedule
 from seawall.domain.step import Event
 from seawall.domain.verification_schedule.runs import read_times, why_name_too_long
 
 KIND = ConditionType.VERIFICATION_SCHEDULED
 SCHEDULED, SUSPENDED, NAME_TOO_LONG = "Scheduled", "Suspended", "NameTooLong"
+
+
+def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
+    """What is said of the schedule, as it was written."""
+    found = find_condition(status.conditions, KIND)
+    return () if found is None else (found,)
+
+
+def with_schedule(cluster: WALCluster, failure: Failure | None, build: ConditionBuilder) -> WALClusterStatus:
+    """The status with what is to be said of the schedule; `failure` is why verifications are not made, or kept few."""
+    own = schedule_conditions(cluster, build)
+    if failure is not None and own:
+        own = (build(KIND, "False", failure.reason, failure.message),)
+    return cluster.status.model_copy(update={"conditions": with_own(cluster.status.conditions, own, (KIND,))})
 
 
 def schedule_conditions(cluster: WALCluster, build: Callable[..., Condition]) -> tuple[Condition, ...]:

@@ -4,7 +4,8 @@
     → the last time that is due, unless verifications of another time are not over: those of its slices that are missing
 
 A time that passed while nothing could begin is made up for once, as with policies of purges. What is wrong with a
-schedule is told by the WALCluster's condition VerificationScheduled (`condition.py`).
+schedule, and that the API server refuses its verifications, is told by the WALCluster's condition VerificationScheduled
+(`condition.py`), before anything is done; a failure stands there while the same is tried again.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from datetime import datetime
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.verification_template import VerificationSchedule, VerificationTemplate
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.wal_verification import WALVerification, WALVerificationSpec
-from seawall.domain.failure import Failure
+from seawall.domain.conditions import ConditionBuilder
+from seawall.domain.failure import Failure, standing_failure
 from seawall.domain.purge_policy.schedule import BadSchedule
-from seawall.domain.step import Act, Event, EventType, Wait
+from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+from seawall.domain.verification_schedule.condition import KIND, schedule_event, with_schedule
 from seawall.domain.verification_schedule.runs import (
     OwnVerifications,
     read_times,
@@ -58,7 +61,7 @@ class RemoveVerification:
 
 
 ScheduleAction = CreateVerification | RemoveVerification
-ScheduleStep = Act[ScheduleAction] | Wait
+ScheduleStep = Step[WALClusterStatus, ScheduleAction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +75,44 @@ class Observed:
 
 def next_step(cluster: WALCluster, observed: Observed) -> ScheduleStep:
     """Decides what one tick does."""
+    if cluster.metadata.deletion_timestamp is not None:
+        return Wait("the WALCluster is being deleted")
+    actions, wait = _decide(cluster, observed)
+    failure, generation = observed.failure, cluster.metadata.generation
+    if failure is None and actions:
+        failure = standing_failure(cluster.status.conditions, generation, KIND)
+    build = ConditionBuilder(cluster.status.conditions, generation, observed.now)
+    status = with_schedule(cluster, failure, build)
+    after = wait.after if failure is None else failure.after
+    if status != cluster.status:
+        event = schedule_event(cluster, status)
+        is_next = bool(actions) and observed.failure is None
+        return Record(status, () if event is None else (event,), 0.0 if is_next else after)
+    if actions and observed.failure is None:
+        return Act(actions)
+    return Wait(wait.reason, after)
+
+
+def _decide(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction, ...], Wait]:
+    """What is to be done, and for how long there is nothing else."""
     spec = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.verification
     if spec is None or isinstance(cluster.spec, InvalidSpec):
-        return Wait("there is no schedule")
-    if cluster.metadata.deletion_timestamp is not None or cluster.metadata.is_paused:
-        return Wait("the WALCluster is being deleted, or paused")
+        return (), Wait("there is no schedule")
+    if cluster.metadata.is_paused:
+        return (), Wait("the WALCluster is paused")
     times = read_times(spec, cluster.metadata.creation_timestamp)
     if times is None:
-        return Wait("there is no schedule")
+        return (), Wait("there is no schedule")
     if isinstance(times, BadSchedule) or why_name_too_long(cluster) is not None:
-        return Wait("there is something wrong with the schedule")
+        return (), Wait("there is something wrong with the schedule")
     own = OwnVerifications.of(cluster, observed.verifications)
     due = None if spec.suspend else times.latest(cluster.metadata.creation_timestamp, observed.now)
     actions = (
         *(RemoveVerification(each) for each in own.beyond(spec)),
         *_missing(cluster, spec, _time_to_make(own, due), own, observed),
     )
-    if actions and observed.failure is None:
-        return Act(actions)
     following = (times.following(observed.now) - observed.now).total_seconds()
-    return Wait("nothing is due", min(following, LOOK_SECONDS))
+    return actions, Wait("nothing is due", min(following, LOOK_SECONDS))
 
 
 def _time_to_make(own: OwnVerifications, due: datetime | None) -> datetime | None:

@@ -36,9 +36,8 @@ from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_without_pool
 from seawall.domain.wal_cluster.verdict import (
     RETRY_SECONDS,
-    judge_failure,
     judge_unreachable,
-    standing_refusal,
+    still_failing,
 )
 
 GIVE_UP_AFTER = timedelta(minutes=10)
@@ -54,7 +53,7 @@ def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALCl
     if TOPICS_FINALIZER not in cluster.metadata.finalizers:
         return Wait("deletion has nothing to do")
     if observed.failure is not None:
-        return record_or_wait(cluster, observed, judge_failure(observed.failure))
+        return record_or_wait(cluster, observed, observed.failure.verdict)
     released = _release(cluster, observed)
     if released is not None or isinstance(spec, InvalidSpec):
         return Act((released,)) if released else Wait("nothing is known of the topics")
@@ -74,7 +73,7 @@ def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> 
         return record_or_wait(cluster, observed, changed)
     left = [name for name in topics if name in pool.logs]
     message = f"{len(left)} of {len(topics)} topics are left to delete"
-    verdict = standing_refusal(cluster) or Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
+    verdict = still_failing(cluster) or Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
     if cluster.status.deletion is None:
         return _decide(cluster, observed, pool, verdict)
     kept = why_needed(cluster, topics, needs) or why_written(cluster, pool, needs.looked)

@@ -27,7 +27,6 @@ from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_
 from seawall.domain.wal_cluster.verdict import (
     Case,
     judge,
-    judge_failure,
     judge_unreachable,
     look_again_after,
     may_create_topics,
@@ -47,7 +46,7 @@ def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
         return record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
     if (finalizer := _finalizer_action(cluster, spec)) is not None:
         if observed.failure is not None:
-            return record_or_wait(cluster, observed, judge_failure(observed.failure))
+            return record_or_wait(cluster, observed, observed.failure.verdict)
         return Act((finalizer,))
     case = _case(cluster, spec, observed)
     if isinstance(case, Verdict):

@@ -12,7 +12,7 @@ from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.restart.health import datanode_conditions
 from seawall.domain.step import Event, Record, Wait
 from seawall.domain.topics.pool import TopicState
-from seawall.domain.verification_schedule.condition import schedule_conditions, schedule_event
+from seawall.domain.verification_schedule import condition as schedule
 from seawall.domain.wal_cluster.data_plane import (
     data_plane_conditions,
     data_plane_event,
@@ -45,7 +45,6 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             ),
             *data_plane_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
-            *schedule_conditions(case.cluster, build),
             *_conditions_of_others(case.cluster),
         ),
         kafka=_kafka(case.cluster, case.kafka),
@@ -85,7 +84,6 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
             *data_plane_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
-            *schedule_conditions(cluster, build),
             *_conditions_of_others(cluster),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
@@ -99,10 +97,13 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
 
 
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
-    """What a person should hear of: Ready, the data plane, the WAL and its verifications."""
+    """What a person should hear of: Ready, the data plane and the WAL."""
+    run = cluster.status.reassignment
+    told = None if run is None or run.failed_change is None else run.failed_change.message
     ready = transition_events(cluster.status.conditions, status.conditions)
+    ready = tuple(event for event in ready if event.message != told)  # the run's own controller has told it
     adopted = readoption_event(cluster, status)
-    others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status), schedule_event(cluster, status))
+    others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status))
     return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once
 
 
@@ -116,7 +117,8 @@ def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) ->
 
 def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:
     """What other controllers wrote stays as it is."""
-    return (*own_conditions(cluster.status), *datanode_conditions(cluster.status))
+    status = cluster.status
+    return (*schedule.own_conditions(status), *own_conditions(status), *datanode_conditions(status))
 
 
 def _conditions(cluster: WALCluster, now: datetime) -> ConditionBuilder:

@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.dataplane.version import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.failure import Failure
+from seawall.domain.failure import REFUSED, Failure, standing_failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.ledger.looked import Obstacle
 from seawall.domain.topics.actions import listed
@@ -110,29 +110,20 @@ def _replication_factor_too_high(case: Case) -> Verdict | None:
     return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_TOO_HIGH, message)
 
 
-def judge_failure(failure: Failure) -> Verdict:
-    """The verdict when an action failed."""
-    if failure.final:
-        return Verdict(Outlook.STALLED, Reason.REFUSED, failure.message)
-    return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, failure.message, after=RETRY_SECONDS)
-
-
 def _failure(case: Case) -> Verdict | None:
-    return judge_failure(case.observed.failure) if case.observed.failure is not None else None
+    return case.observed.failure.verdict if case.observed.failure is not None else None
 
 
-def standing_refusal(cluster: WALCluster) -> Verdict | None:
-    """A refusal that the status shows for this generation: it stands while it is retried, or the status would flap."""
-    before = find_condition(cluster.status.conditions, ConditionType.STALLED)
-    if before is None or before.reason != Reason.REFUSED or before.observed_generation != cluster.metadata.generation:
-        return None
-    return Verdict(Outlook.STALLED, Reason.REFUSED, before.message)
+def still_failing(cluster: WALCluster) -> Verdict | None:
+    """A failure that the status shows: it stands while the same is tried again, or the status would flap."""
+    failure = standing_failure(cluster.status.conditions, cluster.metadata.generation)
+    return None if failure is None else failure.verdict
 
 
-def _still_refused(case: Case) -> Verdict | None:
+def _still_failing(case: Case) -> Verdict | None:
     pool = case.pool
     has_work = pool.guards or pool.changes or pool.in_state(TopicState.MISSING) or _config_map_outdated(case)
-    return standing_refusal(case.cluster) if has_work else None
+    return still_failing(case.cluster) if has_work else None
 
 
 def _config_map_taken(case: Case) -> Verdict | None:
@@ -154,6 +145,9 @@ def _reassigning(case: Case) -> Verdict | None:
     run = case.cluster.status.reassignment
     if run is None:
         return None
+    if run.failed_change is not None:
+        found = run.failed_change
+        return Failure(found.message, final=found.reason == REFUSED).verdict
     if run.stage is ReassignmentStage.AWAITING_APPROVAL:
         return Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, run.message, RETRY_SECONDS)
     if run.is_active:
@@ -246,7 +240,7 @@ CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     _replication_factor_too_high,
     _brokers_missing,
     _failure,
-    _still_refused,
+    _still_failing,
     _record_unreadable,
     _config_map_taken,
     _partitions_differ,

@@ -41,7 +41,9 @@ def _of_ledger(
         return ()
     match observed.ledger:
         case LedgerPage() as page if damaged := page.damaged():
-            return (build(KIND, "False", str(damaged[0].reason), _disaster(damaged)),)
+            disaster = _disaster(damaged)
+            more = (problem for problem in page.problems if problem not in disaster)
+            return (build(KIND, "False", str(damaged[0].reason), "; ".join((disaster, *more))),)
         case LedgerPage() as page:
             message = f"no region of {len(page.lines)} topics needs records that are gone"
             return (build(KIND, "True", Reason.INTACT, "; ".join((message, *page.problems))),)

@@ -94,7 +94,7 @@ def _verdict_of_change(hold: Hold, view: HoldView, sentence: str) -> Verdict:
 def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Verdict:
     """Of a hold whose state does not change; its sentence stays, as it holds times that would change for ever."""
     if observed.failure is not None:
-        return Verdict(Outlook.PROGRESSING, Reason.UNANSWERED, observed.failure.message, RETRY_SECONDS)
+        return observed.failure.verdict
     leaving = _leaving(hold)
     if leaving is not None:
         return replace(leaving, after=_until_next_limit(hold, observed.time))
