@@ -19,7 +19,7 @@ from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 from tests.test_ledger_watch import broken, look, until, watch
 from tests.test_topic_deletion import DELETE, controller, is_gone, live, told, until_it_acts
 
-BARE: dict[str, Any] = {key: value for key, value in CLUSTER.items() if key != "dataPlane"}
+BARE: dict[str, Any] = {key: value for key, value in CLUSTER.items() if key not in {"dataPlane", "verification"}}
 SHARD = PoolId(NAMESPACE, "fake-cluster", "wal").config_map(shard_of("wal_1"))
 
 
