@@ -251,6 +251,7 @@ class LedgerLooks:
         opened = self.clusters.open(cluster)
         policies = read_policies(self.clusters.kube, cluster, run)
         began = self.stopwatch.milliseconds()
+        earlier = self._earlier_records(remembered, cluster, opened)
         database = self._read_database(cluster, opened, readopts=readopts)
         regime, snapshot = database.regime, database.snapshot
         owned = self.clusters.view(cluster, opened)
@@ -289,6 +290,7 @@ class LedgerLooks:
             contested=owned.contender is not None,
             newest_revision=_newest_revision(opened, snapshot, records),
             newest_ids=newest_ids(database.reports),
+            earlier=earlier,
             cut=cut,
         )
         found = _decide(remembered, read, regime, policies, run)
@@ -333,6 +335,16 @@ class LedgerLooks:
         if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
             raise Blocked(other.why, other.message)
         return _Database(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))
+
+    def _earlier_records(
+        self, remembered: _Remembered, cluster: WALCluster, opened: OpenedCluster
+    ) -> Mapping[str, FenceRecord]:
+        """The records before the reports are read, of a process that remembers none of an observation before."""
+        if remembered.memory.records is not None or cluster.status.kafka is None:
+            return {}
+        pool = PoolId(cluster.metadata.namespace, cluster.status.kafka.cluster_id, opened.topics.prefix)
+        names = opened.topics.topic_names()
+        return self._read_shards(pool, names).of_topics(names)
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
         """The intents; one that cannot be read leaves its topics alone."""

@@ -577,3 +577,38 @@ def run_calls(world: World, calls: int) -> int:
         world.operators[0].step()
         world.check()
     return calls
+
+
+def test_an_operator_that_froze_while_it_read_raises_no_false_alarm() -> None:
+    """Found by the simulation: it read reports and marker, and then the log, which another one had purged meanwhile."""
+    world = World(Mode.A)
+    for number in range(2):
+        world.database.create(number, "wal_0", number, 1, world.logs["wal_0"].high_watermark - 1)
+    world.beat(20)
+    for number in range(12):
+        world.database.write(number % 2, 0)
+    until(world, "offsets", operator=1)
+    asleep = world.operators.pop(1)
+    flush_all(world)
+    for _ in range(80):
+        world.database.prune_by_itself("wal_0")
+        world.beat(1, 5)
+    world.operators.insert(1, asleep)
+    assert world.logs["wal_0"].log_start > 1, "the other one purged meanwhile"
+    until(world, "reports", operator=1)
+    world.check()
+
+
+def test_a_manifest_that_was_restored_while_no_operator_ran_is_noticed_by_the_record() -> None:
+    """What a process remembers of flushed ids is gone with it; the record knows the least of them."""
+    world = grown(Mode.C)
+    flush_all(world)
+    assert purge(world) > 1
+    flush_all(world)
+    world.beat(20)
+    world.broken_since["wal_0"] = world.database.now
+    world.database.restore_manifest(1)
+    for operator in world.operators:
+        operator.start()
+    world.beat(60)
+    assert "went back" in str(world.operators[0].memory.findings["wal_0"].sentence)

@@ -47,7 +47,13 @@ def is_below_record(regions: Regions, names: tuple[str, ...], records: Mapping[s
     """By region, whether it has flushed less than every region of its topic had when the topic's record was written.
 
     It was one of them if its key in the metadata store is not newer than the record: a region that was made since may
-    begin anywhere. A report that is not the newest says nothing.
+    begin anywhere.
+
+    Args:
+        regions: as they are reported now.
+        names: of the topics.
+        records: that were read before the reports were made.
+        newest: the regions whose report was certainly made after that.
     """
     found = [records.get(name) for name in names]
     least = Ids.of(record.min_flushed if record is not None else None for record in found).take(regions.topic)

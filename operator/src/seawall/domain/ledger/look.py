@@ -37,6 +37,7 @@ from seawall.domain.ledger.sightings import (
     Sightings,
     freshness,
     is_newest,
+    is_settled,
     look_again,
     vanished_topics,
     watched_too_shortly,
@@ -87,6 +88,8 @@ class Read:
     """The metadata store's after the records were read, where any of them is newer than the snapshot."""
     newest_ids: Mapping[str, int] = field(default_factory=dict)
     """By topic the greatest id that any datanode's statistics know."""
+    earlier: Mapping[str, FenceRecord] = field(default_factory=dict)
+    """The records as they were before the reports were read; only needed of a process that remembers none."""
     cut: Mapping[str, int] = field(default_factory=dict)
     """By topic where the log ends now that this process saw in `Memory.logs`, if it ended later then."""
 
@@ -104,6 +107,8 @@ class Memory:
     """The regions that are declared dead, by their ids."""
     logs: Mapping[str, TopicLog] = field(default_factory=dict)
     """Each log as it was observed last: what is cut off between two observations is noticed by it."""
+    records: Mapping[str, FenceRecord] | None = None
+    """The records as they were when this process began: newer ones may know of flushes that came after the reports."""
 
     @classmethod
     def at_start(cls, now: int) -> Memory:
@@ -140,6 +145,7 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     names, regions = table.names, table.regions
     by_topic = _effective(names, tuple(policies))
     stale_after, open_grace = _times(names, by_topic)
+    read = _of_one_time(read, int(open_grace.min(initial=_milliseconds(Safety().open_grace))))
     seen_since = _seen_since(memory, read)
     sightings = look_again(
         memory.sightings, names, regions, read.began, max(VANISHED_KEPT, int(open_grace.max(initial=0)))
@@ -184,8 +190,26 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
     inputs = Inputs(regime, regions, fresh, topics, bounds)
     logs = _remembered_logs(memory, read, findings, adopted)
-    found = Memory(sightings, flushed, findings, seen_since, dead.watches, logs)
+    found = Memory(sightings, flushed, findings, seen_since, dead.watches, logs, _first_records(memory, read, adopted))
     return Look(found, inputs, table, by_topic, identities, _marked(read, identities), dead.problems)
+
+
+def _first_records(memory: Memory, read: Read, adopted: Collection[str] = ()) -> dict[str, FenceRecord]:
+    """The records as this process found them, without those of topics that a person has adopted since."""
+    first = read.earlier if memory.records is None else memory.records
+    return {name: record for name, record in first.items() if name not in adopted}
+
+
+def _of_one_time(read: Read, open_grace: int) -> Read:
+    """Without offsets, if the process froze while it read for longer than one openGrace.
+
+    Another operator may then have purged by a marker that is newer than the metadata here, and the log would seem to
+    begin beyond what regions need: a false disaster. Earlier it cannot have: it waits for one openGrace at least.
+    """
+    if read.ended - read.began < open_grace:
+        return read
+    unknown = {name: replace(log, log_start=None, high_watermark=None) for name, log in read.logs.items()}
+    return replace(read, logs=unknown)
 
 
 def _remembered_logs(
@@ -239,9 +263,9 @@ def _identities(
 ) -> dict[str, Identity]:
     """The fence, topic by topic; one of which Kafka said nothing is left out."""
     regions, names = table.regions, table.names
-    newest = is_newest(sightings, regions)
-    back = flushed_ids.went_back(memory.flushed, regions, newest)
-    back |= flushed_ids.is_below_record(regions, names, read.records, newest)
+    back = flushed_ids.went_back(memory.flushed, regions, is_newest(sightings, regions))
+    first = _first_records(memory, read)
+    back |= flushed_ids.is_below_record(regions, names, first, is_settled(sightings, regions))
     clauses = flushed_ids.clauses(regions, back, names)
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
     flushed = rules.flushed_to(regions)

@@ -140,11 +140,18 @@ def freshness(sightings: Sightings, regions: Regions, now: int, stale_after: Num
     none = np.zeros(len(regions), np.bool_)
     return Freshness(
         stale=~newest | ~advanced_at.known | (now - advanced_at.numbers > stale_after[regions.topic]),
-        settled=newest & earlier.above(_old(sightings.streak_since, at)),
+        settled=is_settled(sightings, regions),
         seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),
         dead=none,
         contradicted=none,
     )
+
+
+def is_settled(sightings: Sightings, regions: Regions) -> Mask:
+    """By region, whether its report is the newest, and the second advance at least of its streak."""
+    at = rows_of(sightings.region, regions.region)
+    earlier = _old(sightings.earlier_arrived_after, at)
+    return is_newest(sightings, regions) & earlier.above(_old(sightings.streak_since, at))
 
 
 def is_newest(sightings: Sightings, regions: Regions) -> Mask:

@@ -127,6 +127,7 @@ class Operator:
 
     def _look(self) -> Generator[str, None, Look]:
         database, store = self.database, self.store
+        earlier = dict(store.records)
         yield "reports"
         began = database.now
         reports = self.old_reports if self.old_reports is not None else list(database.delivered)
@@ -168,6 +169,7 @@ class Operator:
             verified=verified,
             stopped=store.stopped,
             newest_revision=revision,
+            earlier=earlier,
         )
         found = look(self.memory, self.read, self.regime, (self.policy,))
         self.memory = found.memory
