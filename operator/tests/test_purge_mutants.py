@@ -94,7 +94,7 @@ def no_intent(patch: Patch) -> None:
 
 def delete_before_announce(patch: Patch) -> None:
     """What was seen is not announced, and its marker not read again."""
-    patch.setattr(ledger_look, "_announced", lambda run, *_: {n: t.seen for n, t in run.status.targets.items()})
+    patch.setattr(ledger_look, "_announced", lambda frozen, *_: {n: t.seen for n, t in frozen.items()})
     patch.setattr(rules, "floor", lambda seen, _: seen)
     patch.setattr(stages, "_announcements", lambda *_: ())
 

@@ -229,7 +229,7 @@ class CrashWorld:
             self._by_number(self.bed.eyes.log_starts(f"{self.prefix}_")),
             self._by_number({name: markers[name].pruned_entry_id for name in self.topics}),
             self._by_number(self.intents()),
-            self._by_number(status.targets),
+            self._by_number({row.topic: (row.log_start, row.purge_to) for row in status.planned}),
             (status.stage, status.entries_deleted, status.topics, status.skipped, conditions),
         )
 

@@ -21,6 +21,7 @@ from seawall.controllers.declarations import read_declarations
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
 from seawall.controllers.permission import current_licence
 from seawall.controllers.recent_topics import RecentTopics
+from seawall.controllers.targets import read_targets
 from seawall.controllers.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction
@@ -28,6 +29,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport, newest_ids, region_reports
 from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
 from seawall.domain.kafka_log import Keys
 from seawall.domain.ledger.actions import ClaimDatabase
@@ -262,6 +264,7 @@ class LedgerLooks:
         cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
         verifications = read_verifications(self.clusters.kube, cluster, policies)
         holds = read_holds(self.clusters.kube, cluster)
+        frozen = self._read_targets(run)
         time = self.clock.trusted()
         said = read_declarations(cluster, time)
         lost = shards.lost_topics(logs, cluster.status.wal.record_shards if cluster.status.wal is not None else ())
@@ -274,7 +277,7 @@ class LedgerLooks:
             epoch_ends=ends,
             records=records,
             holds=None if isinstance(holds, str) else holds,
-            seen=_announced(run, regime, snapshot),
+            seen=_announced(frozen, regime, snapshot),
             ended=self.stopwatch.milliseconds(),
             now=time.now,
             unreadable_records=shards.unreadable_topics(logs),
@@ -305,6 +308,7 @@ class LedgerLooks:
             found,
             read,
             shards,
+            frozen,
             readopt_problem=said.readopt_problem,
             unused_problem=said.unused_problem,
             dead_problem=said.dead_problem,
@@ -333,6 +337,12 @@ class LedgerLooks:
         if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
             raise Blocked(other.why, other.message)
         return _Database(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))
+
+    def _read_targets(self, run: WALPurge | None) -> Mapping[str, Target] | TargetsLost:
+        try:
+            return {} if run is None else read_targets(self.clusters.kube, run)
+        except TargetsLost as lost:
+            return lost
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
         """The intents; one that cannot be read leaves its topics alone."""
@@ -393,11 +403,13 @@ def _decide(
     return found
 
 
-def _announced(run: WALPurge | None, regime: Regime, snapshot: MetadataSnapshot) -> dict[str, int]:
-    """The values that the run has seen; where regions read the marker when they open, once it is there."""
-    if run is None:
+def _announced(
+    frozen: Mapping[str, Target] | TargetsLost, regime: Regime, snapshot: MetadataSnapshot
+) -> dict[str, int]:
+    """The values that the run has recorded; where regions read the marker when they open, once it is there."""
+    if isinstance(frozen, TargetsLost):
         return {}
-    seen = {name: target.seen for name, target in run.status.targets.items()}
+    seen = {name: target.seen for name, target in frozen.items()}
     if regime.mode is Mode.C:
         return seen
     markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)
