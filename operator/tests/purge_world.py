@@ -160,6 +160,10 @@ class World:
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
         database = DataPlaneStatus(identity=self.store.snapshot().store_id)
         self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned, data_plane=database))
+        self.make_topics()
+
+    def make_topics(self) -> None:
+        """The topics, with their regions and rows."""
         for number, topic in enumerate(TOPICS):
             made = self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
             made.log.now = self.time.now

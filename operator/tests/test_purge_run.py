@@ -362,7 +362,8 @@ def test_what_kafka_refuses_to_delete_is_told_and_not_asked_again() -> None:
     assert skipped(run) == {"wal_1": "DeleteRefused"}
     assert run.status.topics is not None
     assert run.status.topics.failed == 1
-    assert [(row.topic, row.message) for row in run.status.refused] == [("wal_1", "Broker: Topic authorization failed")]
+    assert [row.topic for row in run.status.refused] == ["wal_1"]
+    assert run.status.refused[0].message.endswith("Broker: Topic authorization failed")
 
 
 def test_an_answer_that_is_lost_is_read_again() -> None:

@@ -221,6 +221,27 @@ class FakeMetadataStore:
             datanodes={**self._now.datanodes, leader: f"datanode-{leader}{self.domain}:4001"},
         )
 
+    def put_many(self, regions: Mapping[str, tuple[int, int]], pruned_entry_id: int) -> None:
+        """Writes many topics with this marker, and of each the keys of one region: its id and its leader."""
+        at = self._next()
+        self._now = replace(
+            self._now,
+            topics={**self._now.topics, **dict.fromkeys(regions, TopicMarker(pruned_entry_id, at))},
+            region_keys={
+                **self._now.region_keys,
+                **{(topic, region): RegionKey(None, None, at) for topic, (region, _) in regions.items()},
+            },
+            wal_topics={
+                **self._now.wal_topics,
+                **{region: frozenset({topic}) for topic, (region, _) in regions.items()},
+            },
+            routes={
+                **self._now.routes,
+                **{region: Route(leader, LeaderState.NORMAL, at) for region, leader in regions.values()},
+            },
+            datanodes={leader: f"datanode-{leader}:4001" for _, leader in regions.values()},
+        )
+
     def bury_region(self, topic: str, region_id: int) -> None:
         """Moves all keys of a region to tombstones."""
         self._next()

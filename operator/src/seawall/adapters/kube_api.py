@@ -26,7 +26,14 @@ REQUEST_SECONDS = 5.0
 
 Body = Mapping[str, Any]
 
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)
+_REFUSALS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+)
+_TOO_LARGE = "request is too large"
+"""etcd's words when an object is too large for it; the API server passes them on with a 500."""
 
 
 class KubeApi:
@@ -147,7 +154,7 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
         raise Conflict(sentence)
     if status == HTTPStatus.FORBIDDEN:
         raise Forbidden(sentence)
-    if status in _REFUSALS:
+    if status in _REFUSALS or sentence.endswith(_TOO_LARGE):
         raise Refused(sentence)
     raise OutsideUnavailable(sentence)
 
