@@ -34,7 +34,7 @@ def digest_ignored(patch: Patch) -> None:
 
 def lost_is_nothing(patch: Patch) -> None:
     """A run whose targets are gone has seen nothing."""
-    honest = ledger_look.read_targets
+    honest = targets.read_targets
 
     def forgiving(kube: Kube, run: WALPurge) -> Mapping[str, Target]:
         try:

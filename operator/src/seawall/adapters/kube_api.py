@@ -32,8 +32,8 @@ _REFUSALS = (
     HTTPStatus.UNPROCESSABLE_ENTITY,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
 )
-_TOO_LARGE = "request is too large"
-"""etcd's words when an object is too large for it; the API server passes them on with a 500."""
+_TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
+"""What etcd, or its client, says of an object that is too large; the API server passes it on with a 500."""
 
 
 class KubeApi:
@@ -154,7 +154,7 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
         raise Conflict(sentence)
     if status == HTTPStatus.FORBIDDEN:
         raise Forbidden(sentence)
-    if status in _REFUSALS or sentence.endswith(_TOO_LARGE):
+    if status in _REFUSALS or any(words in sentence for words in _TOO_LARGE):
         raise Refused(sentence)
     raise OutsideUnavailable(sentence)
 

@@ -22,7 +22,7 @@ from seawall.domain.walconfig.config_map import ConfigMap
 
 VERSION = 1
 DATA_KEY = "targets"
-MAX_TARGETS = 40_000
+MAX_TARGETS = 60_000
 """With names and offsets that do not compress at all these fit into 16 parts; more wait for the next run."""
 PART_BYTES = 900 * 1024
 """A ConfigMap takes a megabyte, with everything."""

@@ -87,21 +87,18 @@ class FlushStatus(StatusModel):
 
 
 MAX_PARTS = 16
+"""ConfigMaps of one run."""
 
 
 class FrozenTargets(StatusModel):
-    """What the run has seen of its topics, as it is kept in ConfigMaps that the run owns. It does not change.
-
-    They are named `seawall-targets-<UID of the run>-<digest>-<number>`; their data `targets`, in their order, is gzip
-    of JSON. If one is gone or was changed the run fails, and deletes nothing more.
-    """
+    """What the run has seen of its topics, as it is kept in ConfigMaps that the run owns. It does not change."""
 
     topics: Annotated[int, Field(ge=0)]
     """Topics from which something may go."""
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    """BLAKE2b of all parts, in 32 hexadecimal digits."""
+    digest: Annotated[str, Field(max_length=32, pattern=r"^[0-9a-f]{32}$")]
+    """BLAKE2b of all parts. The ConfigMaps are named `seawall-targets-<UID of the run>-<digest>-<number>`."""
     parts: Annotated[int, Field(ge=1, le=MAX_PARTS)]
-    """How many ConfigMaps."""
+    """How many ConfigMaps. If one is gone or was changed the run fails, and deletes nothing more."""
 
 
 class PlannedTopic(StatusModel):
@@ -156,10 +153,9 @@ class WALPurgeStatus(StatusModel):
     seen_time: datetime | None = None
     """When it was recorded what was seen; the evidence is waited for from then on."""
     frozen: FrozenTargets | None = None
-    """What was seen of all topics; absent until then, and of a dry run."""
+    """What was seen of all topics, in ConfigMaps of the run; absent until then, and of a dry run."""
     planned: Annotated[tuple[PlannedTopic, ...], Field(max_length=50)] = ()
-    """What was seen of at most 50 topics: first those that go by a person's word, then those of which most goes. Of a
-    dry run, what it would do; `seawall purge --dry-run` says it of all topics."""
+    """What may go, of at most 50 topics: those by a person's word first, then by entries. Of a dry run, its plan."""
     refused: Annotated[tuple[RefusedTopic, ...], Field(max_length=50)] = ()
     """Topics whose deletion Kafka refused, at most 50; all are counted in `topics.failed` at the end."""
     skipped: Annotated[tuple[SkippedTopic, ...], Field(max_length=50)] = ()
