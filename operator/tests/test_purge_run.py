@@ -11,11 +11,23 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
-from tests.purge_world import CHANGES, NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
+from tests.purge_world import NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
 from tests.support.clock import START
 
 FULL = {"wal_0": 36, "wal_1": 36, "wal_2": 36}
 NOTHING = dict.fromkeys(TOPICS, 0)
+SHOWN = frozenset(
+    {
+        "flush_regions",
+        "write_config_map",
+        "advance_markers",
+        "write",
+        "delete_records",
+        "replace_status",
+        "reports",
+    }
+)
+"""Calls of the transcript."""
 
 
 def skipped(run: WALPurge) -> dict[str, str]:
@@ -44,7 +56,7 @@ def test_the_transcript_of_a_whole_run() -> None:
     calls = Calls(world.check)
 
     def note(name: str) -> None:
-        if name in CHANGES | {"reports"}:
+        if name in SHOWN:
             at = int((world.time.time - START).total_seconds())
             told.append(f"{at:>3}s {name}" if name != "reports" else "look")
 

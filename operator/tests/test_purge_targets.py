@@ -23,7 +23,7 @@ from seawall.api.v1alpha1.wal_purge import (
     WALPurgeStatus,
 )
 from seawall.domain.conditions import find_condition
-from seawall.domain.errors import Conflict, Refused
+from seawall.domain.errors import Conflict
 from seawall.domain.frozen_targets import DATA_KEY, Target, freeze, parts_of
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.reconciler import Reconciler
@@ -276,19 +276,3 @@ def test_no_status_is_larger_than_etcd_takes() -> None:
         skipped=(SkippedTopic(topic=topic, reason="r" * 128, held_by="h" * 1024),) * 50,
     )
     assert len(json.dumps(status.model_dump(mode="json", by_alias=True))) < LARGEST_OBJECT / 2
-
-
-def test_a_status_that_the_api_server_refuses_is_told() -> None:
-    world = World()
-    world.start_run()
-    process = world.process()
-    world.settle(process, ticks=2)
-
-    def refuse(*_: object) -> None:
-        raise Refused("writing …/status: 500 etcdserver: request is too large")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world.kube, "replace_status", refuse)
-        world.settle(process, ticks=10)
-    told = {(event.type.value, event.reason, event.message) for event in world.kube.events if "large" in event.message}
-    assert told == {("Warning", "StatusRefused", "writing …/status: 500 etcdserver: request is too large")}

@@ -14,7 +14,7 @@ from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.permission import require_licence
 from seawall.controllers.targets import write_targets
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
@@ -111,12 +111,8 @@ class WALPurgeController:
         return replace(observed, failure=Failure.of(error), refused=refused)
 
     def record(self, obj: WALPurge, status: WALPurgeStatus) -> None:
-        """Replaces the status; a run that ends by it is counted. One that is refused can only be told by an event."""
-        try:
-            self.kube.replace_status(obj, status)
-        except Refused as refusal:
-            self.post(obj, Event(EventType.WARNING, "StatusRefused", str(refusal)))
-            raise
+        """Replaces the status; a run that ends by it is counted."""
+        self.kube.replace_status(obj, status)
         if status.is_finished and not isinstance(obj.spec, InvalidSpec):
             self.meter.count_run(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), status)
 

@@ -19,7 +19,7 @@ from seawall.domain.purge.actions import PurgeAction
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.sight import Sight
-from seawall.domain.purge.stages import Case, Decision, begin, communicate, prepare, purge, verify
+from seawall.domain.purge.stages import Case, Decision, begin, communicate, freeze, prepare, purge, verify
 from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
@@ -105,6 +105,8 @@ def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> Decisio
 
 
 def _stage(case: Case) -> Decision:
+    if case.observed.written is not None and case.status.frozen is None:
+        return freeze(case, case.observed.written)
     match case.status.stage:
         case None:
             return begin(case)

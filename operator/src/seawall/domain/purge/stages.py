@@ -13,6 +13,7 @@ from datetime import datetime
 from seawall.api.v1alpha1.wal_purge import FlushStatus, RefusedTopic, Stage, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.dataplane.metadata import MarkerMove
+from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.actions import claim_of
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
@@ -127,15 +128,7 @@ def verify(case: Case) -> Decision:
 
 
 def see(case: Case) -> Decision:
-    """Writes down what is seen, once, then says so in the status; in mode B it is announced afterwards.
-
-    It counts from when the status says so: a process that dies before leaves ConfigMaps that nobody names.
-    """
-    written = case.observed.written
-    if written is not None:
-        frozen = {"seen_time": case.now, "frozen": written.frozen, "planned": planned_rows(written.targets)}
-        status = so_far(case.sight).model_copy(update={"stage": Stage.PURGE, **frozen})
-        return Decision(status, _seeing(case, len(written.targets)))
+    """Writes down what is seen, once; the next tick says so in the status (`freeze`)."""
     if case.waits_for_topics(case.times.seen_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
         status = case.status.model_copy(update={"stage": Stage.PURGE})
@@ -145,6 +138,16 @@ def see(case: Case) -> Decision:
         return _completed(case)
     write = WriteTargets(targets, case.sight.looked.cluster)
     return Decision(case.status, _seeing(case, len(targets)), (write,))
+
+
+def freeze(case: Case, written: Written) -> Decision:
+    """Says in the status what was written down; in mode B it is announced afterwards, and counts from then on.
+
+    A process that dies before leaves ConfigMaps that nobody names.
+    """
+    frozen = {"seen_time": case.now, "frozen": written.frozen, "planned": planned_rows(written.targets)}
+    status = so_far(case.sight).model_copy(update={"stage": Stage.PURGE, **frozen})
+    return Decision(status, _seeing(case, len(written.targets)))
 
 
 def purge(case: Case) -> Decision:
