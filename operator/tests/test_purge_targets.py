@@ -168,6 +168,25 @@ def test_evidence_counts_from_when_the_status_says_what_was_seen_and_not_from_wh
     assert world.log_starts() == FULL
 
 
+def test_what_was_written_is_recorded_before_anything_else_is_begun() -> None:
+    """Rows that come in between are a reason to flush; what was seen before that would be recorded only after it."""
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    world.start_run()
+    calls = Calls(world.check)
+
+    def write(name: str) -> None:
+        if name == "write_config_map":
+            world.write(TOPICS[0], 60)
+
+    calls.before = write
+    run = world.settle(world.process(calls))
+    assert run.status.flush is None
+    assert calls.names.count("write_config_map") == 1
+    assert world.log_starts() == {name: target.purge_to for name, target in world.targets().items()}
+
+
 def test_what_is_read_back_otherwise_is_not_recorded_and_is_written_anew() -> None:
     world = World()
     world.start_run()

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_purge import FrozenTargets, WALPurge
+from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge
 from seawall.controllers import ledger_look, targets, wal_purge
 from seawall.domain import frozen_targets
 from seawall.domain.frozen_targets import DATA_KEY, Target, Written
+from seawall.domain.purge import next_step, stages
 from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
 from tests import test_purge_many_topics as many
@@ -55,6 +56,17 @@ def counted_unrecorded(patch: Patch) -> None:
 
     patch.setattr(wal_purge, "write_targets", write)
     patch.setattr(ledger_look, "read_targets", lambda *_: dict(written))
+
+
+def recorded_in_its_turn(patch: Patch) -> None:
+    """A run that has not come to that stage does not record what it wrote."""
+    honest = next_step._stage
+
+    def later(case: stages.Case) -> stages.Decision:
+        is_early = case.status.stage is Stage.PREPARATION
+        return honest(replace(case, observed=replace(case.observed, written=None)) if is_early else case)
+
+    patch.setattr(next_step, "_stage", later)
 
 
 def not_read_back(patch: Patch) -> None:
@@ -119,6 +131,7 @@ MUTANTS: tuple[Mutant, ...] = (
         counted_unrecorded,
         stories.test_evidence_counts_from_when_the_status_says_what_was_seen_and_not_from_when_it_was_written,
     ),
+    (recorded_in_its_turn, stories.test_what_was_written_is_recorded_before_anything_else_is_begun),
     (not_read_back, stories.test_what_is_read_back_otherwise_is_not_recorded_and_is_written_anew),
     (one_name_for_all, stories.test_a_leader_that_slept_does_not_touch_what_the_next_one_recorded),
     (refusals_as_named, many_are_refused),

@@ -2,7 +2,7 @@
 
 It is kept in ConfigMaps that the WALPurge owns: 10,000 topics are more than an object's status may be. They are
 immutable and named by what they hold, so that nobody who comes late can replace what another one recorded; the status
-has the digest of all of it, and nothing counts that does not have this digest (docs/adr/0028).
+has the digest of all of it, and nothing counts that does not have this digest (docs/adr/0030).
 """
 
 from __future__ import annotations
