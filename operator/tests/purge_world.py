@@ -6,7 +6,7 @@ that no hold is overtaken. Time passes only when the operator waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
@@ -24,8 +24,10 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
+from seawall.controllers.targets import read_targets
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.frozen_targets import Target
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
@@ -69,7 +71,9 @@ CLUSTER: dict[str, Any] = {
 }
 
 
-CHANGES = frozenset({"delete_records", "claim", "advance_markers", "write", "flush_regions", "replace_status"})
+CHANGES = frozenset(
+    {"delete_records", "claim", "advance_markers", "write", "flush_regions", "replace_status", "write_config_map"}
+)
 """Calls that change something outside."""
 
 
@@ -156,6 +160,10 @@ class World:
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
         database = DataPlaneStatus(identity=self.store.snapshot().store_id)
         self.kube.replace_status(self.cluster(), WALClusterStatus(kafka=pinned, data_plane=database))
+        self.make_topics()
+
+    def make_topics(self) -> None:
+        """The topics, with their regions and rows."""
         for number, topic in enumerate(TOPICS):
             made = self.kafka.add_topic(topic, replicas=(1, 2, 3), configs={"min.insync.replicas": "2"})
             made.log.now = self.time.now
@@ -270,6 +278,10 @@ class World:
     def log_starts(self) -> dict[str, int]:
         """Where the logs start."""
         return {name: topic.log.log_start for name, topic in sorted(self.kafka.topics.items())}
+
+    def targets(self) -> Mapping[str, Target]:
+        """What the run has frozen."""
+        return read_targets(self.kube, self.run())
 
     def records(self) -> dict[str, FenceRecord]:
         """The records with the intents."""

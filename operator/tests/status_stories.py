@@ -170,7 +170,7 @@ STORIES: Mapping[str, Story] = {
                 startTime="2026-11-22T09:29:40Z",
                 seenTime="2026-11-22T09:29:50Z",
                 topics={"total": 4, "purged": 1},
-                targets={f"wal_{n}": {"seen": 9, "logStart": 1, "purgeTo": 9} for n in range(4)},
+                frozen={"topics": 4, "digest": "0" * 32, "parts": 1},
                 conditions=[
                     *kstatus("Reconciling", "Seeing", "3 topics: every region has to report twice since it was seen"),
                     at("Waiting", "True", "Seeing", "3 topics: every region has to report twice since it was seen"),

@@ -178,7 +178,7 @@ def test_a_clock_that_goes_wrong_during_a_run_stops_what_a_declaration_licensed(
     world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{(START + timedelta(hours=20)).isoformat()}")
     world.start_run()
     process = world.process()
-    while TOPIC not in world.run().status.targets:
+    while TOPIC not in world.targets():
         world.settle(process, ticks=1)
     world.time.ahead = -TWO_HOURS
     world.settle(process)

@@ -68,7 +68,7 @@ def test_a_look_sees_the_database_and_its_metadata() -> None:
         regions=1,
         topics_in_use=1,
         store_id=store.snapshot().store_id,
-        claim=None,
+        claims={},
         version="1.1.0",
     )
 

@@ -53,9 +53,9 @@ def test_a_dry_run_says_what_a_run_then_records_and_no_policy_is_needed() -> Non
     world, watching = flushed_world()
     found = plan(world, watching)
     world.start_run(dryRun=True, flush={}, safety={})
-    targets = world.settle().status.targets
-    assert {line.name: line.purge_to for line in found.lines} == {name: at.purge_to for name, at in targets.items()}
-    assert targets.keys() == set(TOPICS)
+    planned = {row.topic: row.purge_to for row in world.settle().status.planned}
+    assert {line.name: line.purge_to for line in found.lines} == planned
+    assert planned.keys() == set(TOPICS)
     assert all(line.entries_to_purge > 0 for line in found.lines)
 
 

@@ -14,7 +14,7 @@ def end_state(world: World) -> Any:
         world.log_starts(),
         {name: marker.pruned_entry_id for name, marker in world.store.snapshot().topics.items()},
         {name: record.intent for name, record in world.records().items()},
-        (status.stage, status.entries_deleted, status.topics, status.skipped, status.targets),
+        (status.stage, status.entries_deleted, status.topics, status.skipped, status.planned, world.targets()),
         [(found.type, found.status, found.reason, found.message) for found in status.conditions],
     )
 

@@ -41,9 +41,9 @@ def comes_back(world: World) -> None:
 
 def until_seen(world: World, process: Reconciler[Any, Any, Any, Any]) -> None:
     """Ticks until the run has recorded what it may delete."""
-    while not world.run().status.targets:
+    while world.run().status.frozen is None:
         world.settle(process, ticks=1)
-    assert TOPIC in world.run().status.targets
+    assert TOPIC in world.targets()
 
 
 def test_a_topic_with_a_region_that_was_declared_dead_goes_and_the_run_says_by_whose_word() -> None:
@@ -52,11 +52,12 @@ def test_a_topic_with_a_region_that_was_declared_dead_goes_and_the_run_says_by_w
     world.start_run()
     run = world.settle()
     assert 0 < world.log_starts()[TOPIC] < ROWS
-    assert {name: target.dead for name, target in run.status.targets.items()} == {
+    assert {name: target.dead for name, target in world.targets().items()} == {
         "wal_0": None,
         TOPIC: SENTENCE,
         "wal_2": None,
     }
+    assert (run.status.planned[0].topic, run.status.planned[0].dead) == (TOPIC, SENTENCE)
     told = [event.message for event in world.kube.events if event.reason == "DeclaredDead"]
     assert told == [f"Not every region of topic {TOPIC} counts: {SENTENCE}"]
     line = next(line for line in look(world, watch(world), times=15).lines if line.name == TOPIC)

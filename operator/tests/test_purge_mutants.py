@@ -81,8 +81,8 @@ def no_region_keys(patch: Patch) -> None:
     """The announcement does not compare the topic's region keys."""
     honest = FakeMetadataStore.advance_markers
 
-    def blind(self: FakeMetadataStore, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
-        return honest(self, [replace(move, revision=MAX_OFFSET) for move in moves], owner)
+    def blind(self: FakeMetadataStore, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
+        return honest(self, [replace(move, revision=MAX_OFFSET) for move in moves], prefix, owner)
 
     patch.setattr(FakeMetadataStore, "advance_markers", blind)
 
@@ -94,7 +94,7 @@ def no_intent(patch: Patch) -> None:
 
 def delete_before_announce(patch: Patch) -> None:
     """What was seen is not announced, and its marker not read again."""
-    patch.setattr(ledger_look, "_announced", lambda run, *_: {n: t.seen for n, t in run.status.targets.items()})
+    patch.setattr(ledger_look, "_announced", lambda frozen, *_: {n: t.seen for n, t in frozen.items()})
     patch.setattr(rules, "floor", lambda seen, _: seen)
     patch.setattr(stages, "_announcements", lambda *_: ())
 

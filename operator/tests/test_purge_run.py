@@ -16,6 +16,18 @@ from tests.support.clock import START
 
 FULL = {"wal_0": 36, "wal_1": 36, "wal_2": 36}
 NOTHING = dict.fromkeys(TOPICS, 0)
+SHOWN = frozenset(
+    {
+        "flush_regions",
+        "write_config_map",
+        "advance_markers",
+        "write",
+        "delete_records",
+        "replace_status",
+        "reports",
+    }
+)
+"""Calls of the transcript."""
 
 
 def skipped(run: WALPurge) -> dict[str, str]:
@@ -44,7 +56,7 @@ def test_the_transcript_of_a_whole_run() -> None:
     calls = Calls(world.check)
 
     def note(name: str) -> None:
-        if name in {"flush_regions", "advance_markers", "write", "delete_records", "replace_status", "reports"}:
+        if name in SHOWN:
             at = int((world.time.time - START).total_seconds())
             told.append(f"{at:>3}s {name}" if name != "reports" else "look")
 
@@ -59,7 +71,8 @@ def test_the_transcript_of_a_whole_run() -> None:
         " 90s replace_status",  # Communication, with the regions that are asked
         " 90s flush_regions",
         " 90s flush_regions",
-        " 90s replace_status",  # Purge, with what is seen
+        " 90s write_config_map",  # what is seen
+        " 90s replace_status",  # Purge: it is recorded
         " 90s advance_markers",
         "180s write",  # the intents
         "180s write",
@@ -101,7 +114,7 @@ def test_a_dry_run_changes_nothing_and_says_what_it_would_do() -> None:
     world.start_run(dryRun=True)
     run = world.settle(world.process(calls))
     assert message(run) == "True DryRunCompleted: it would ask 0 regions to flush, and delete 108 entries of 3 topics"
-    assert {topic: target.purge_to for topic, target in run.status.targets.items()} == FULL
+    assert {row.topic: row.purge_to for row in run.status.planned} == FULL
     assert world.log_starts() == NOTHING
 
 
@@ -361,7 +374,8 @@ def test_what_kafka_refuses_to_delete_is_told_and_not_asked_again() -> None:
     assert skipped(run) == {"wal_1": "DeleteRefused"}
     assert run.status.topics is not None
     assert run.status.topics.failed == 1
-    assert "Topic authorization failed" in (run.status.targets["wal_1"].refused or "")
+    assert [row.topic for row in run.status.refused] == ["wal_1"]
+    assert run.status.refused[0].message.endswith("Broker: Topic authorization failed")
 
 
 def test_an_answer_that_is_lost_is_read_again() -> None:

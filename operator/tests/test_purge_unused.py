@@ -28,11 +28,12 @@ def test_a_topic_that_was_declared_unused_goes_and_the_run_says_by_whose_word() 
     world.start_run()
     run = world.settle()
     assert world.log_starts()[TOPIC] == ROWS - 1
-    assert {name: target.declared for name, target in run.status.targets.items()} == {
+    assert {name: target.declared for name, target in world.targets().items()} == {
         "wal_0": None,
         TOPIC: SENTENCE,
         "wal_2": None,
     }
+    assert (run.status.planned[0].topic, run.status.planned[0].declared) == (TOPIC, SENTENCE)
     told = [event.message for event in world.kube.events if event.reason == "DeclaredUnused"]
     assert told == [f"No region writes to topic {TOPIC}: {SENTENCE}"]
 
@@ -60,7 +61,7 @@ def test_a_declaration_that_expires_during_the_run_deletes_nothing() -> None:
     world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{IN_TWO_MINUTES}")
     world.start_run()
     run = world.settle()
-    assert TOPIC in run.status.targets
+    assert TOPIC in world.targets()
     assert world.log_starts()[TOPIC] == 0
     assert [(one.topic, one.reason) for one in run.status.skipped] == [(TOPIC, "NoRegions")]
 
@@ -70,7 +71,7 @@ def test_a_region_that_appears_during_the_run_stops_it() -> None:
     world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{TOMORROW}")
     world.start_run()
     process = world.process()
-    while not world.run().status.targets:
+    while world.run().status.frozen is None:
         world.settle(process, ticks=1)
     world.add_region(TOPIC, 9 << 32, datanode=0)
     world.write(TOPIC, 5)

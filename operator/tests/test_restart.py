@@ -11,7 +11,7 @@ import pytest
 from seawall.api.meta import MAINTENANCE_FINALIZER, ConditionType, Key
 from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import Stage, Target, WALPurge, WALPurgeStatus
+from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge, WALPurgeStatus
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
@@ -380,8 +380,8 @@ def test_a_delete_that_has_begun_is_waited_for_and_no_longer_when_the_log_starts
     run = world.kube.get(WALPurge, purge)
     assert run is not None
     world.data_plane.flush_regions(list(world.data_plane.regions))
-    target = Target(seen=50, log_start=0, purge_to=50)
-    world.kube.replace_status(run, WALPurgeStatus(stage=Stage.PURGE, targets=dict.fromkeys(TOPICS, target)))
+    frozen = FrozenTargets(topics=len(TOPICS), digest="0" * 32, parts=1)
+    world.kube.replace_status(run, WALPurgeStatus(stage=Stage.PURGE, frozen=frozen))
     world.intend(50)
     waits(world)
     assert world.went == []

@@ -156,6 +156,14 @@ def test_an_immutable_config_map_keeps_its_bytes_and_takes_no_others(bed: Bed) -
     assert bed.kube.get_config_map(key) == made
 
 
+def test_a_config_map_that_is_too_large_is_refused(bed: Bed) -> None:
+    bed.apply("db", SPEC)
+    key, owner = Key(bed.namespace, "large"), read(bed, "db")
+    with pytest.raises(Refused):
+        bed.kube.write_config_map(owner, ConfigMap(key, {}, binary_data={"a.gz": bytes(2**20 + 1)}))
+    assert bed.kube.get_config_map(key) is None
+
+
 def test_somebody_elses_config_map_has_no_controller(bed: Bed) -> None:
     bed.put_config_map("theirs", {"a": "1"})
     found = bed.kube.get_config_map(Key(bed.namespace, "theirs"))

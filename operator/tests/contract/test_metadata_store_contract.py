@@ -71,7 +71,7 @@ class World:
 
     def __init__(self, store: MetadataStore, database: Database) -> None:
         self.store, self.database = store, database
-        assert store.claim(OWNER, store.head().claim)
+        assert store.claim("wal", OWNER, store.head().claims.get("wal"))
         self.topic = f"wal_{uuid.uuid4().hex[:8]}"
 
     def make_topic(self, pruned_entry_id: int | None = 0) -> MetadataSnapshot:
@@ -83,7 +83,7 @@ class World:
     def advance(self, to: int, seen: MetadataSnapshot) -> str | None:
         """Moves the topic's marker, or says why it did not move."""
         move = MarkerMove(self.topic, to, seen.topics[self.topic], seen.revision)
-        return self.store.advance_markers([move], OWNER).get(self.topic)
+        return self.store.advance_markers([move], "wal", OWNER).get(self.topic)
 
     def marker(self) -> TopicMarker:
         return self.store.snapshot().topics[self.topic]
@@ -232,7 +232,7 @@ def test_the_same_advance_twice_is_a_conflict_and_moves_nothing(world: World) ->
 def test_a_topic_that_vanished_has_no_marker_to_move(world: World) -> None:
     seen = world.make_topic()
     move = MarkerMove("gone", 7, seen.topics[world.topic], seen.revision)
-    assert list(world.store.advance_markers([move], OWNER)) == ["gone"]
+    assert list(world.store.advance_markers([move], "wal", OWNER)) == ["gone"]
     assert "gone" not in world.store.snapshot().topics
 
 
@@ -246,7 +246,7 @@ def test_of_many_markers_only_those_stay_whose_topics_changed(world: World) -> N
     world.database.put_topic(topics[3], 5)
     world.database.put_region(topics[5], REGION + 1, 0, None)
     moves = [MarkerMove(topic, 7, seen.topics[topic], seen.revision) for topic in topics]
-    assert sorted(world.store.advance_markers(moves, OWNER)) == sorted([topics[3], topics[5]])
+    assert sorted(world.store.advance_markers(moves, "wal", OWNER)) == sorted([topics[3], topics[5]])
     now = world.store.snapshot().topics
     left = {topic: now[topic].pruned_entry_id for topic in topics if now[topic].pruned_entry_id != 7}
     assert left == {topics[3]: 5, topics[5]: 0}
@@ -258,26 +258,27 @@ def test_a_store_has_an_id_of_its_own_that_stays(world: World) -> None:
     after, snapshot = world.store.head(), world.store.snapshot()
     assert before.store_id == after.store_id == snapshot.store_id
     assert before.revision < after.revision <= snapshot.revision
-    assert before.claim == after.claim == snapshot.claim == OWNER
+    assert before.claims == after.claims == snapshot.claims == {"wal": OWNER}
 
 
 def test_a_claim_that_is_not_as_it_was_read_is_not_taken(world: World) -> None:
-    assert not world.store.claim("another", None)
-    assert not world.store.claim("another", "nobody")
-    assert world.store.head().claim == OWNER
-    assert world.store.claim("another", OWNER)
-    assert world.store.snapshot().claim == "another"
+    assert not world.store.claim("wal", "another", None)
+    assert not world.store.claim("wal", "another", "nobody")
+    assert world.store.head().claims["wal"] == OWNER
+    assert world.store.claim("wal", "another", OWNER)
+    assert world.store.snapshot().claims["wal"] == "another"
+    assert world.store.claim("other", OWNER, None), "topics of another prefix are claimed by themselves"
 
 
 def test_who_has_not_claimed_the_store_moves_no_marker(world: World) -> None:
     seen = world.make_topic()
-    assert world.store.claim("another", OWNER)
+    assert world.store.claim("wal", "another", OWNER)
     assert "the claim" in (world.advance(7, seen) or "")
     assert world.marker().pruned_entry_id == 0
 
 
 def test_nothing_to_move_asks_nobody(world: World) -> None:
-    assert world.store.advance_markers([], OWNER) == {}
+    assert world.store.advance_markers([], "wal", OWNER) == {}
 
 
 def test_silence_is_told(silent_store: MetadataStore) -> None:
@@ -285,11 +286,11 @@ def test_silence_is_told(silent_store: MetadataStore) -> None:
         silent_store.snapshot()
     assert silence.value.why is NotReached.METADATA_STORE_UNREACHABLE
     with pytest.raises(PartUnavailable):
-        silent_store.advance_markers([MarkerMove("t", 7, TopicMarker(0, 1), 1)], OWNER)
+        silent_store.advance_markers([MarkerMove("t", 7, TopicMarker(0, 1), 1)], "wal", OWNER)
     with pytest.raises(PartUnavailable):
         silent_store.head()
     with pytest.raises(PartUnavailable):
-        silent_store.claim(OWNER, None)
+        silent_store.claim("wal", OWNER, None)
 
 
 @pytest.fixture(params=["fake", "nobody listens"])

@@ -30,7 +30,7 @@ GREPTIMEDB = {
 SPEC = make_spec(dataPlane={"greptimedb": GREPTIMEDB})
 POOL = make_kafka(make_topic("wal_0"), make_topic("wal_1"))
 STORE = "etcd/1/"
-VIEW = DataPlaneView(datanodes=3, reporting=2, regions=6, topics_in_use=2, store_id=STORE, claim=None, version="1.1.0")
+VIEW = DataPlaneView(datanodes=3, reporting=2, regions=6, topics_in_use=2, store_id=STORE, claims={}, version="1.1.0")
 SILENT = NoDataPlane(NotReached.METASRV_UNREACHABLE, "the metasrv does not answer")
 REFUSED = NoDataPlane(NotReached.AUTHENTICATION_FAILED, "etcd refused the password")
 
@@ -182,7 +182,7 @@ def test_a_view_counts_what_is_known() -> None:
         routes={},
         datanodes={0: "a", 1: "b", 2: "c"},
         store_id=STORE,
-        claim="uid",
+        claims={"wal": "uid"},
     )
     reports = [
         DatanodeReport(0, "a", 1, NOW - timedelta(seconds=9), ()),
@@ -191,5 +191,5 @@ def test_a_view_counts_what_is_known() -> None:
     ]
     nodes = [Node(NodeRole.DATANODE, 0, "a", "1.1.0"), Node(NodeRole.METASRV, 0, "m", "1.0.2")]
     assert view_data_plane(reports, snapshot, nodes, NOW) == DataPlaneView(
-        datanodes=4, reporting=1, regions=3, topics_in_use=2, store_id=STORE, claim="uid", version="1.0.2"
+        datanodes=4, reporting=1, regions=3, topics_in_use=2, store_id=STORE, claims={"wal": "uid"}, version="1.0.2"
     )

@@ -41,9 +41,14 @@ def cluster(pin: Pin | None = None, readopt: str | None = None) -> WALCluster:
     return make_cluster(SPEC, status, annotations={READOPT_ANNOTATION: readopt} if readopt else {})
 
 
+def claims(owner: str | None) -> dict[str, str]:
+    """Who has claimed the topics of the WALCluster, and those of another one, which is nobody's business."""
+    return {"other": "somebody"} | ({} if owner is None else {"wal": owner})
+
+
 def view(store_id: str = MINE, claim: str | None = None, version: str | None = "1.1.0") -> DataPlaneView:
     """What the database says."""
-    return DataPlaneView(3, 3, 2, 2, store_id, claim, version)
+    return DataPlaneView(3, 3, 2, 2, store_id, claims(claim), version)
 
 
 def ready(found: WALCluster) -> tuple[str, str]:
@@ -70,7 +75,7 @@ def ready(found: WALCluster) -> tuple[str, str]:
 def test_the_database_is_the_pinned_one_or_why_it_is_not(
     pin: Pin | None, store_id: str, claim: str | None, why: Obstacle | None
 ) -> None:
-    found = why_other_database(cluster(pin), store_id, claim)
+    found = why_other_database(cluster(pin), store_id, claims(claim))
     assert (None if found is None else found.why) == why
 
 
@@ -107,7 +112,7 @@ def test_somebody_elses_claim_and_an_older_version_are_said() -> None:
 
 def pinned_by(found: WALCluster, store_id: str, claim: str | None, **other: Any) -> Pin:
     """What is pinned next."""
-    return next_pin(found, store_id, claim, agreed(NOW), **{"is_whole": True, **other})
+    return next_pin(found, store_id, claims(claim), agreed(NOW), **{"is_whole": True, **other})
 
 
 def test_one_readoption_adopts_one_database() -> None:

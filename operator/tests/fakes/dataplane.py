@@ -160,16 +160,16 @@ class FakeMetadataStore:
         self.is_silent, self.domain = False, domain
 
     def head(self) -> StoreHead:
-        """Which store this is, its newest revision, and who has claimed it."""
+        """Which store this is, its newest revision, and who has claimed what."""
         self._answer()
-        return StoreHead(self._now.store_id, self._now.revision, self._now.claim)
+        return StoreHead(self._now.store_id, self._now.revision, self._now.claims)
 
-    def claim(self, owner: str, before: str | None) -> bool:
+    def claim(self, prefix: str, owner: str, before: str | None) -> bool:
         """Writes the claim, if it is as it was read."""
         self._answer()
-        if self._now.claim != before:
+        if self._now.claims.get(prefix) != before:
             return False
-        self.put_claim(owner)
+        self.put_claim(prefix, owner)
         return True
 
     def put_datanode(self, node: int) -> None:
@@ -177,17 +177,18 @@ class FakeMetadataStore:
         self._next()
         self._now = replace(self._now, datanodes={**self._now.datanodes, node: f"datanode-{node}{self.domain}:4001"})
 
-    def put_claim(self, owner: str | None) -> None:
-        """Somebody writes the claim, or removes it."""
+    def put_claim(self, prefix: str, owner: str | None) -> None:
+        """Somebody writes a claim, or removes it."""
         self._next()
-        self._now = replace(self._now, claim=owner)
+        others = {name: found for name, found in self._now.claims.items() if name != prefix}
+        self._now = replace(self._now, claims=others if owner is None else {**others, prefix: owner})
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything as it is now."""
         self._answer()
         return self._now
 
-    def advance_markers(self, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
+    def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         """Moves markers up, if nothing happened since they and their topics' regions were read."""
         self._answer()
         changed = {}
@@ -196,7 +197,7 @@ class FakeMetadataStore:
             keys = [key for (topic, _), key in self._now.region_keys.items() if topic == move.topic]
             if held is None or held.mod_revision != move.seen.mod_revision:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
-            elif self._now.claim != owner or any(key.mod_revision > move.revision for key in keys):
+            elif self._now.claims.get(prefix) != owner or any(key.mod_revision > move.revision for key in keys):
                 changed[move.topic] = (
                     f"the pruned marker or a region of {move.topic} changed since they were read, or the claim did"
                 )
@@ -219,6 +220,27 @@ class FakeMetadataStore:
             wal_topics={**self._now.wal_topics, region_id: frozenset({topic})},
             routes={**self._now.routes, region_id: route},
             datanodes={**self._now.datanodes, leader: f"datanode-{leader}{self.domain}:4001"},
+        )
+
+    def put_many(self, regions: Mapping[str, tuple[int, int]], pruned_entry_id: int) -> None:
+        """Writes many topics with this marker, and of each the keys of one region: its id and its leader."""
+        at = self._next()
+        self._now = replace(
+            self._now,
+            topics={**self._now.topics, **dict.fromkeys(regions, TopicMarker(pruned_entry_id, at))},
+            region_keys={
+                **self._now.region_keys,
+                **{(topic, region): RegionKey(None, None, at) for topic, (region, _) in regions.items()},
+            },
+            wal_topics={
+                **self._now.wal_topics,
+                **{region: frozenset({topic}) for topic, (region, _) in regions.items()},
+            },
+            routes={
+                **self._now.routes,
+                **{region: Route(leader, LeaderState.NORMAL, at) for region, leader in regions.values()},
+            },
+            datanodes={leader: f"datanode-{leader}:4001" for _, leader in regions.values()},
         )
 
     def bury_region(self, topic: str, region_id: int) -> None:

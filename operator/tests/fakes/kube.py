@@ -17,6 +17,8 @@ from seawall.domain.errors import Conflict, Refused
 from seawall.domain.step import Event
 from seawall.domain.walconfig.config_map import ConfigMap
 
+LARGEST_CONFIG_MAP = 1_048_576
+"""Bytes of a ConfigMap's data that the API server takes."""
 _START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
@@ -148,6 +150,10 @@ class FakeKube:
         """Deletes a ConfigMap, as a person does."""
         del self._config_maps[key]
 
+    def config_maps(self) -> Mapping[Key, ConfigMap]:
+        """All ConfigMaps."""
+        return dict(self._config_maps)
+
     def write_config_map(self, owner: AnyResource, config_map: ConfigMap) -> None:
         """Creates or replaces a ConfigMap."""
         found = self._config_maps.get(config_map.key)
@@ -159,6 +165,8 @@ class FakeKube:
             raise Conflict(f"ConfigMap {config_map.key} changed")
         if found is not None and found.is_immutable:
             raise Refused(f"ConfigMap {config_map.key} is immutable")
+        if sum(map(len, config_map.binary_data.values())) > LARGEST_CONFIG_MAP:
+            raise Refused(f"ConfigMap {config_map.key} is too long")
         self._config_maps[config_map.key] = replace(
             config_map, controller_uid=owner.metadata.uid, resource_version=self._version()
         )

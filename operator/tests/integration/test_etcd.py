@@ -254,7 +254,7 @@ def test_a_value_that_makes_no_sense_fails_the_snapshot_and_names_its_key(mine: 
 def marked(connection: EtcdConnection, region: str) -> tuple[Etcd, TopicMarker]:
     """A topic `t` with a marker of 0 and, written last, one region."""
     etcd = Etcd(connection)
-    etcd.write({"__topic_name/kafka/t": '{"pruned_entry_id":0}', "seawall/claim": "me"}, [])
+    etcd.write({"__topic_name/kafka/t": '{"pruned_entry_id":0}', "seawall/claim/wal": "me"}, [])
     etcd.write({f"__topic_region/t/{region}": ""}, [])
     return etcd, GreptimeMetadata(etcd).snapshot().topics["t"]
 
@@ -263,14 +263,14 @@ def test_a_region_that_is_the_newest_of_the_snapshot_does_not_stop_the_marker(mi
     etcd, seen = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision)], "me")
+    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision)], "wal", "me")
 
 
 def test_a_region_that_is_one_revision_newer_than_the_snapshot_stops_the_marker(mine: EtcdConnection) -> None:
     etcd, seen = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    changed = GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision - 1)], "me")
+    changed = GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision - 1)], "wal", "me")
     assert "region of t changed" in changed["t"]
 
 

@@ -146,7 +146,7 @@ class CrashWorld:
         assert isinstance(statement, CreateTable)
         state = ClusterState(lease=4.0, dead_after=5.0)  # as a second metasrv that has heard of all datanodes
         for number, address in enumerate(bed.database.addresses):
-            state.heartbeat({"stat": {"id": number, "addr": address, "node_epoch": 1}, "terms": []})
+            state.heartbeat({"stat": {"id": number, "addr": address, "node_epoch": 1}, "terms": [], "version": "1.1.0"})
         tables = Tables(bed.metadata, state, Client(), self.topics)
 
         def is_made() -> bool:
@@ -229,7 +229,7 @@ class CrashWorld:
             self._by_number(self.bed.eyes.log_starts(f"{self.prefix}_")),
             self._by_number({name: markers[name].pruned_entry_id for name in self.topics}),
             self._by_number(self.intents()),
-            self._by_number(status.targets),
+            self._by_number({row.topic: (row.log_start, row.purge_to) for row in status.planned}),
             (status.stage, status.entries_deleted, status.topics, status.skipped, conditions),
         )
 

@@ -26,7 +26,14 @@ REQUEST_SECONDS = 5.0
 
 Body = Mapping[str, Any]
 
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)
+_REFUSALS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+)
+_TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
+"""What etcd, or its client, says of an object that is too large; the API server passes it on with a 500."""
 
 
 class KubeApi:
@@ -147,7 +154,7 @@ def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
         raise Conflict(sentence)
     if status == HTTPStatus.FORBIDDEN:
         raise Forbidden(sentence)
-    if status in _REFUSALS:
+    if status in _REFUSALS or any(words in sentence for words in _TOO_LARGE):
         raise Refused(sentence)
     raise OutsideUnavailable(sentence)
 

@@ -21,6 +21,7 @@ from seawall.controllers.declarations import read_declarations
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
 from seawall.controllers.permission import current_licence
 from seawall.controllers.recent_topics import RecentTopics
+from seawall.controllers.targets import read_targets
 from seawall.controllers.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction
@@ -28,6 +29,7 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport, newest_ids, region_reports
 from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
 from seawall.domain.kafka_log import Keys
 from seawall.domain.ledger.actions import ClaimDatabase
@@ -41,7 +43,7 @@ from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.domain.rollout.claims import claims_of
-from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
+from seawall.domain.wal_cluster.database import claim_on, is_about_the_claim, usable_readoption, why_other_database
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 RUNS_REMEMBERED = 8
@@ -178,7 +180,9 @@ class LedgerLooks:
         opened = self.require_open(cluster)
         head = opened.parts.metadata_store.head()
         is_pinned = is_about_the_claim(cluster, head.store_id)
-        if not is_pinned or not opened.parts.metadata_store.claim(cluster.metadata.uid, action.before):
+        if not is_pinned or not opened.parts.metadata_store.claim(
+            opened.topics.prefix, cluster.metadata.uid, action.before
+        ):
             raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
 
     def require_open(self, cluster: WALCluster) -> OpenedCluster:
@@ -263,6 +267,7 @@ class LedgerLooks:
         cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
         verifications = read_verifications(self.clusters.kube, cluster, policies)
         holds = read_holds(self.clusters.kube, cluster)
+        frozen = self._read_targets(run)
         time = self.clock.trusted()
         said = read_declarations(cluster, time)
         lost = shards.lost_topics(logs, cluster.status.wal.record_shards if cluster.status.wal is not None else ())
@@ -275,7 +280,7 @@ class LedgerLooks:
             epoch_ends=ends,
             records=records,
             holds=None if isinstance(holds, str) else holds,
-            seen=_announced(run, regime, snapshot),
+            seen=_announced(frozen, regime, snapshot),
             ended=self.stopwatch.milliseconds(),
             now=time.now,
             unreadable_records=shards.unreadable_topics(logs),
@@ -307,6 +312,7 @@ class LedgerLooks:
             found,
             read,
             shards,
+            frozen,
             readopt_problem=said.readopt_problem,
             unused_problem=said.unused_problem,
             dead_problem=said.dead_problem,
@@ -314,7 +320,7 @@ class LedgerLooks:
             verifying=verifications.verifying,
             lost=lost,
             contender=None if owned.contender is None else str(owned.contender),
-            to_claim=regime == Regime(Mode.B) and snapshot.claim != cluster.metadata.uid,
+            to_claim=regime == Regime(Mode.B) and claim_on(cluster, snapshot.claims) != cluster.metadata.uid,
         )
 
     def _read_database(self, cluster: WALCluster, opened: OpenedCluster, *, readopts: bool) -> _Database:
@@ -330,7 +336,7 @@ class LedgerLooks:
         contradiction = find_contradiction(reports, snapshot, nodes)
         if contradiction is not None:
             raise Blocked(Obstacle.CONTRADICTION, contradiction)
-        other = why_other_database(cluster, snapshot.store_id, snapshot.claim)
+        other = why_other_database(cluster, snapshot.store_id, snapshot.claims)
         may_claim = readopts and usable_readoption(cluster, self.clock.trusted()) is not None
         if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
             raise Blocked(other.why, other.message)
@@ -345,6 +351,12 @@ class LedgerLooks:
         pool = PoolId(cluster.metadata.namespace, cluster.status.kafka.cluster_id, opened.topics.prefix)
         names = opened.topics.topic_names()
         return self._read_shards(pool, names).of_topics(names)
+
+    def _read_targets(self, run: WALPurge | None) -> Mapping[str, Target] | TargetsLost:
+        try:
+            return {} if run is None else read_targets(self.clusters.kube, run)
+        except TargetsLost as lost:
+            return lost
 
     def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
         """The intents; one that cannot be read leaves its topics alone."""
@@ -405,11 +417,13 @@ def _decide(
     return found
 
 
-def _announced(run: WALPurge | None, regime: Regime, snapshot: MetadataSnapshot) -> dict[str, int]:
-    """The values that the run has seen; where regions read the marker when they open, once it is there."""
-    if run is None:
+def _announced(
+    frozen: Mapping[str, Target] | TargetsLost, regime: Regime, snapshot: MetadataSnapshot
+) -> dict[str, int]:
+    """The values that the run has recorded; where regions read the marker when they open, once it is there."""
+    if isinstance(frozen, TargetsLost):
         return {}
-    seen = {name: target.seen for name, target in run.status.targets.items()}
+    seen = {name: target.seen for name, target in frozen.items()}
     if regime.mode is Mode.C:
         return seen
     markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)

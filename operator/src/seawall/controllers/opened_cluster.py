@@ -116,6 +116,6 @@ class ClusterOpener:
         if contender is not None:
             raise Blocked(Obstacle.POOL_OWNED, f"WALCluster {contender} claims the same topics")
         head = opened.parts.metadata_store.head()
-        other = why_other_database(cluster, head.store_id, head.claim)
+        other = why_other_database(cluster, head.store_id, head.claims)
         if other is not None:
             raise Blocked(other.why, other.message)

@@ -8,13 +8,15 @@ from typing import assert_never
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeStatus
+from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.permission import require_licence
+from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
+from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import ClusterSeen
@@ -25,6 +27,7 @@ from seawall.domain.purge.actions import (
     FlushRegions,
     PurgeAction,
     WriteIntents,
+    WriteTargets,
 )
 from seawall.domain.purge.next_step import PurgeStep, next_step
 from seawall.domain.purge.observed import Observed
@@ -34,11 +37,20 @@ from seawall.ports import Clock, Kube, RunMeter, Stopwatch
 
 
 @dataclass(slots=True)
-class _Asked:
-    """When this process asked which regions of a run to flush. Losing it costs a second flush, which is harmless."""
+class _Known:
+    """What this process knows of a run and its status does not. Losing it costs asking again, which is harmless.
+
+    Attributes:
+        uid: of the run.
+        asked_at: when it asked which regions to flush.
+        written: the targets that it wrote, until the status names them.
+        refused: by topic, why Kafka refused to delete: the status names only some.
+    """
 
     uid: str
-    at: dict[int, int] = field(default_factory=dict)
+    asked_at: dict[int, int] = field(default_factory=dict)
+    written: Written | None = None
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +64,16 @@ class WALPurgeController:
     meter: RunMeter
     kind: str = WALPurge.KIND.kind
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _asked: dict[Key, _Asked] = field(default_factory=dict)
+    _known: dict[Key, _Known] = field(default_factory=dict)
 
     def read(self, key: Key) -> WALPurge | None:
         """Reads the WALPurge."""
         return self.kube.get(WALPurge, key)
 
     def forget(self, key: Key) -> None:
-        """Forgets what was asked for a run that is gone."""
+        """Forgets what is known of a run that is gone."""
         with self._lock:
-            self._asked.pop(key, None)
+            self._known.pop(key, None)
 
     def observe(self, obj: WALPurge) -> Observed:
         """Reads whose turn it is, then looks at the ledger; not for a run that is over, or has to wait."""
@@ -77,7 +89,17 @@ class WALPurgeController:
         if front is not None or paused is not None:
             return Observed(now, has_cluster=True, front=front, paused=paused)
         sight = self.looks.look(cluster, obj)
-        return Observed(now, has_cluster=True, sight=sight, asked_lately=self._asked_lately(obj))
+        known = self._known_of(obj)
+        if obj.status.frozen is not None:
+            known.written = None
+        return Observed(
+            now,
+            has_cluster=True,
+            sight=sight,
+            asked_lately=self._asked_lately(obj.spec, known),
+            written=known.written,
+            refused_before=dict(known.refused),
+        )
 
     def next_step(self, obj: WALPurge, observed: Observed) -> PurgeStep:
         """Decides (pure)."""
@@ -105,23 +127,27 @@ class WALPurgeController:
                 return self._flush(obj, action)
             case ClaimDatabase():
                 self.looks.claim(self._still_may(obj, action.cluster), action)
+            case WriteTargets():
+                self._still_may(obj, action.cluster)
+                self._known_of(obj).written = write_targets(self.kube, obj, action.targets)
             case Announce():
                 self._announce(obj, action)
             case WriteIntents():
                 self._still_may(obj, action.cluster)
                 self.looks.write_shards(action.pool, action.shards)
             case DeleteRecords():
-                self._delete(obj, action)
+                try:
+                    self._delete(obj, action)
+                except DeletesRefused as refusal:
+                    self._known_of(obj).refused.update(refusal.topics)
+                    raise
             case _:
                 assert_never(action)
         return action.event()
 
     def _flush(self, obj: WALPurge, action: FlushRegions) -> Event:
         opened = self.looks.require_same(self._still_may(obj, action.cluster, flushes=True))
-        with self._lock:
-            asked = self._asked.setdefault(obj.metadata.key, _Asked(obj.metadata.uid))
-            now = self.stopwatch.milliseconds()
-            asked.at.update(dict.fromkeys(action.region_ids, now))
+        self._known_of(obj).asked_at.update(dict.fromkeys(action.region_ids, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.region_ids)
         if not failures:
             return action.event()
@@ -134,7 +160,7 @@ class WALPurgeController:
         cluster = self._still_may(obj, action.cluster)
         opened = self.looks.require_same(cluster)
         self._still_may(obj, action.cluster)
-        changed = opened.parts.metadata_store.advance_markers(action.moves, cluster.metadata.uid)
+        changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):
             raise OutsideUnavailable(next(iter(changed.values())))
 
@@ -161,15 +187,18 @@ class WALPurgeController:
             raise Conflict(f"deletes on WALCluster {cluster.metadata.key} were stopped")
         return cluster
 
-    def _asked_lately(self, obj: WALPurge) -> frozenset[int]:
-        """Regions that were asked within staleAfter: their reports may not show it yet."""
+    def _known_of(self, obj: WALPurge) -> _Known:
+        """What is known of this run; of another one that had its name, nothing. One worker at a time has a run."""
         with self._lock:
-            asked = self._asked.get(obj.metadata.key)
-            if asked is None or asked.uid != obj.metadata.uid or isinstance(obj.spec, InvalidSpec):
-                self._asked.pop(obj.metadata.key, None)
-                return frozenset()
-            since = self.stopwatch.milliseconds() - obj.spec.safety.stale_after.total_seconds() * 1000
-            return frozenset(region for region, at in asked.at.items() if at > since)
+            known = self._known.get(obj.metadata.key)
+            if known is None or known.uid != obj.metadata.uid:
+                known = self._known[obj.metadata.key] = _Known(obj.metadata.uid)
+            return known
+
+    def _asked_lately(self, spec: WALPurgeSpec, known: _Known) -> frozenset[int]:
+        """Regions that were asked within staleAfter: their reports may not show it yet."""
+        since = self.stopwatch.milliseconds() - spec.safety.stale_after.total_seconds() * 1000
+        return frozenset(region for region, at in known.asked_at.items() if at > since)
 
 
 def _cluster_key(run: WALPurge) -> Key:

@@ -82,7 +82,7 @@ class MetadataStore(Protocol):
     """Where the database keeps its metadata."""
 
     def head(self) -> StoreHead:
-        """Which store this is, its newest revision, and who has claimed it: two small reads.
+        """Which store this is, its newest revision, and who has claimed what: two small reads.
 
         Raises:
             PartUnavailable: it did not answer.
@@ -99,11 +99,12 @@ class MetadataStore(Protocol):
         """
         ...
 
-    def claim(self, owner: str, before: str | None) -> bool:
-        """Writes that the WALCluster with this UID announces markers here, if the claim is still as it was read.
+    def claim(self, prefix: str, owner: str, before: str | None) -> bool:
+        """Writes who announces the markers of topics with a prefix, if the claim is still as it was read.
 
         Args:
-            owner: the UID.
+            prefix: of the topics.
+            owner: the UID of the WALCluster.
             before: the claim as it was read; None: there was none.
 
         Returns:
@@ -115,11 +116,11 @@ class MetadataStore(Protocol):
         """
         ...
 
-    def advance_markers(self, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
+    def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         """Moves pruned markers up, each in one transaction with its three comparisons; a transaction may hold several.
 
         The marker is as it was `seen`, nothing under the topic's region keys is newer than `revision`, at which the
-        decision's snapshot was read, and the store is claimed by `owner`.
+        decision's snapshot was read, and `owner` has claimed the topics with the prefix.
 
         Returns:
             By topic why its marker did not move: a comparison failed. Read again and decide again.

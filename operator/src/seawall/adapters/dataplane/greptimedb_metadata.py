@@ -22,8 +22,8 @@ from seawall.domain.dataplane.metadata import (
 MARKERS_AT_ONCE = MAX_OPERATIONS // 2 - 1
 """Two comparisons each, and one of the claim."""
 
-CLAIM = "seawall/claim"
-"""Beside the database's keys, which all begin with two underscores."""
+CLAIMS = "seawall/claim/"
+"""A key for each prefix of topics, beside the database's keys, which all begin with two underscores."""
 
 
 class GreptimeMetadata:
@@ -33,9 +33,9 @@ class GreptimeMetadata:
         self._etcd, self._markers_at_once = etcd, markers_at_once
 
     def head(self) -> StoreHead:
-        """Which store this is, its newest revision, and who has claimed it."""
+        """Which store this is, its newest revision, and who has claimed what."""
         head = self._etcd.head(values.TOPIC_NAMES)
-        return StoreHead(self._store_id(head), head.revision, self._claim(head))
+        return StoreHead(self._store_id(head), head.revision, self._claims(head))
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
@@ -46,7 +46,7 @@ class GreptimeMetadata:
         return MetadataSnapshot(
             revision=head.revision,
             store_id=self._store_id(head),
-            claim=self._claim(head),
+            claims=self._claims(head),
             topics=_markers(self._pairs(values.TOPIC_NAMES, head)),
             region_keys=_region_keys(self._pairs(values.TOPIC_REGIONS, head)),
             wal_topics=_frozen(_claims(wal_topics)),
@@ -56,15 +56,16 @@ class GreptimeMetadata:
             datanodes=_addresses(self._pairs(values.DATANODE_ADDRESSES, head)),
         )
 
-    def claim(self, owner: str, before: str | None) -> bool:
+    def claim(self, prefix: str, owner: str, before: str | None) -> bool:
         """Writes the claim, if it is as it was read."""
-        return self._etcd.write({CLAIM: owner}, [HasValue(CLAIM, before)])
+        return self._etcd.write({CLAIMS + prefix: owner}, [HasValue(CLAIMS + prefix, before)])
 
-    def advance_markers(self, moves: Sequence[MarkerMove], owner: str) -> Mapping[str, str]:
+    def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         """Moves markers up, if nothing happened since they and their topics' regions were read."""
         if not moves:
             return {}
         held = dict(self._pairs(values.TOPIC_NAMES, self._etcd.head(values.TOPIC_NAMES)))
+        claim = HasValue(CLAIMS + prefix, owner)
         current: list[MarkerMove] = []
         changed: dict[str, str] = {}
         for move in moves:
@@ -73,13 +74,13 @@ class GreptimeMetadata:
             else:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
         for first in range(0, len(current), self._markers_at_once):
-            changed |= self._advance(current[first : first + self._markers_at_once], held, owner)
+            changed |= self._advance(current[first : first + self._markers_at_once], held, claim)
         return changed
 
-    def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue], owner: str) -> Mapping[str, str]:
+    def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue], claim: HasValue) -> Mapping[str, str]:
         """One transaction; where a comparison fails, halves of it, until it is known whose."""
         written: dict[str, str] = {}
-        compare: list[Unchanged | NothingNewer | HasValue] = [HasValue(CLAIM, owner)]
+        compare: list[Unchanged | NothingNewer | HasValue] = [claim]
         for move in moves:
             pair = held[move.topic]
             with _sense_of(pair):
@@ -94,15 +95,14 @@ class GreptimeMetadata:
             topic = moves[0].topic
             return {topic: f"the pruned marker or a region of {topic} changed since they were read, or the claim did"}
         half = len(moves) // 2
-        return {**self._advance(moves[:half], held, owner), **self._advance(moves[half:], held, owner)}
+        return {**self._advance(moves[:half], held, claim), **self._advance(moves[half:], held, claim)}
 
     def _pairs(self, start: str, at: Head) -> Iterator[tuple[str, KeyValue]]:
         """What follows `start` in each key, and the pair."""
         return ((pair.key.removeprefix(start), pair) for pair in self._etcd.range(start, at))
 
-    def _claim(self, at: Head) -> str | None:
-        found = self._etcd.get(CLAIM, at)
-        return None if found is None else found.value
+    def _claims(self, at: Head) -> Mapping[str, str]:
+        return {prefix: pair.value for prefix, pair in self._pairs(CLAIMS, at)}
 
     def _store_id(self, head: Head) -> str:
         return f"etcd/{head.cluster_id}/{self._etcd.prefix}"

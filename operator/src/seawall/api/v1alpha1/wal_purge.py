@@ -86,21 +86,43 @@ class FlushStatus(StatusModel):
     """The regions that are asked, at most 1,000, those that hold back most first."""
 
 
-class Target(StatusModel):
-    """What a run saw of a topic before it deletes there. It does not change; a newer value waits for the next run."""
+MAX_PARTS = 16
+"""ConfigMaps of one run."""
 
-    seen: Annotated[int, Field(ge=0)]
-    """The id that was seen: at and below it the database needs nothing."""
+
+class FrozenTargets(StatusModel):
+    """What the run has seen of its topics, as it is kept in ConfigMaps that the run owns. It does not change."""
+
+    topics: Annotated[int, Field(ge=0)]
+    """Topics from which something may go."""
+    digest: Annotated[str, Field(max_length=32, pattern=r"^[0-9a-f]{32}$")]
+    """BLAKE2b of all parts. The ConfigMaps are named `seawall-targets-<UID of the run>-<digest>-<number>`."""
+    parts: Annotated[int, Field(ge=1, le=MAX_PARTS)]
+    """How many ConfigMaps. If one is gone or was changed the run fails, and deletes nothing more."""
+
+
+class PlannedTopic(StatusModel):
+    """A topic from which something may go, as it was seen."""
+
+    topic: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
     log_start: Annotated[int, Field(ge=0)]
     """Where the log began."""
     purge_to: Annotated[int, Field(ge=0)]
-    """Records before this offset were to go, as it was then."""
+    """Records before this offset were to go."""
     declared: Annotated[str, Field(max_length=512)] | None = None
     """Why a topic that no region writes to is purged: who declared it unused, and until when."""
     dead: Annotated[str, Field(max_length=512)] | None = None
     """Which regions of the topic did not count, because a person declared them dead, and until when."""
-    refused: Annotated[str, Field(max_length=512)] | None = None
-    """Why Kafka refused to delete, in its own words; it is not asked again."""
+
+
+class RefusedTopic(StatusModel):
+    """A topic whose deletion Kafka refused; it is not asked again."""
+
+    topic: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    message: Annotated[str, Field(max_length=512)]
+    """Why, in Kafka's own words."""
 
 
 class WALPurgeStatus(StatusModel):
@@ -129,9 +151,13 @@ class WALPurgeStatus(StatusModel):
     verification_time: datetime | None = None
     """When it began to wait for a replay verification; absent if it did not."""
     seen_time: datetime | None = None
-    """When it was seen what may go; the evidence is waited for from then on."""
-    targets: Annotated[dict[str, Target], Field(max_length=10_000)] = Field(default_factory=dict)
-    """What was seen, by topic. Of a dry run, what it would do."""
+    """When it was recorded what was seen; the evidence is waited for from then on."""
+    frozen: FrozenTargets | None = None
+    """What was seen of all topics, in ConfigMaps of the run; absent until then, and of a dry run."""
+    planned: Annotated[tuple[PlannedTopic, ...], Field(max_length=50)] = ()
+    """What may go, of at most 50 topics: those by a person's word first, then by entries. Of a dry run, its plan."""
+    refused: Annotated[tuple[RefusedTopic, ...], Field(max_length=50)] = ()
+    """Topics whose deletion Kafka refused, at most 50; all are counted in `topics.failed` at the end."""
     skipped: Annotated[tuple[SkippedTopic, ...], Field(max_length=50)] = ()
     """Topics that were left alone, at most 50, the worst first."""
 

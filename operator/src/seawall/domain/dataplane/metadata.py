@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -53,11 +53,11 @@ class MarkerMove:
 
 @dataclass(frozen=True, slots=True)
 class StoreHead:
-    """Which metadata store answers, its newest revision, and who has claimed it, as in `MetadataSnapshot`."""
+    """Which metadata store answers, its newest revision, and who has claimed what, as in `MetadataSnapshot`."""
 
     store_id: str
     revision: int
-    claim: str | None
+    claims: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +104,5 @@ class MetadataSnapshot:
     """The address of each datanode by its id."""
     store_id: str
     """Which metadata store this is, by its own word: `etcd/<cluster id>/<prefix>`. Another id is another database."""
-    claim: str | None = None
-    """The UID of the WALCluster that announces markers here; None: nobody has claimed it."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """By prefix of topics the UID of the WALCluster that announces their markers here."""

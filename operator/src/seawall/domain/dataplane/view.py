@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -26,8 +26,8 @@ class DataPlaneView:
     topics_in_use: int
     store_id: str
     """Which metadata store answered."""
-    claim: str | None
-    """The UID of the WALCluster that has claimed it."""
+    claims: Mapping[str, str]
+    """By prefix of topics the UID of the WALCluster that has claimed them."""
     version: str | None
     """The oldest version that runs; None: not every process has said its own."""
 
@@ -44,6 +44,6 @@ def view_data_plane(
         regions=len(frozenset[int]().union(*(topic.regions for topic in topics))),
         topics_in_use=sum(bool(topic.regions) for topic in topics),
         store_id=snapshot.store_id,
-        claim=snapshot.claim,
+        claims=snapshot.claims,
         version=weakest_version(nodes),
     )

@@ -52,4 +52,5 @@ class ClaimDatabase:
 
 def claim_of(looked: Looked) -> ClaimDatabase | None:
     """The claim to write before a marker may be announced; None: it stands, or nothing is announced."""
-    return ClaimDatabase(looked.cluster, looked.read.snapshot.claim) if looked.to_claim else None
+    before = looked.read.snapshot.claims.get(looked.pool.prefix)
+    return ClaimDatabase(looked.cluster, before) if looked.to_claim else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard, shard_of
 from seawall.domain.ledger.intents import (
     FenceRecord,
@@ -177,6 +178,8 @@ class Looked:
     look: Look
     read: Read
     shards: ReadShards
+    frozen: Mapping[str, Target] | TargetsLost = field(default_factory=dict)
+    """What the run that looks has frozen, by topic; empty: it has not yet, or nobody in particular looks."""
     readopt_problem: str | None = None
     """What is wrong with the annotation seawall.dev/readopt, in one sentence."""
     unused_problem: str | None = None

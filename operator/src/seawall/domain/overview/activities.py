@@ -146,9 +146,9 @@ def _end_of_moves(run: ReassignmentStatus, done: int, now: datetime) -> datetime
 def _of_purge(run: WALPurge) -> Progress | None:
     """Topics that were deleted from, of those from which something may go."""
     status = run.status
-    if status.stage is not Stage.PURGE or status.seen_time is None or status.topics is None:
+    if status.stage is not Stage.PURGE or status.frozen is None or status.topics is None:
         return None
-    return Progress(status.topics.purged, len(status.targets), "topics")
+    return Progress(status.topics.purged, status.frozen.topics, "topics")
 
 
 def _of_run(what: str, run: WALPurge | WALVerification, progress: Progress | None) -> Activity:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
+from seawall.domain.frozen_targets import Target
 from seawall.domain.intent_shards import IntentShard, PoolId
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import ClusterSeen
@@ -23,6 +24,18 @@ class FlushRegions:
     def event(self) -> Event:
         """What the event says."""
         return Event(EventType.NORMAL, "FlushAsked", f"Asked {len(self.region_ids)} regions to flush")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTargets:
+    """Write what is seen of the topics; it counts once the status names it."""
+
+    targets: Mapping[str, Target]
+    cluster: ClusterSeen
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "TargetsWritten", f"Wrote what was seen of {len(self.targets)} topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +78,7 @@ class DeleteRecords:
         return Event(EventType.NORMAL, "RecordsDeleted", f"Deleted records of {len(self.before)} topics")
 
 
-PurgeAction = FlushRegions | ClaimDatabase | Announce | WriteIntents | DeleteRecords
+PurgeAction = FlushRegions | ClaimDatabase | WriteTargets | Announce | WriteIntents | DeleteRecords
 
 
 class DeletesRefused(Refused):

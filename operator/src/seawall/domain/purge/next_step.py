@@ -13,12 +13,13 @@ from typing import assert_never
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict, transition_events
+from seawall.domain.frozen_targets import TargetsLost
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.purge.actions import PurgeAction
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.sight import Sight
-from seawall.domain.purge.stages import Case, Decision, begin, communicate, prepare, purge, verify
+from seawall.domain.purge.stages import Case, Decision, begin, communicate, freeze, prepare, purge, verify
 from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
@@ -40,7 +41,7 @@ def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
     failure = observed.failure
     verdict = decision.verdict if failure is None or observed.refused else failure.verdict
     status = with_conditions(run, decision.status, verdict, observed.now)
-    events = (*_declared(run.status, status), *transition_events(run.status.conditions, status.conditions))
+    events = (*_declared(run.status, status, observed), *transition_events(run.status.conditions, status.conditions))
     if _data(status) != _data(run.status):
         return Record(status, events, after=0.0)
     if decision.actions and failure is None:
@@ -50,9 +51,11 @@ def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
     return Wait(verdict.message, verdict.after)
 
 
-def _declared(before: WALPurgeStatus, after: WALPurgeStatus) -> tuple[Event, ...]:
-    """Tells once, with the targets, of topics that go because of what a person declared."""
-    new = {name: target for name, target in after.targets.items() if name not in before.targets}
+def _declared(before: WALPurgeStatus, after: WALPurgeStatus, observed: Observed) -> tuple[Event, ...]:
+    """Tells once, when the targets are recorded, of topics that go because of what a person declared."""
+    if observed.written is None or before.frozen is not None or after.frozen is None:
+        return ()
+    new = observed.written.targets
     unused = {name: target.declared for name, target in new.items() if target.declared is not None}
     dead = {name: target.dead for name, target in new.items() if target.dead is not None}
     events: list[Event] = []
@@ -79,7 +82,10 @@ def _decide(run: WALPurge, observed: Observed) -> Decision:
         return hindrance
     if not isinstance(observed.sight, Looked):
         return _blind(run, spec, observed, observed.sight)
-    sight = Sight.of(observed.sight, spec, run.status)
+    if isinstance(observed.sight.frozen, TargetsLost):
+        return _failed(run, observed, Reason.TARGETS_LOST, f"{observed.sight.frozen}; nothing more is deleted")
+    refused = {**observed.refused_before, **observed.refused}
+    sight = Sight.of(observed.sight, spec, run.status, refused)
     case = Case(spec, observed, sight, Times.of(spec, observed.sight.look.policies, sight.rows))
     if run.status.stage is not None and observed.now >= case.times.over_by(run.status, observed.now):
         return _failed(run, observed, Reason.DEADLINE_EXCEEDED, "it took too long; what was deleted stays deleted")
@@ -99,6 +105,8 @@ def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> Decisio
 
 
 def _stage(case: Case) -> Decision:
+    if case.observed.written is not None and case.status.frozen is None:
+        return freeze(case, case.observed.written)
     match case.status.stage:
         case None:
             return begin(case)

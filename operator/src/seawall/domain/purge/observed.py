@@ -8,6 +8,7 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.domain.failure import Failure
+from seawall.domain.frozen_targets import Written
 from seawall.domain.ledger.looked import CannotLook, Looked
 
 
@@ -24,6 +25,10 @@ class Observed:
     sight: Looked | CannotLook | None = None
     asked_lately: frozenset[int] = frozenset()
     """Regions that this process asked to flush a moment ago; others may have been asked, too."""
+    written: Written | None = None
+    """Targets that this process has written for the run."""
+    refused_before: Mapping[str, str] = field(default_factory=dict)
+    """By topic, why Kafka refused to delete in earlier ticks of this process."""
     failure: Failure | None = None
     """What the outside answered to the actions of this tick."""
     refused: Mapping[str, str] = field(default_factory=dict)

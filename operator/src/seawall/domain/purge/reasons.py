@@ -34,6 +34,8 @@ class Reason(StrEnum):
     """There is no such WALCluster in the namespace: create it, and make another run."""
     NO_DATA_PLANE = "NoDataPlane"
     """The WALCluster names no database: set dataPlane.greptimedb, and make another run."""
+    TARGETS_LOST = "TargetsLost"
+    """What it has seen is gone, or was changed: nothing more is deleted; make another run."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     """It took too long; what was deleted stays deleted, and the next run goes on."""
     REFUSED = "ChangeRefused"

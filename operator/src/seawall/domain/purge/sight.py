@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from seawall.api.v1alpha1.wal_purge import Target, WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
+from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.ledger import Ledger, permit, plan, seen_column
 from seawall.domain.ledger.lines import held_by
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
-
-MAX_TARGETS = 10_000
-"""A status takes no more, and a pool has no more topics unless some are foreign."""
 
 MAX_DECLARED = 512
 """Characters of a declaration that a status takes."""
@@ -51,15 +49,23 @@ class Sight:
     permitted: Ledger
     rows: Mapping[str, int]
     """The rows of the run's topics."""
+    frozen: Mapping[str, Target]
+    """What this run has frozen, by topic; empty until its status says so."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By topic, why Kafka refused to delete."""
 
     @classmethod
-    def of(cls, looked: Looked, spec: WALPurgeSpec, status: WALPurgeStatus) -> Sight:
+    def of(
+        cls, looked: Looked, spec: WALPurgeSpec, status: WALPurgeStatus, refused: Mapping[str, str] | None = None
+    ) -> Sight:
         """The ledger twice: what a run that begins now would get to, and what this one may delete now."""
         inputs = looked.look.inputs
         names = inputs.topics.names
         rows = {name: row for row, name in enumerate(names) if name in looked.topics and spec.selects(name)}
         permitted = permit(inputs, seen_column(names, dict(looked.read.seen)))
-        return cls(looked, status, plan(inputs), permitted, rows)
+        frozen = {} if isinstance(looked.frozen, TargetsLost) else looked.frozen
+        known = {each.topic: each.message for each in status.refused} | dict(refused or {})
+        return cls(looked, status, plan(inputs), permitted, rows, frozen, known)
 
     def known_since(self) -> datetime | None:
         """When this process had known all that the run has seen; None: it knows of none."""
@@ -89,7 +95,7 @@ class Sight:
 
     def _is_as_declared(self, topic: str) -> bool:
         """Whether the same regions are dead, by the same word, as when this run saw what may go."""
-        target = self.status.targets.get(topic)
+        target = self.frozen.get(topic)
         return target is None or target.dead == self._dead(self.rows[topic])
 
     def is_watched_too_shortly(self, topic: str) -> bool:
@@ -120,7 +126,7 @@ class Sight:
         return found is not None and found.verdict is not Verdict.BROKEN
 
     def targets(self) -> dict[str, Target]:
-        """What is seen of the topics that nothing is against; as many as a status takes, the others in the next run."""
+        """What is seen of the topics that nothing is against; as many as can be kept, the others in the next run."""
         found: dict[str, Target] = {}
         for topic, row in self.rows.items():
             if len(found) == MAX_TARGETS:

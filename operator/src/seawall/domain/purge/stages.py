@@ -10,21 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from seawall.api.v1alpha1.wal_purge import FlushStatus, Stage, WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.wal_purge import FlushStatus, RefusedTopic, Stage, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.dataplane.metadata import MarkerMove
+from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.actions import claim_of
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
 from seawall.domain.ledger.lines import first_broken
 from seawall.domain.ledger.mode import Mode
-from seawall.domain.purge.actions import Announce, DeleteRecords, FlushRegions, PurgeAction, WriteIntents
+from seawall.domain.purge.actions import (
+    Announce,
+    DeleteRecords,
+    FlushRegions,
+    PurgeAction,
+    WriteIntents,
+    WriteTargets,
+)
 from seawall.domain.purge.flushes import candidates, still_waited_for
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.sight import Sight
-from seawall.domain.purge.status import at_end, so_far
+from seawall.domain.purge.status import MAX_ROWS, at_end, planned_rows, so_far
 from seawall.domain.purge.times import VERIFICATION_WAIT, Times
 
 FLUSH_BATCH = 20
@@ -120,7 +128,7 @@ def verify(case: Case) -> Decision:
 
 
 def see(case: Case) -> Decision:
-    """Writes down what is seen, once; in mode B it is announced afterwards, and counts from then on."""
+    """Writes down what is seen, once; the next tick says so in the status (`freeze`)."""
     if case.waits_for_topics(case.times.seen_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
         status = case.status.model_copy(update={"stage": Stage.PURGE})
@@ -128,13 +136,23 @@ def see(case: Case) -> Decision:
     targets = case.sight.targets()
     if not targets:
         return _completed(case)
-    status = so_far(case.sight).model_copy(update={"stage": Stage.PURGE, "seen_time": case.now, "targets": targets})
-    return Decision(status, _seeing(case, len(targets)))
+    write = WriteTargets(targets, case.sight.looked.cluster)
+    return Decision(case.status, _seeing(case, len(targets)), (write,))
+
+
+def freeze(case: Case, written: Written) -> Decision:
+    """Says in the status what was written down; in mode B it is announced afterwards, and counts from then on.
+
+    A process that dies before leaves ConfigMaps that nobody names.
+    """
+    frozen = {"seen_time": case.now, "frozen": written.frozen, "planned": planned_rows(written.targets)}
+    status = so_far(case.sight).model_copy(update={"stage": Stage.PURGE, **frozen})
+    return Decision(status, _seeing(case, len(written.targets)))
 
 
 def purge(case: Case) -> Decision:
     """Announces, waits for the evidence, writes the intents, deletes; and ends when nothing of it is left."""
-    if case.status.seen_time is None:
+    if case.status.frozen is None:
         return see(case)
     status = _with_refusals(so_far(case.sight), case.observed)
     may = {topic: to for topic in _open_targets(case) if (to := case.sight.purge_to(topic)) is not None}
@@ -151,7 +169,7 @@ def purge(case: Case) -> Decision:
 
 
 def _open_targets(case: Case) -> list[str]:
-    return [topic for topic, target in case.status.targets.items() if target.refused is None]
+    return [topic for topic in case.sight.frozen if topic not in case.sight.refused]
 
 
 def _waiting(case: Case) -> list[str]:
@@ -211,7 +229,7 @@ def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
     """Markers up to what was seen, of topics for which a run that begins now would announce at least as much."""
     if case.sight.planned.case.regime.mode is not Mode.B:
         return ()
-    targets, snapshot, wanted = case.status.targets, case.sight.looked.read.snapshot, frozenset(waiting)
+    targets, snapshot, wanted = case.sight.frozen, case.sight.looked.read.snapshot, frozenset(waiting)
     moves = tuple(
         MarkerMove(found.topic, targets[found.topic].seen, snapshot.topics[found.topic], found.revision)
         for found in announcements(case.sight.planned)
@@ -223,19 +241,20 @@ def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
 
 
 def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus:
-    refused = {
-        topic: status.targets[topic].model_copy(update={"refused": sentence[:512]})
+    named = {each.topic for each in status.refused}
+    rows = [
+        RefusedTopic(topic=topic, message=sentence[:512])
         for topic, sentence in observed.refused.items()
-        if topic in status.targets
-    }
-    return status.model_copy(update={"targets": {**status.targets, **refused}}) if refused else status
+        if topic not in named
+    ]
+    return status.model_copy(update={"refused": (*status.refused, *rows)[:MAX_ROWS]}) if rows else status
 
 
 def _planned(case: Case, flushes: int) -> Decision:
     """The end of a dry run."""
     targets = case.sight.targets()
-    entries = sum(target.purge_to - target.log_start for target in targets.values())
-    ended = at_end(case.sight, Stage.COMPLETED, case.now).model_copy(update={"targets": targets})
+    entries = sum(target.entries for target in targets.values())
+    ended = at_end(case.sight, Stage.COMPLETED, case.now).model_copy(update={"planned": planned_rows(targets)})
     message = f"it would ask {flushes} regions to flush, and delete {entries} entries of {len(targets)} topics"
     return Decision(ended, Verdict(Outlook.READY, Reason.PLANNED, message))
 

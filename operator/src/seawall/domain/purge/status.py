@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from seawall.api.v1alpha1.wal_purge import RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
+from seawall.api.v1alpha1.wal_purge import PlannedTopic, RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
 from seawall.domain.conditions import ConditionBuilder, Verdict
+from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
 from seawall.domain.purge.sight import Sight
 from seawall.domain.topics.name import by_number
 
-MAX_SKIPPED = 50
+MAX_ROWS = 50
+"""Topics that a status names for people."""
+
 WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_LOOK, Reason.VERIFYING, Reason.SEEING})
 """What the condition Waiting is about: something else has to happen first."""
 
@@ -35,7 +38,7 @@ def with_conditions(run: WALPurge, status: WALPurgeStatus, verdict: Verdict, now
 def so_far(sight: Sight) -> WALPurgeStatus:
     """The status with what was deleted until now; a topic that Kafka does not tell of counts as it did before."""
     status = sight.status
-    gone = [_gone(sight, topic) for topic in status.targets]
+    gone = [_gone(sight, topic) for topic in sight.frozen]
     counted = RunTopics(total=len(sight.rows), purged=sum(1 for entries in gone if entries > 0))
     before = status.topics.purged if status.topics else 0
     deleted = max(sum(gone), status.entries_deleted or 0)
@@ -71,19 +74,37 @@ def at_end(sight: Sight, stage: Stage, now: datetime) -> WALPurgeStatus:
     )
 
 
+def planned_rows(targets: Mapping[str, Target]) -> tuple[PlannedTopic, ...]:
+    """Those that go by a person's word, then those of which most goes; as many as a status names."""
+
+    def order(pair: tuple[str, Target]) -> tuple[bool, int, str]:
+        topic, target = pair
+        return target.declared is None and target.dead is None, -target.entries, topic
+
+    return tuple(
+        PlannedTopic(
+            topic=topic,
+            log_start=target.log_start,
+            purge_to=target.purge_to,
+            declared=target.declared,
+            dead=target.dead,
+        )
+        for topic, target in sorted(targets.items(), key=order)[:MAX_ROWS]
+    )
+
+
 def _gone(sight: Sight, topic: str) -> int:
     now = sight.log_start(topic)
-    return 0 if now is None else max(0, now - sight.status.targets[topic].log_start)
+    return 0 if now is None else max(0, now - sight.frozen[topic].log_start)
 
 
 def _end_of(sight: Sight, topic: str) -> Against | TopicEnd | None:
     """Why a topic was left alone; None: it was purged, or would be (dry run)."""
-    target = sight.status.targets.get(topic)
-    if target is None or sight.status.seen_time is None:
+    if topic not in sight.frozen:
         return sight.against_plan(topic)
     if _gone(sight, topic) > 0:
         return None
-    if target.refused is not None:
+    if topic in sight.refused:
         return TopicEnd.DELETE_REFUSED
     return sight.against_delete(topic) or TopicEnd.DELETE_UNANSWERED
 
@@ -91,5 +112,5 @@ def _end_of(sight: Sight, topic: str) -> Against | TopicEnd | None:
 def _worst(sight: Sight, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:
     ordered = sorted(skipped, key=lambda pair: (_WORST_FIRST.index(str(pair[1])), by_number(pair[0])))
     return tuple(
-        SkippedTopic(topic=topic, reason=str(end), held_by=sight.held_by(topic)) for topic, end in ordered[:MAX_SKIPPED]
+        SkippedTopic(topic=topic, reason=str(end), held_by=sight.held_by(topic)) for topic, end in ordered[:MAX_ROWS]
     )

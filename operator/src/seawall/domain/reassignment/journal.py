@@ -1,23 +1,21 @@
 """What a run froze when it was planned: where each partition was, where it goes, and how many bytes that copies.
 
-It is kept in the binaryData of one ConfigMap: gzip of JSON, deterministic, so that equal plans are equal bytes. A plan
-of 10,000 topics takes about 100 KiB of the megabyte that a ConfigMap may have.
+It is kept in the binaryData of one ConfigMap (`packed.py`): equal plans are equal bytes. A plan of 10,000 topics takes
+about 100 KiB of the megabyte that a ConfigMap may have.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from seawall.api.meta import Key
 from seawall.domain.errors import SeawallError
+from seawall.domain.packed import Damaged, pack, plain, unpack
 from seawall.domain.partitions import PartitionId
 from seawall.domain.placement import Move
 
@@ -76,7 +74,7 @@ class Journal:
     @property
     def digest(self) -> str:
         """What an approval must name: 16 hexadecimal digits of all that is frozen."""
-        return blake2b(_plain(self), digest_size=8).hexdigest()
+        return blake2b(plain(_body(self)), digest_size=8).hexdigest()
 
     @property
     def topics(self) -> frozenset[str]:
@@ -114,7 +112,7 @@ def journal_key(cluster: Key) -> Key:
 
 def encode_journal(journal: Journal) -> bytes:
     """The bytes of the ConfigMap."""
-    return gzip.compress(_plain(journal), compresslevel=6, mtime=0)
+    return pack(_body(journal))
 
 
 def decode_journal(data: bytes) -> Journal:
@@ -124,14 +122,9 @@ def decode_journal(data: bytes) -> Journal:
         UnreadableJournal: another version, or damaged.
     """
     try:
-        unpacker = zlib.decompressobj(wbits=31)
-        plain = unpacker.decompress(data, MAX_PLAIN)
-        if not unpacker.eof:
-            raise UnreadableJournal("the journal of the reassignment is cut, or far too long")
-        read = _SHAPE.validate_json(plain)
-    except (zlib.error, ValidationError) as error:
-        raise UnreadableJournal(f"the journal of the reassignment is damaged: {_first_line(error)}") from error
-    version, planned_at, why, exclude, topics = read
+        version, planned_at, why, exclude, topics = unpack(data, _SHAPE, MAX_PLAIN)
+    except Damaged as error:
+        raise UnreadableJournal(f"the journal of the reassignment {error}") from error
     if version != VERSION:
         raise UnreadableJournal(
             f"the journal of the reassignment has format {version}, this version of Seawall knows {VERSION}"
@@ -148,18 +141,13 @@ _Row = tuple[int, list[int], list[int], int]
 _SHAPE = TypeAdapter(tuple[int, datetime, list[str], list[int], list[tuple[str, list[_Row]]]])
 
 
-def _plain(journal: Journal) -> bytes:
+def _body(journal: Journal) -> list[object]:
     """Partitions are grouped by topic: names are most of it."""
     topics: dict[str, list[object]] = {}
     for move in journal.moves:
         topics.setdefault(move.id.topic, []).append([move.id.partition, move.original, move.wanted, move.size])
-    body = [VERSION, journal.planned_at.isoformat(), journal.why, sorted(journal.exclude), list(topics.items())]
-    return json.dumps(body, separators=(",", ":")).encode()
+    return [VERSION, journal.planned_at.isoformat(), journal.why, sorted(journal.exclude), list(topics.items())]
 
 
 def _targets(moves: Iterable[PlannedMove]) -> dict[PartitionId, tuple[tuple[int, ...], tuple[int, ...]]]:
     return {move.id: (move.original, move.wanted) for move in moves}
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
+from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
@@ -128,11 +128,14 @@ def with_ledger(
 
 def cut_topics(purges: Iterable[WALPurge], looked: Looked) -> frozenset[str]:
     """Topics of runs that delete now: an intent is written, and the log does not start there yet."""
-    running = [run for run in purges if run.status.stage is Stage.PURGE and not run.status.is_finished]
+    running = [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
     found: set[str] = set()
-    for name in {topic for run in running for topic in run.status.targets}:
-        log, record = looked.read.logs.get(name), looked.read.records.get(name)
-        if log is None or record is None or log.log_start is None or record.intent > log.log_start:
+    for name in looked.topics:
+        if not any(isinstance(run.spec, InvalidSpec) or run.spec.selects(name) for run in running):
+            continue
+        log_start, record = looked.read.logs[name].log_start, looked.read.records.get(name)
+        is_behind = record is not None and (log_start is None or record.intent > log_start)
+        if is_behind or name in looked.read.unreadable_records:
             found.add(name)
     return frozenset(found)
 

@@ -59,7 +59,7 @@ def why_other_view(cluster: WALCluster, view: DataPlaneView) -> CannotLook | Non
     """Why the database that answers is not the one that is pinned; None: it is, or it is pinned by this tick."""
     if Pin.of(cluster.status.data_plane).identity is None:
         return None
-    return why_other_database(cluster, view.store_id, view.claim)
+    return why_other_database(cluster, view.store_id, view.claims)
 
 
 def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatus | None:
@@ -73,7 +73,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
     if not isinstance(view, DataPlaneView):
         return before
     is_whole = isinstance(observed.ledger, LedgerPage) and not observed.ledger.lost_shards
-    pin = next_pin(cluster, view.store_id, view.claim, observed.time, is_whole=is_whole)
+    pin = next_pin(cluster, view.store_id, view.claims, observed.time, is_whole=is_whole)
     if pin.identity != view.store_id:
         return before
     return _status(pin).model_copy(

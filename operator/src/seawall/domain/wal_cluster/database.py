@@ -9,6 +9,7 @@ says that it is right (`seawall.dev/readopt`). One annotation adopts once: its t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.api.meta import READOPT_ANNOTATION
@@ -34,14 +35,15 @@ class Pin:
         return cls() if status is None else cls(status.identity, status.claimed, status.readopted)
 
 
-def why_other_database(cluster: WALCluster, store_id: str, claim: str | None) -> CannotLook | None:
+def why_other_database(cluster: WALCluster, store_id: str, claims: Mapping[str, str]) -> CannotLook | None:
     """Why this is not the database that is meant; None: it is.
 
     Args:
         cluster: the WALCluster, with what is pinned.
         store_id: the id of the metadata store that answers.
-        claim: who has claimed it.
+        claims: who has claimed topics in it, by their prefix.
     """
+    claim = claim_on(cluster, claims)
     pin, name = Pin.of(cluster.status.data_plane), cluster.metadata.name
     if pin.identity is None:
         return CannotLook(Obstacle.NO_DATABASE_YET, f"WALCluster {name} has not met its database yet")
@@ -49,12 +51,17 @@ def why_other_database(cluster: WALCluster, store_id: str, claim: str | None) ->
         message = f"the metadata store is {store_id}, and {pin.identity} is pinned: {WAY_OUT}"
         return CannotLook(Obstacle.DATABASE_CHANGED, message)
     if claim is not None and claim != cluster.metadata.uid:
-        message = f"the database is claimed by another WALCluster (UID {claim}): delete that one, or {WAY_OUT}"
+        message = f"another WALCluster (UID {claim}) has claimed these topics in the database: delete it, or {WAY_OUT}"
         return CannotLook(Obstacle.DATABASE_CLAIMED, message)
     if claim is None and pin.claimed:
         message = f"the claim of WALCluster {name} is gone from the metadata store {store_id}: {WAY_OUT}"
         return CannotLook(Obstacle.DATABASE_CHANGED, message)
     return None
+
+
+def claim_on(cluster: WALCluster, claims: Mapping[str, str]) -> str | None:
+    """Who has claimed the topics of the WALCluster; None: nobody."""
+    return claims.get(cluster.prefix or "")
 
 
 def is_about_the_claim(cluster: WALCluster, store_id: str) -> bool:
@@ -71,17 +78,20 @@ def usable_readoption(cluster: WALCluster, time: TrustedTime) -> Readoption | No
     return None if Pin.of(cluster.status.data_plane).readopted == found.token else found
 
 
-def next_pin(cluster: WALCluster, store_id: str, claim: str | None, time: TrustedTime, *, is_whole: bool) -> Pin:
+def next_pin(
+    cluster: WALCluster, store_id: str, claims: Mapping[str, str], time: TrustedTime, *, is_whole: bool
+) -> Pin:
     """What is to be pinned after an observation of the database.
 
     Args:
         cluster: the WALCluster, with what is pinned.
         store_id: the id of the metadata store that answers.
-        claim: who has claimed it.
+        claims: who has claimed topics in it, by their prefix.
         time: by which the annotation is in time, or not.
         is_whole: whether nothing else waits for a readoption: only then an annotation is marked as used.
     """
     pin, adoption = Pin.of(cluster.status.data_plane), usable_readoption(cluster, time)
+    claim = claim_on(cluster, claims)
     is_mine = claim == cluster.metadata.uid
     if pin.identity is None:
         pin = Pin(store_id, is_mine)
