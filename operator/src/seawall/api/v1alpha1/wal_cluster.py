@@ -147,8 +147,8 @@ class DataPlaneStatus(StatusModel):
     """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix>), pinned at first contact. Another
     id later stops deletes, grants and restarts until seawall.dev/readopt."""
     claimed: StrictBool = False
-    """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only who has
-    it announces pruned markers."""
+    """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only the
+    owner of the claim announces pruned markers."""
     readopted: Annotated[int, Field(ge=0)] | None = None
     """The seawall.dev/readopt that was met last, as a checksum: it adopts a database once."""
     version: Annotated[str, Field(max_length=64)] | None = None
