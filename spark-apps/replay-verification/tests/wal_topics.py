@@ -22,9 +22,10 @@ class Topics:
         self.servers = ",".join(servers)
         self._admin = AdminClient({"bootstrap.servers": self.servers})
 
-    def create(self, *names: str) -> None:
-        """Makes topics of one partition."""
-        for future in self._admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+    def create(self, *names: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        """Makes topics of one partition, or of several."""
+        new = [NewTopic(name, partitions, 1, config=dict(config or {})) for name in names]
+        for future in self._admin.create_topics(new).values():
             future.result(TIMEOUT)
 
     def append(self, logs: Mapping[str, Sequence[Record]]) -> None:
@@ -83,11 +84,18 @@ class Topics:
         }
 
 
-def request_of(servers: str, level: str, topics: Sequence[Mapping[str, Any]], snapshot: str | None = None) -> bytes:
-    """The bytes of a request."""
+def request_of(
+    servers: str,
+    level: str,
+    topics: Sequence[Mapping[str, Any]],
+    snapshot: str | None = None,
+    version: str | None = "1.1.3",
+) -> bytes:
+    """The bytes of a request; `version` is the database's."""
     return json.dumps(
         {
-            "version": 1,
+            "version": 2,
+            "databaseVersion": version,
             "verification": {
                 "namespace": "db",
                 "name": "test",

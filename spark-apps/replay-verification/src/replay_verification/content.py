@@ -2,7 +2,8 @@
 
 The database's decoder (prost) refuses a known field of another wire type, which Python's takes for an unknown one; and
 it applies rows by their place in the schema and the operation by its number, without asking whether they exist
-(GreptimeDB, src/mito-codec/src/key_values.rs).
+(GreptimeDB, src/mito-codec/src/key_values.rs; for bulk entries src/mito2/src/memtable/bulk/part.rs, whose Arrow batch is
+not decoded here).
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def find_flaws(entry: WalEntry, payload: bytes) -> Iterator[Flaw]:
         columns = len(mutation.rows.schema)
         if others := {len(row.values) for row in mutation.rows.rows} - {columns}:
             yield Flaw(Kind.MALFORMED_ENTRY, f"a row has {min(others)} values, and the entry {columns} columns")
+    if any(bulk.WhichOneof("body") is None for bulk in entry.bulk_entries):
+        yield Flaw(Kind.MALFORMED_ENTRY, "a bulk entry has no rows in it")
     entry.DiscardUnknownFields()
     if entry.ByteSize() != len(payload):
         yield from _unknown_fields(payload)

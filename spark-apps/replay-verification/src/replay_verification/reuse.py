@@ -1,7 +1,7 @@
 """Whether entries whose sequence numbers come again are what was sent before: same bytes are legal, others are not.
 
-Only regions in which numbers come again are read a second time. An entry goes back when its first number lies before the
-end of one that stands earlier; then an equal entry (numbers and bytes) must stand earlier, too.
+Only regions in which numbers come again are read a second time. An entry goes back when its first number lies before
+the end of one that stands earlier; then an equal entry (numbers and bytes) must stand earlier, too.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _row(entry: LogEntry) -> dict[str, Any] | None:
         "topic": entry.topic,
         "region": signed(entry.region),
         "offset": entry.entry_id,
-        "first": min(min(run.first for run in runs), _MOST_SEQUENCE),
+        "first": min(_MOST_SEQUENCE, *(run.first for run in runs)),
         "after": min(max(run.first + 1 if run.after is None else run.after for run in runs), _MOST_SEQUENCE),
         "hash": signed(int.from_bytes(blake2b(entry.payload, digest_size=8).digest(), "big")),
     }
