@@ -186,11 +186,7 @@ def test_a_hole_that_a_transaction_left_is_named(run: Run, topics: Topics, level
 
 
 def test_a_hole_at_the_very_end_is_one_too(run: Run, topics: Topics) -> None:
-    producer = Producer({"bootstrap.servers": topics.servers, "transactional.id": "bad-committed"})
-    producer.init_transactions(TIMEOUT)
-    producer.begin_transaction()
-    producer.produce("bad-committed", None, None, partition=0)
-    producer.commit_transaction(TIMEOUT)
+    topics.append_in_transaction("bad-committed", [NOOP])
     answer = run(name="bad-committed", to=LOG.end + 2)
     assert ("OffsetsMissing", LOG.end + 1, None) in answer.found("bad-committed")
 

@@ -28,8 +28,8 @@ class Topics:
         for future in self._admin.create_topics(new).values():
             future.result(TIMEOUT)
 
-    def append(self, logs: Mapping[str, Sequence[Record]]) -> None:
-        """Appends records, in order, and waits until all are acknowledged."""
+    def append(self, logs: Mapping[str, Sequence[Record]], timestamp: int = 0) -> None:
+        """Appends records, in order, and waits until all are acknowledged; `timestamp` in ms, 0 for now."""
         failed: list[KafkaError] = []
 
         def on_delivery(error: KafkaError | None, _: Message) -> None:
@@ -39,9 +39,18 @@ class Topics:
         producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "linger.ms": 5})
         for name, records in logs.items():
             for key, value in records:
-                producer.produce(name, value, key, partition=0, on_delivery=on_delivery)
+                producer.produce(name, value, key, partition=0, timestamp=timestamp, on_delivery=on_delivery)
         assert producer.flush(TIMEOUT) == 0
         assert not failed, failed
+
+    def append_in_transaction(self, name: str, records: Sequence[Record]) -> None:
+        """Appends records as no database should: the marker of the transaction's end takes an offset."""
+        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": name})
+        producer.init_transactions(TIMEOUT)
+        producer.begin_transaction()
+        for key, value in records:
+            producer.produce(name, value, key, partition=0)
+        producer.commit_transaction(TIMEOUT)
 
     def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
         """Makes topics with these records."""

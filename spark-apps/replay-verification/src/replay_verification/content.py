@@ -2,8 +2,8 @@
 
 The database's decoder (prost) refuses a known field of another wire type, which Python's takes for an unknown one; and
 it applies rows by their place in the schema and the operation by its number, without asking whether they exist
-(GreptimeDB, src/mito-codec/src/key_values.rs; for bulk entries src/mito2/src/memtable/bulk/part.rs, whose Arrow batch is
-not decoded here).
+(GreptimeDB, src/mito-codec/src/key_values.rs). Of a bulk entry it decodes the Arrow batch, which is not done here
+(src/mito2/src/memtable/bulk/part.rs).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _unknown_fields(payload: bytes) -> Iterator[Flaw]:
 def _fields_of(message: Message, name: str) -> Iterator[tuple[str, bool]]:
     """Unknown fields of a message and of those in it: their place, and whether the number is that of a known field."""
     known = message.DESCRIPTOR.fields_by_number
-    for unknown in UnknownFieldSet(message):
+    for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined] - it has `__getitem__` and `__len__`
         yield f"field {unknown.field_number} of {name}", unknown.field_number in known
     for field, value in message.ListFields():
         if field.message_type is None:

@@ -22,7 +22,7 @@ def with_holes(ranges: Sequence[Range], counts: Mapping[str, int]) -> list[Range
 
 
 def gaps(records: DataFrame) -> DataFrame:
-    """RECORDS → for each topic its first record's offset, the first whose successor is missing, and the last one's."""
+    """RECORDS → for each topic its first offset, the first without a successor, and its last."""
     order = Window.partitionBy("topic").orderBy("offset")
     following = records.select("topic", "offset", F.lead("offset").over(order).alias("next"))
     before = F.when(F.col("next") != F.col("offset") + 1, F.col("offset"))
@@ -32,7 +32,7 @@ def gaps(records: DataFrame) -> DataFrame:
 
 
 def missing(asked: Range, found: Mapping[str, int | None] | None, records: int) -> Finding:
-    """The finding about a range with holes; `found` is the line that `gaps` has for its topic, None without a record."""
+    """The finding about a range with holes; `found` is the line of `gaps` for its topic, None without a record."""
     count = asked.end - asked.start - records
     first = asked.start
     if found is not None and found["first"] == asked.start:
@@ -40,7 +40,7 @@ def missing(asked: Range, found: Mapping[str, int | None] | None, records: int) 
         first = (last if before is None else before) + 1  # type: ignore[operator]
     offsets = "offset is" if count == 1 else "offsets are"
     said = (
-        f"{count} {offsets} missing between {asked.start} and {asked.end}, the first at {first}: the database waits there "
-        "for ever (the topic is or was compacted, or somebody wrote to it in transactions)"
+        f"{count} {offsets} missing between {asked.start} and {asked.end}, the first at {first}: the database waits "
+        "there for ever (the topic is or was compacted, or somebody wrote to it in transactions)"
     )
     return Finding(Kind.OFFSETS_MISSING, asked.topic, said, first)

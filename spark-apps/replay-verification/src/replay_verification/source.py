@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 _TASKS_PER_CORE = 3
 _MEBIBYTE = 1 << 20
 _FETCHES = {
-    # A record costs half of the CPU that it costs with the client's defaults.
-    "max.poll.records": "20000",
+    # Bytes bound what a task has in memory: of a fetch as it came, and of records when they are decompressed, each of
+    # which may have the megabyte that GreptimeDB's max_batch_bytes allows. Large fetches are cheap in CPU.
+    "max.poll.records": "64",
     "fetch.max.bytes": str(64 * _MEBIBYTE),
     "max.partition.fetch.bytes": str(16 * _MEBIBYTE),
     "receive.buffer.bytes": str(_MEBIBYTE),
