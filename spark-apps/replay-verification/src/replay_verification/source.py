@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+PATIENCE_MS = 30_000
+"""So long a task waits for Kafka: nothing interrupts it meanwhile, so a topic that is gone takes a core as long."""
 _TASKS_PER_CORE = 3
 _MEBIBYTE = 1 << 20
 _FETCHES = {
@@ -44,5 +46,6 @@ def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequen
         endingOffsets=json.dumps({part.topic: {"0": part.end} for part in ranges}),
         minPartitions=str(max(len(ranges), _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)),
         failOnDataLoss="true",
+        **{"kafkaConsumer.pollTimeoutMs": str(PATIENCE_MS), "kafka.default.api.timeout.ms": str(PATIENCE_MS)},
     )
     return reader.load().select("topic", "offset", "key", "value")
