@@ -105,7 +105,7 @@ def _clean(log: Log) -> Harmed:
 def _middle_again(log: Log) -> Harmed:
     at = _parts(log).first + 1
     log.records.insert(at + 1, log.records[at])
-    before = {("IllegalSequence", at + 1), _gap_after(log, at, 1)}
+    before: Found = {("IllegalSequence", at + 1), _gap_after(log, at, 1)}
     return Harmed(log.records, {("RepeatedPart", at + 1)}, before=before)
 
 

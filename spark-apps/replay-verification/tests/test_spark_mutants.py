@@ -13,7 +13,7 @@ from verifications import verify
 from wal_logs import clean_log, payload, records_of
 from wal_topics import Topics, request_of
 
-from replay_verification import job, watch
+from replay_verification import holes, job, watch
 from replay_verification.equivalence import twice
 from replay_verification.job import UNREADABLE_LOG
 from replay_verification.schemas import ROWS
@@ -29,7 +29,7 @@ Patch = pytest.MonkeyPatch
 
 
 def nobody_counts(patch: Patch) -> None:
-    patch.setattr(job.holes, "with_holes", lambda *_: [])
+    patch.setattr(holes, "with_holes", lambda *_: [])
 
 
 def numbers_alone_are_compared(patch: Patch) -> None:

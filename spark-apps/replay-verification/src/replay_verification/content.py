@@ -54,7 +54,8 @@ def _unknown_fields(payload: bytes) -> Iterator[Flaw]:
 def _fields_of(message: Message, name: str) -> Iterator[tuple[str, bool]]:
     """Unknown fields of a message and of those in it: their place, and whether the number is that of a known field."""
     known = message.DESCRIPTOR.fields_by_number
-    for unknown in UnknownFieldSet(message):  # type: ignore[attr-defined] - it has `__getitem__` and `__len__`
+    found = UnknownFieldSet(message)
+    for unknown in (found[index] for index in range(len(found))):
         yield f"field {unknown.field_number} of {name}", unknown.field_number in known
     for field, value in message.ListFields():
         if field.message_type is None:

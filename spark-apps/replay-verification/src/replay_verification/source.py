@@ -37,8 +37,9 @@ def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequen
 
     Each Spark partition is a stretch of one topic, in the order of its offsets; large topics are split over the cores.
     """
+    patience = dict.fromkeys(("default.api.timeout.ms", "request.timeout.ms"), str(PATIENCE_MS))
     reader = spark.read.format("kafka").options(
-        **{f"kafka.{name}": value for name, value in (_FETCHES | dict(options)).items()}
+        **{f"kafka.{name}": value for name, value in (_FETCHES | patience | dict(options)).items()}
     )
     reader = reader.options(
         assign=json.dumps({part.topic: [0] for part in ranges}),
@@ -46,6 +47,6 @@ def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequen
         endingOffsets=json.dumps({part.topic: {"0": part.end} for part in ranges}),
         minPartitions=str(max(len(ranges), _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)),
         failOnDataLoss="true",
-        **{"kafkaConsumer.pollTimeoutMs": str(PATIENCE_MS), "kafka.default.api.timeout.ms": str(PATIENCE_MS)},
+        **{"kafkaConsumer.pollTimeoutMs": str(PATIENCE_MS)},
     )
     return reader.load().select("topic", "offset", "key", "value")
