@@ -176,12 +176,18 @@ def spoil(kafka: AdminClient, topic: str) -> int:
 
 def pierce(kafka: AdminClient, topic: str) -> int:
     """As somebody does who takes a WAL for any topic."""
+    before = offsets(kafka, topic)[topic][1]
     producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "transactional.id": f"pierce-{topic}"})
     producer.init_transactions(TIMEOUT)
     producer.begin_transaction()
     producer.produce(topic, None, None, partition=0)
     producer.commit_transaction(TIMEOUT)
-    return offsets(kafka, topic)[topic][1] - 1
+    give_up = time.monotonic() + TIMEOUT
+    while (end := offsets(kafka, topic)[topic][1]) < before + 2:  # the end is written after the answer
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"the transaction of {topic} does not end")
+        time.sleep(0.1)
+    return end - 1
 
 
 def repeat(_: AdminClient, topic: str, start: str, before: str, region: str, times: str = "1") -> int:

@@ -289,6 +289,10 @@ def _regions(name: str) -> tuple[int, int]:
     return table << 32, table << 32 | 1
 
 
+def _topic(name: str) -> str:
+    return f"matrix-{name}"
+
+
 def _clean_log(name: str) -> Log:
     return clean_log(regions=_regions(name))
 
@@ -301,7 +305,7 @@ def _harmed(name: str) -> Harmed:
 def topics(kafka: KafkaProcesses) -> Topics:
     """Each fault's log in a topic of its own, and the faults that are of a topic."""
     made = Topics(kafka.bootstrap_servers)
-    made.fill({name: _harmed(name).records for name in FAULTS})
+    made.fill({_topic(name): _harmed(name).records for name in FAULTS})
     records = clean_log().records
     made.fill({HOLED: records[:8]})
     made.append_in_transaction(HOLED, records[8:9])  # the marker of its end is at 9
@@ -323,7 +327,8 @@ def answers(
     folder = tmp_path_factory.mktemp("matrix")
     snapshot = _snapshot(folder / "snapshot")
     asked = [
-        topics.topic(name, len(_harmed(name).records), reads_from=dict.fromkeys(_regions(name), 0)) for name in FAULTS
+        topics.topic(_topic(name), len(_harmed(name).records), reads_from=dict.fromkeys(_regions(name), 0))
+        for name in FAULTS
     ]
     end = clean_log().end
     of_topics = [topics.topic(HOLED, end + 1), topics.topic(PARTITIONED, end), topics.topic(LATE, end)]
@@ -345,9 +350,13 @@ def _snapshot(folder: Path) -> Snapshot:
         log, harmed = _clean_log(name), _harmed(name)
         for place, region in enumerate(_regions(name)):
             rows = [*rows_at(log, region, log.end), *harmed.rows.get(place, [])]
-            snapshot.add(region, name, {0: [], len(harmed.records) - 1: rows})
+            snapshot.add(region, _topic(name), {0: [], len(harmed.records) - 1: rows})
     snapshot.write()
     return snapshot
+
+
+def _is_verified(answer: Answer, name: str) -> bool:
+    return _topic(name) in answer.verified()
 
 
 def _found(answer: Answer, topic: str) -> Found:
@@ -361,9 +370,9 @@ def test_integrity_says_of_each_version_what_its_reader_does(
 ) -> None:
     answer, harmed, fault = answers("Integrity", version), _harmed(name), FAULTS[name]
     expected = harmed.before if harmed.before is not None and version in STRICT else harmed.integrity
-    assert _found(answer, name) == expected
+    assert _found(answer, _topic(name)) == expected
     opens = fault.answer(version) is Reader.OPENS
-    assert (name in answer.verified()) == (opens or name in ONLY_SAID), fault.source
+    assert _is_verified(answer, name) == (opens or name in ONLY_SAID), fault.source
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -371,8 +380,8 @@ def test_coverage_finds_what_shows_without_decoding_and_no_more(
     answers: Callable[[str, str], Answer], name: str
 ) -> None:
     answer, harmed = answers("Coverage", Version.BEFORE), _harmed(name)
-    assert _found(answer, name) == harmed.coverage
-    assert (name in answer.verified()) == (not harmed.coverage or name in ONLY_SAID)
+    assert _found(answer, _topic(name)) == harmed.coverage
+    assert _is_verified(answer, name) == (not harmed.coverage or name in ONLY_SAID)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -380,7 +389,7 @@ def test_equivalence_verifies_exactly_what_opens_with_all_rows(
     answers: Callable[[str, str], Answer], name: str
 ) -> None:
     answer = answers("Equivalence", Version.SINCE)
-    assert (name in answer.verified()) == (FAULTS[name].reader is Reader.OPENS), answer.found(name)
+    assert _is_verified(answer, name) == (FAULTS[name].reader is Reader.OPENS), answer.found(_topic(name))
 
 
 @pytest.mark.parametrize("level", ["Coverage", "Integrity"])
@@ -391,5 +400,5 @@ def test_faults_of_a_topic_are_found_by_every_level_and_stop_no_other(
     assert _found(answer, HOLED) == {("OffsetsMissing", 9)}  # consumer.rs RecordsBuffer::pop_front: it waits
     assert _found(answer, LATE) == {("TimestampOutOfRange", 7)}  # partition.rs extract_records: an error
     assert _found(answer, PARTITIONED) == {("MorePartitions", None)}  # it reads partition 0 alone
-    assert answer.verified() >= {"clean", PARTITIONED}
+    assert answer.verified() >= {_topic("clean"), PARTITIONED}
     assert not answer.verified() & {HOLED, LATE}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from wal_logs import DATA, OTHER, Record
 
 TIMEOUT = 30.0
@@ -45,12 +46,23 @@ class Topics:
 
     def append_in_transaction(self, name: str, records: Sequence[Record]) -> None:
         """Appends records as no database should: the marker of the transaction's end takes an offset."""
+        expected = self.end(name) + len(records) + 1
         producer = Producer({"bootstrap.servers": self.servers, "transactional.id": name})
         producer.init_transactions(TIMEOUT)
         producer.begin_transaction()
         for key, value in records:
             producer.produce(name, value, key, partition=0)
         producer.commit_transaction(TIMEOUT)
+        give_up = time.monotonic() + TIMEOUT
+        while self.end(name) < expected:  # it is written after the answer
+            assert time.monotonic() < give_up, "the marker is not there"
+            time.sleep(0.05)
+
+    def end(self, name: str) -> int:
+        """The offset after the last one."""
+        asked = {TopicPartition(name, 0): OffsetSpec.latest()}
+        (future,) = self._admin.list_offsets(asked).values()
+        return int(future.result(TIMEOUT).offset)
 
     def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
         """Makes topics with these records."""
