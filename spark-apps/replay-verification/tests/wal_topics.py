@@ -60,7 +60,7 @@ class Topics:
 
     def end(self, name: str) -> int:
         """The offset after the last one."""
-        asked = {TopicPartition(name, 0): OffsetSpec.latest()}
+        asked = {TopicPartition(name, 0): OffsetSpec.latest()}  # type: ignore[no-untyped-call]
         (future,) = self._admin.list_offsets(asked).values()
         return int(future.result(TIMEOUT).offset)
 

@@ -27,7 +27,7 @@ from replay_verification.findings import Finding, Kind, Severity
 from replay_verification.integrity import counted, find_counted, pieces_of, verdicts_on
 from replay_verification.report import RegionCounts, Seen, TopicCounts
 from replay_verification.request import Level, Request, Topic
-from replay_verification.reuse import reused
+from replay_verification.reuse import add_reused, reused
 from replay_verification.scan import Starts, start_of
 from replay_verification.schemas import unsigned
 from replay_verification.session import sentence_of
@@ -191,25 +191,6 @@ def _take(row: Row, starts: Starts, seen: Seen) -> None:
         counts = (row["entries"], row["rows"], row["bytes"], row["last_offset"])
         tally = Tally(*counts, unsigned(row["xor"]), row["total"])
         seen.regions.append(RegionCounts(row["topic"], region, reads_from, tally))
-
-
-def add_reused(lines: Sequence[Row], seen: Seen) -> None:
-    """Adds what `reused` gave; the sentence that such an entry is legal goes."""
-    told: dict[tuple[str, int], int] = defaultdict(int)
-    for line in lines:
-        topic, region, offset, first = line["topic"], unsigned(line["region"]), line["offset"], line["first"]
-        said = f"sequence {first} comes again or too late, and no entry of the region before has the same bytes"
-        seen.findings.append(Finding(Kind.SEQUENCE_REUSED, topic, said, offset, region))
-        told[topic, region] += 1
-        if told[topic, region] == 1:
-            seen.untold_errors += line["count"]
-        seen.untold_errors -= 1
-    at = {(line["topic"], unsigned(line["region"]), line["offset"]) for line in lines}
-    seen.findings = [
-        found
-        for found in seen.findings
-        if found.kind is not Kind.REPEATED_SEQUENCE or (found.topic, found.region, found.offset) not in at
-    ]
 
 
 def _both(known: list[Finding], found: list[Finding]) -> list[Finding]:
