@@ -177,6 +177,7 @@ def test_a_hole_that_a_transaction_left_is_named(run: Run, topics: Topics, level
     name = f"bad-aborted-{level.lower()}"
     with transaction(topics.servers, name):
         pass
+    topics.wait_for_end(name, LOG.end + 2)
     topics.append({name: [NOOP]})
     answer = run(level, name=name, to=LOG.end + 3)  # the record and the marker of its end lie before the noop
     noop = ("Noops", LOG.end + 2, None)

@@ -53,9 +53,13 @@ class Topics:
         for key, value in records:
             producer.produce(name, value, key, partition=0)
         producer.commit_transaction(TIMEOUT)
+        self.wait_for_end(name, expected)
+
+    def wait_for_end(self, name: str, offset: int) -> None:
+        """Waits until the log ends there: the marker of a transaction's end is written after the answer."""
         give_up = time.monotonic() + TIMEOUT
-        while self.end(name) < expected:  # it is written after the answer
-            assert time.monotonic() < give_up, "the marker is not there"
+        while self.end(name) < offset:
+            assert time.monotonic() < give_up, f"topic {name} ends at {self.end(name)}, not at {offset}"
             time.sleep(0.05)
 
     def end(self, name: str) -> int:
