@@ -25,6 +25,11 @@ LEVELS = ("Coverage", "Integrity", "Equivalence")
 HEAP = "1g"
 LOOP, PERF = "confluent-kafka loop, same checks", "kafka-consumer-perf-test"
 GOAL_LOOP, GOAL_CORES, GOAL_MEMORY = 1.5, 1 / 1.7, 1.2
+LARGE = 3_000
+"""Records of the largest size; of the smaller ones so many that all loads have the same bytes."""
+NOTES = {"1 KiB": 1 << 10, "64 KiB": 1 << 16, "1 MiB": (1 << 20) - 1000}
+"""Bytes of a record: the largest is just below what GreptimeDB's max_batch_bytes lets through."""
+GOAL_SIZES = 2.0
 
 
 class Bed:
@@ -54,19 +59,44 @@ class Bed:
         return cpu / more * 1e6, wall / more * 1e6
 
     def verify(self, load: Load, level: str, cores: int) -> Cost:
-        """One verification, which must pass, as a program of its own."""
-        request, summary = self._folder / "request.json", self._folder / "summary.json"
-        request.write_bytes(load.request(level, self._folder / load.name))
-        environment = {
-            "SPARK_MASTER": f"local[{cores}]",
-            "SEAWALL_SPARK_JARS": str(platform_folder("spark/jars.sh", DOWNLOAD_TIMEOUT)),
-            "PYSPARK_PYTHON": sys.executable,
-            # As an executor of the image starts: otherwise the heap grows because it may, and not because it must.
-            "PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} --driver-java-options -Xms{HEAP} pyspark-shell",
-            "SPARK_LOCAL_DIRS": str(self._folder),
-        }
-        command = [sys.executable, "-m", "replay_verification", "--request", str(request), "--report", "-"]
-        return measure([*command, "--summary", str(summary)], environment)
+        """One verification of a load."""
+        return verify(self._folder, load, level, cores)
+
+
+def verify(folder: Path, load: Load, level: str, cores: int) -> Cost:
+    """One verification, which must pass, as a program of its own."""
+    request, summary = folder / "request.json", folder / "summary.json"
+    request.write_bytes(load.request(level, folder / load.name))
+    environment = {
+        "SPARK_MASTER": f"local[{cores}]",
+        "SEAWALL_SPARK_JARS": str(platform_folder("spark/jars.sh", DOWNLOAD_TIMEOUT)),
+        "PYSPARK_PYTHON": sys.executable,
+        # As an executor of the image starts: otherwise the heap grows because it may, and not because it must.
+        "PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} --driver-java-options -Xms{HEAP} pyspark-shell",
+        "SPARK_LOCAL_DIRS": str(folder),
+    }
+    command = [sys.executable, "-m", "replay_verification", "--request", str(request), "--report", "-"]
+    return measure([*command, "--summary", str(summary)], environment)
+
+
+def measure_sizes(servers: str, large: int, folder: Path, report: Report) -> None:
+    """The most memory of a process at both levels that read all of it, by the size of the records."""
+    for is_random in (True, False):
+        name = "random" if is_random else "very compressible"
+        costs = {size: _of_size(servers, size, large, folder, is_random=is_random) for size in NOTES}
+        for level in ("Coverage", "Integrity"):
+            smallest = costs["1 KiB"][level].mebibytes
+            for size in ("64 KiB", "1 MiB"):
+                metric = f"{level}, most memory of a process, {name} records of {size}"
+                memory = [costs[size][level].mebibytes]
+                report.results.append(Result(metric, "MiB", memory, "of 1 KiB", [smallest], GOAL_SIZES))
+
+
+def _of_size(servers: str, size: str, large: int, folder: Path, *, is_random: bool) -> dict[str, Cost]:
+    note = NOTES[size]
+    load = Load(servers, f"sized-{note}-{is_random}", 1, large * NOTES["1 MiB"] // note, note, is_random)
+    load.write_log()
+    return {level: verify(folder, load, level, 2) for level in ("Coverage", "Integrity")}
 
 
 def loop(load: Load) -> Cost:
@@ -90,12 +120,15 @@ def perf_test(load: Load) -> Cost:
 def main() -> None:
     """Measures and reports."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--records", type=int, default=RECORDS)
+    arguments.add_argument("--records", type=int, default=RECORDS, help="0: only records of several sizes")
+    arguments.add_argument("--large", type=int, default=LARGE, help="records of 1 MiB, and as many bytes of others")
     given = arguments.parse_args()
-    report = Report("verify", {"records": given.records, "topics": TOPICS, "driverMemory": HEAP})
+    setting = {"records": given.records, "topics": TOPICS, "driverMemory": HEAP, "recordsOf1MiB": given.large}
+    report = Report("verify", setting)
     with KafkaProcesses(1) as kafka, tempfile.TemporaryDirectory() as folder:
-        bed = Bed(kafka.bootstrap_servers[0], given.records, Path(folder))
-        measure_all(bed, report)
+        if given.records:
+            measure_all(Bed(kafka.bootstrap_servers[0], given.records, Path(folder)), report)
+        measure_sizes(kafka.bootstrap_servers[0], given.large, Path(folder), report)
     print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
 
 

@@ -7,6 +7,7 @@ does: `wal_load.py <servers> <records of each topic> <topic> …`.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,10 @@ class Load:
     name: str
     topics: int
     each: int
+    note_bytes: int = len(NOTE)
+    """How large a row is, but for some hundred bytes."""
+    is_random: bool = False
+    """Whether the rows are so that compression makes nothing of them smaller."""
 
     def topic(self, index: int) -> str:
         """The name of a topic."""
@@ -54,15 +59,19 @@ class Load:
 
     def write(self, snapshot: Path) -> None:
         """Makes the topics, and the snapshot: a cut before the log and one after it."""
+        self.write_log()
+        names = [self.topic(index) for index in range(self.topics)]
+        regions = [self._export(index, name, snapshot) for index, name in enumerate(names)]
+        (snapshot / "snapshot.json").write_text(json.dumps({"version": 1, "regions": regions}))
+
+    def write_log(self) -> None:
+        """Makes the topics alone."""
         admin = AdminClient({"bootstrap.servers": self.servers})
         names = [self.topic(index) for index in range(self.topics)]
         for future in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
             future.result(TIMEOUT)
-        regions = []
         for index, name in enumerate(names):
             self._produce(name, self.region(index))
-            regions.append(self._export(index, name, snapshot))
-        (snapshot / "snapshot.json").write_text(json.dumps({"version": 1, "regions": regions}))
 
     def request(self, level: str, snapshot: Path) -> bytes:
         """The request to verify all of it."""
@@ -83,7 +92,8 @@ class Load:
         ]
         return json.dumps(
             {
-                "version": 1,
+                "version": 2,
+                "databaseVersion": "1.1.3",
                 "verification": {"namespace": "bench", "name": self.name, "uid": "bench", "attempt": 1},
                 "level": level,
                 "kafka": {"bootstrapServers": [self.servers]},
@@ -95,18 +105,22 @@ class Load:
     def _produce(self, topic: str, region: int) -> None:
         producer = Producer(
             {"bootstrap.servers": self.servers, "acks": "all", "compression.type": "lz4", "linger.ms": 20,
-             "queue.buffering.max.messages": 500_000}
+             "queue.buffering.max.messages": 500_000, "message.max.bytes": 2 << 20}
         )  # fmt: skip
         key = encode_key(RecordKey(region_id=region, type=Full()))
         for number in range(self.each):
+            content = _payload(number, self._note())
             while True:
                 try:
-                    producer.produce(topic, _payload(number), key, partition=0)
+                    producer.produce(topic, content, key, partition=0)
                     break
                 except BufferError:
                     producer.poll(0.1)
         if producer.flush(TIMEOUT):
             raise RuntimeError("not all records were acknowledged")
+
+    def _note(self) -> str:
+        return os.urandom(self.note_bytes // 2).hex() if self.is_random else "n" * self.note_bytes
 
     def _export(self, index: int, topic: str, snapshot: Path) -> dict[str, object]:
         folder = snapshot / topic
@@ -149,8 +163,8 @@ def check(servers: str, each: int, topics: Sequence[str]) -> int:
     return records
 
 
-def _payload(number: int) -> bytes:
-    values = [Value(text=f"host-{number}"), Value(ts_ms=number), Value(f64=number / 8), Value(text=NOTE)]
+def _payload(number: int, note: str) -> bytes:
+    values = [Value(text=f"host-{number}"), Value(ts_ms=number), Value(f64=number / 8), Value(text=note)]
     rows = Rows(schema=_SCHEMA, rows=[Row(values=values)])
     return encode_entry(WalEntry(mutations=[Mutation(op_type=Mutation.PUT, sequence=number + 1, rows=rows)]))
 

@@ -65,6 +65,7 @@ def test_the_program_is_told_what_a_job_would_be_while_the_log_is_held() -> None
     assert verify(world, program) == ["walhold/here granted on 3 topics", "Passed: so"]
     assert program.held == ["here"]
     assert [(topic["from"], topic["to"]) for topic in program.request["topics"]] == [(1, 40)] * 3
+    assert program.request["databaseVersion"] == "1.1"
     assert world.holds() == []
     assert not program.folder.exists()
 

@@ -10,10 +10,11 @@ import pytest
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.purge_template import ClusterRef
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
+from seawall.domain.verification.request import database_version
 from seawall.domain.verification.spark import Ended, Hindered
 from seawall.reconciler import Outcome as Tick
 from tests.purge_world import NAMESPACE, TOPICS, WAL
@@ -50,6 +51,7 @@ def test_the_job_is_told_what_each_region_would_read_and_has_durable() -> None:
     request = world.request()
     (topic,) = request["topics"]
     assert (request["level"], request["snapshot"]) == ("Coverage", None)
+    assert (request["version"], request["databaseVersion"]) == (2, "1.1")
     assert request["kafka"] == {
         "bootstrapServers": ["kafka:9092"],
         "clusterId": "fake-cluster",
@@ -64,6 +66,19 @@ def test_the_job_is_told_what_each_region_would_read_and_has_durable() -> None:
         (39, 38),
         (1, 0),
     ]
+
+
+def test_the_job_is_told_the_oldest_version_that_runs() -> None:
+    world = VerificationWorld()
+    status = world.cluster().status
+    view = DataPlaneStatus.model_construct(version="1.1.3")
+    running = replace(world.cluster(), status=status.model_copy(update={"data_plane": view}))
+    assert isinstance(running.spec, WALClusterSpec)
+    assert database_version(running, running.spec) == "1.1.3"
+    silent = replace(running, status=status.model_copy(update={"data_plane": None}))
+    assert database_version(silent, running.spec) == "1.1"
+    nobody = running.spec.model_copy(update={"data_plane": None})
+    assert database_version(silent, nobody) is None
 
 
 def test_nothing_is_submitted_before_the_hold_is_granted() -> None:

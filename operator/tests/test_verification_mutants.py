@@ -55,6 +55,11 @@ def truncated_list_believed(patch: Patch) -> None:
     patch.setattr(summary.Summary, "proves", lambda self, topic: topic not in self.topics_not_verified)
 
 
+def newest_version(patch: Patch) -> None:
+    """The job is told of a reader that lets more pass than the database's does."""
+    patch.setattr(holding, "database_version", lambda *_: "99.0")
+
+
 def hold_stays(patch: Patch) -> None:
     """The hold is not let go."""
     for module in (releasing, next_step):
@@ -186,6 +191,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (any_request, stories.test_a_verdict_about_another_request_proves_nothing),
     (any_exit_code, stories.test_a_verdict_that_the_exit_code_contradicts_proves_nothing),
     (truncated_list_believed, stories.test_a_list_of_topics_that_does_not_fit_proves_none),
+    (newest_version, stories.test_the_job_is_told_what_each_region_would_read_and_has_durable),
     (hold_stays, stories.test_a_log_that_replays_is_verified_from_where_its_regions_would_read),
     (one_attempt, stories.test_a_driver_that_dies_is_tried_again_with_everything_anew),
     (silent_regions_read, stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_not_read),

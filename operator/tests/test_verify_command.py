@@ -121,7 +121,7 @@ def test_how_it_goes_is_told_once_each() -> None:
 
 def test_a_log_that_does_not_replay_is_an_error_with_its_first_bad_offset() -> None:
     finding = {
-        "kind": "MissingMiddle",
+        "kind": "OrphanPart",
         "severity": "Error",
         "topic": "wal_0",
         "offset": 130,
@@ -133,7 +133,7 @@ def test_a_log_that_does_not_replay_is_an_error_with_its_first_bad_offset() -> N
     cli.add_arguments(parser)
     pieces = cli.verify(parser.parse_args(["wal", "-n", "db", "--wait"]), api, lambda: None)
     next(pieces)
-    assert next(pieces) == "Error: topic wal_0 offset 130 region 4398046511104: MissingMiddle: Middle(2) is missing"
+    assert next(pieces) == "Error: topic wal_0 offset 130 region 4398046511104: OrphanPart: Middle(2) is missing"
     with pytest.raises(Refused, match="the verification failed: 1 error in 1 topic"):
         next(pieces)
 

@@ -88,7 +88,8 @@ class VerificationWorld(World):
         topics = tuple(
             TopicRange(name, str(log.topic_id), log.log_start, log.end - 1, log.end, ()) for name, log in logs.items()
         )
-        data = write_request(subject, WALVerificationSpec.model_validate(SPEC), KAFKA, "fake-cluster", topics)
+        spec = WALVerificationSpec.model_validate(SPEC)
+        data = write_request(subject, spec, KAFKA, "fake-cluster", topics, database_version="1.1")
         if self.kube.get_config_map(key) is not None:
             self.kube.remove_config_map(key)
         self.kube.write_config_map(obj, ConfigMap(key, {}, binary_data={FILE: data}, is_immutable=True))

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from refdb.region.files import RegionFiles
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.refdb import RefDbProcesses
-from walrecord import Full, RecordKey, encode_key
+from walrecord import First, Full, Middle, RecordKey, encode_key
 
 pytestmark = pytest.mark.integration
 FIRST = 4398046511105
@@ -69,6 +69,27 @@ def test_a_record_that_cannot_be_read(
     one_node.datanodes[0].kill()
     produce(one_kafka, topic_of(one_node), key, value)
     assert refused(one_node).endswith(f"Failed to read WAL, provider: Kafka(topic={topic_of(one_node)}): {said}")
+
+
+def test_a_hole_in_the_log(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:
+    one_node.datanodes[0].kill()
+    end = 4  # a noop and three rows
+    producer = Producer({"bootstrap.servers": one_kafka.bootstrap_servers[0], "transactional.id": topic_of(one_node)})
+    producer.init_transactions(10)
+    producer.begin_transaction()
+    producer.produce(topic_of(one_node), None, None, partition=0)
+    producer.commit_transaction(10)
+    assert f"topic {topic_of(one_node)} has no record at offset {end + 1}: it is compacted" in refused(one_node)
+
+
+def test_middles_in_another_order_end_every_region_of_the_topic(
+    one_node: RefDbProcesses, one_kafka: KafkaProcesses
+) -> None:
+    one_node.datanodes[0].kill()
+    nobody = 77
+    for part in (First(), Middle(2)):
+        produce(one_kafka, topic_of(one_node), encode_key(RecordKey(region_id=nobody, type=part)), b"x")
+    assert "Illegal sequence of a middle record" in refused(one_node)
 
 
 def test_a_log_that_was_purged_beyond_the_start_of_replay(one_node: RefDbProcesses, one_kafka: KafkaProcesses) -> None:

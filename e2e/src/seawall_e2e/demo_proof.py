@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from seawall_e2e import guide
-from seawall_e2e.cluster import REPOSITORY
+from seawall_e2e.cluster import REPOSITORY, build_operator_image
+from seawall_e2e.commands import kubectl
 from seawall_e2e.purges import FAST, Purges
 from seawall_e2e.refdb import RefDb
 from seawall_e2e.telling import run_and_show, say, step, tell
+from seawall_e2e.toolbox import Toolbox, toolbox_shell
 from seawall_e2e.verifications import Verification, Verifications, build_verification_image, install_spark_operator
 
 PAGE = REPOSITORY / "verification.html"
@@ -49,6 +51,35 @@ def prove_and_purge(database: RefDb, purges: Purges, topics: list[str]) -> None:
             tell(f"{topic} starts at {line['log_start']}; the verification began to read at {proved}")
             if line["log_start"] != proved:
                 raise AssertionError(f"it is not where the verification began: {line}\n{purges.explain()}")
+
+    refuse_a_hole(database, purges, verifications, topics[0])
+
+
+def refuse_a_hole(database: RefDb, purges: Purges, verifications: Verifications, topic: str) -> None:
+    """A log with an offset that has no record would stop a restart for ever: it is no proof, and no purge goes on."""
+    toolbox = Toolbox(purges.wal.namespace, build_operator_image(), toolbox_shell(purges.wal.namespace))
+    toolbox.start()
+    with step(f"Somebody writes to {topic} in a transaction, behind rows that only the log has: that leaves a hole"):
+        database.execute(*guide.INSERTS)
+        hole = toolbox.pierce(topic)
+        answers = database.execute(*guide.INSERTS)
+        verifications.request("holed", topics=[topic])
+        seen = verifications.wait_until_over("holed")
+        _show(purges, "walv", seen.name)
+        tell(str(seen.message))
+        found = [(each["kind"], each["topic"], each["offset"]) for each in seen.findings]
+        if seen.outcome != "Failed" or ("OffsetsMissing", topic, hole) not in found:
+            raise AssertionError(f"the hole at {hole} was not found: {seen}\n{verifications.explain()}")
+    with step(
+        "The rows are flushed, so that no restart reads the hole; and still nothing is deleted without a new proof"
+    ):
+        _flush(database, purges, _newest(answers))
+        run = purges.purge_once("holed", topics=[topic])
+        say("\n".join(f"{name}: {reason}" for name, reason in run.skipped.items()))
+        if run.skipped != {topic: "VerificationMissing"} or run.entries_deleted:
+            raise AssertionError(f"it was not refused: {run}\n{purges.explain()}")
+    toolbox.shell.close()
+    kubectl("-n", purges.wal.namespace, "delete", "pod", "toolbox", "--grace-period=1")
 
 
 def _flush(database: RefDb, purges: Purges, needed: Mapping[str, int]) -> None:

@@ -10,6 +10,7 @@ For each line of stdin, which is a JSON list, a line of JSON: {"answer": …} or
 ["sample", PREFIX, NAMESPACE]  log starts, then the markers of the database in a namespace, then what it has flushed;
                                null when something does not answer
 ["spoil", TOPIC]               appends a record with a value and no key, unless the last one is such; its offset
+["pierce", TOPIC]              appends a record in a transaction, whose end takes an offset without a record: that one
 ["repeat", TOPIC, START, BEFORE, REGION, TIMES = 1]
                                appends the records of a region from START to below BEFORE so many times more; how many
 ["delete", PREFIX]             deletes the topics with this prefix; their names
@@ -173,6 +174,22 @@ def spoil(kafka: AdminClient, topic: str) -> int:
     return end - 1
 
 
+def pierce(kafka: AdminClient, topic: str) -> int:
+    """As somebody does who takes a WAL for any topic."""
+    before = offsets(kafka, topic)[topic][1]
+    producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "transactional.id": f"pierce-{topic}"})
+    producer.init_transactions(TIMEOUT)
+    producer.begin_transaction()
+    producer.produce(topic, None, None, partition=0)
+    producer.commit_transaction(TIMEOUT)
+    give_up = time.monotonic() + TIMEOUT
+    while (end := offsets(kafka, topic)[topic][1]) < before + 2:  # the end is written after the answer
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"the transaction of {topic} does not end")
+        time.sleep(0.1)
+    return end - 1
+
+
 def repeat(_: AdminClient, topic: str, start: str, before: str, region: str, times: str = "1") -> int:
     """As they were written, in their order."""
     pairs = [(each.key(), each.value()) for each in _read(topic, int(start), int(before))]
@@ -236,6 +253,7 @@ def main() -> None:
         offsets,
         sample,
         spoil,
+        pierce,
         repeat,
         delete,
     )

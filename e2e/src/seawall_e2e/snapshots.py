@@ -79,15 +79,19 @@ class Snapshot:
         for file in manifests[-1]["files"]:
             shutil.copy(folder / "data" / file, self._folder / str(region) / file)
         # Openings make versions, too: of those with the same rows one counts.
-        cuts = {manifest["flushed_entry_id"]: manifest["files"] for manifest in manifests}
+        cuts = {manifest["flushed_entry_id"]: manifest for manifest in manifests}
         self._regions[region] = {
             "id": region,
             "topic": manifests[-1]["topic"],
             "columns": list(self._types[region]),
             "key": [*schema["primary_key"], schema["time_index"]],
             "cuts": [
-                {"entryId": entry_id, "files": [f"{region}/{file}" for file in files]}
-                for entry_id, files in sorted(cuts.items())
+                {
+                    "entryId": entry_id,
+                    "files": [f"{region}/{file}" for file in manifest["files"]],
+                    "sequence": manifest["next_sequence"] - 1,
+                }
+                for entry_id, manifest in sorted(cuts.items())
             ],
         }
 

@@ -98,6 +98,10 @@ class Toolbox:
         """Appends a record with a value and no key, which no database wrote; its offset."""
         return int(self.shell.ask("spoil", topic))
 
+    def pierce(self, topic: str) -> int:
+        """Makes a hole at the end of a topic; the offset that has no record."""
+        return int(self.shell.ask("pierce", topic))
+
     def repeat(self, topic: str, entries: range, region: int, *, times: int = 1) -> int:
         """Appends what a region wrote at these offsets once more, or so many times; how many records that are."""
         words = (str(entries.start), str(entries.stop), str(region), str(times))

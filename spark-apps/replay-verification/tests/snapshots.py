@@ -34,8 +34,19 @@ class Snapshot:
         """The folder."""
         return self._folder.as_uri()
 
-    def add(self, region: int, topic: str, cuts: Mapping[int, Sequence[TableRow]]) -> None:
-        """A region with the rows of each cut; a newer cut has the files of the older one and another one."""
+    def add(
+        self,
+        region: int,
+        topic: str,
+        cuts: Mapping[int, Sequence[TableRow]],
+        *,
+        sequences: Mapping[int, int] | None = None,
+        append_mode: bool = False,
+    ) -> None:
+        """A region with the rows of each cut; a newer cut has the files of the older one and another one.
+
+        `sequences` are the highest ones of cuts, by their entry ids.
+        """
         files: list[str] = []
         written = []
         for entry_id, rows in cuts.items():
@@ -43,8 +54,10 @@ class Snapshot:
             path = self._folder / files[-1]
             path.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.Table.from_pylist([row._asdict() for row in rows], schema=_SCHEMA), path)
-            written.append({"entryId": entry_id, "files": list(files)})
-        self._regions.append({"id": region, "topic": topic, "columns": COLUMNS, "key": KEY, "cuts": written})
+            cut = {"entryId": entry_id, "files": list(files), "sequence": (sequences or {}).get(entry_id)}
+            written.append(cut)
+        about = {"id": region, "topic": topic, "columns": COLUMNS, "key": KEY, "cuts": written}
+        self._regions.append(about | {"appendMode": append_mode})
 
     def write(self) -> None:
         """Makes it whole."""

@@ -29,13 +29,25 @@ pytest_plugins = ("spark_beds",)
 pytestmark = WITH_SPARK
 
 LOG = clean_log()
+NAMES = (
+    "input",
+    "cut",
+    "late",
+    "deleted",
+    "open",
+    "aborted-coverage",
+    "aborted-integrity",
+    "committed",
+    "again",
+    "gone",
+)
 
 
 @pytest.fixture(scope="module")
 def topics(kafka: KafkaProcesses) -> Topics:
     """Topics with clean logs."""
     made = Topics(kafka.bootstrap_servers)
-    made.fill({f"bad-{name}": LOG.records for name in ("input", "cut", "late", "deleted", "open", "aborted", "again")})
+    made.fill({f"bad-{name}": LOG.records for name in NAMES})
     return made
 
 
@@ -160,12 +172,24 @@ def test_an_open_transaction_is_a_sentence_and_no_verdict(run: Run, topics: Topi
     assert answer.summary["message"].startswith(said)
 
 
-def test_the_holes_that_transactions_leave_are_no_gap(run: Run, topics: Topics) -> None:
-    with transaction(topics.servers, "bad-aborted"):
+@pytest.mark.parametrize("level", ["Coverage", "Integrity"])
+def test_a_hole_that_a_transaction_left_is_named(run: Run, topics: Topics, level: str) -> None:
+    name = f"bad-aborted-{level.lower()}"
+    with transaction(topics.servers, name):
         pass
-    topics.append({"bad-aborted": [NOOP]})
-    answer = run(name="bad-aborted", to=LOG.end + 3)  # the record and the marker of its end lie before the noop
-    assert (answer.code, answer.found("bad-aborted"), answer.summary["counts"]["records"]) == (0, [], LOG.end + 1)
+    topics.wait_for_end(name, LOG.end + 2)
+    topics.append({name: [NOOP]})
+    answer = run(level, name=name, to=LOG.end + 3)  # the record and the marker of its end lie before the noop
+    noop = ("Noops", LOG.end + 2, None)
+    assert (answer.code, answer.found(name)) == (1, [("OffsetsMissing", LOG.end, None), noop])
+    said = f"2 offsets are missing between 0 and {LOG.end + 3}, the first at {LOG.end}: the database waits there"
+    assert said in answer.summary["message"]
+
+
+def test_a_hole_at_the_very_end_is_one_too(run: Run, topics: Topics) -> None:
+    topics.append_in_transaction("bad-committed", [NOOP])
+    answer = run(name="bad-committed", to=LOG.end + 2)
+    assert ("OffsetsMissing", LOG.end + 1, None) in answer.found("bad-committed")
 
 
 class _Meddling(Verifier):

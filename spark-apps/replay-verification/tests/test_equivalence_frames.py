@@ -44,15 +44,16 @@ def assert_same(found: DataFrame, expected: DataFrame) -> None:
     assert sorted(map(repr, found.collect())) == sorted(map(repr, expected.collect()))
 
 
-def test_the_last_write_counts_and_the_log_comes_after_the_files(spark: SparkSession) -> None:
+def test_the_highest_sequence_counts_and_the_log_comes_after_the_files(spark: SparkSession) -> None:
     given = rows(
         spark,
         {"key": "a", "position": -2, "hash": 1},
         {"key": "a", "position": -1, "hash": 2},
         {"key": "b", "position": -1, "hash": 3},
         {"key": "b", "position": 5, "offset": 5, "hash": 4},
-        {"key": "b", "position": 7, "offset": 7, "place": 0, "hash": 5},
-        {"key": "b", "position": 7, "offset": 7, "place": 1, "hash": 6},
+        {"key": "b", "position": 7, "offset": 6, "place": 6, "hash": 5},
+        {"key": "b", "position": 7, "offset": 7, "place": 7, "hash": 6},
+        {"key": "b", "position": 6, "offset": 9, "place": 9, "hash": 9},
         {"key": "c", "position": 8, "offset": 8},
         {"key": "c", "position": -1, "hash": 7},
         {"key": "b", "position": -1, "found": True, "hash": 6},

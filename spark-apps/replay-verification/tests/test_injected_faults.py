@@ -43,7 +43,7 @@ def _parts(log: Log) -> tuple[int, int]:
 def _dropped_middle(log: Log) -> Harmed:
     first, _ = _parts(log)
     gap = ("SequenceGap", _next_of(log, first) - 1, DATA)
-    return _without(log, first + 1), [("MissingMiddle", first + 1, DATA), gap]
+    return _without(log, first + 1), [("IllegalSequence", first + 1, None), gap]
 
 
 def _dropped_last_middle(log: Log) -> Harmed:

@@ -36,7 +36,7 @@ class _Tags(HTMLParser):
 def test_the_first_bad_offset_stands_in_the_first_line_of_the_findings() -> None:
     later = Finding(Kind.MISSING_KEY, "wal_0", "no key", 4000)
     page = render_page(report_on(later, MISSING))
-    assert '<tr class="first"><td class="n">130</td><td class="Error">MissingMiddle</td>' in page
+    assert '<tr class="first"><td class="n">130</td><td class="Error">PartsDoNotJoin</td>' in page
     assert page.index(">130</td>") < page.index(">4000</td>")
     assert '<p class="verdict Failed">' in page
 

@@ -30,6 +30,14 @@ def test_the_request_of_the_contract_is_read() -> None:
     assert request.kafka.sasl is not None
     assert request.kafka.tls is not None
     assert request.kafka.tls.key_file is None
+    assert request.database_version == "1.1.3"
+
+
+def test_a_request_of_before_does_not_tell_the_version_of_the_database() -> None:
+    asked = json.loads(CONTRACT.read_bytes())
+    asked["version"] = 1
+    del asked["databaseVersion"]
+    assert parse_request(json.dumps(asked).encode()).database_version is None
 
 
 def test_a_gzipped_request_has_the_digest_of_what_is_in_it(tmp_path: Path) -> None:
@@ -73,7 +81,9 @@ def _set(*path: str | int, to: Any) -> Callable[[Asked], None]:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (_set("version", to=2), "request has version 2; this program reads version 1"),
+        (_set("version", to=3), "request has version 3; this program reads version 1 and 2"),
+        (_set("version", to=True), "request has version True; this program reads version 1 and 2"),
+        (_set("databaseVersion", to=1.1), "request.databaseVersion is no str"),
         (
             _set("level", to="Everything"),
             "request.level is Everything, which is none of Coverage, Integrity, Equivalence",

@@ -43,8 +43,17 @@ def test_a_gap_that_is_filled_in_part_leaves_its_ends() -> None:
     assert found == [(Kind.SEQUENCE_ORDER, 10), (Kind.SEQUENCE_GAP, 10), (Kind.SEQUENCE_GAP, 10)]
 
 
-def test_an_entry_of_unknown_length_ends_the_counting_once() -> None:
-    assert judge((1, 4), (9, None), (30, 31), (31, 32)) == []
+def test_after_an_entry_of_unknown_length_numbers_may_be_higher_and_not_lower() -> None:
+    assert judge((1, 4), (4, None), (30, 31), (31, 32)) == []
+    assert judge((1, 4), (9, None), (30, 31)) == [(Kind.SEQUENCE_GAP, 10)]
+    assert judge((1, 4), (9, None), (9, 10), (30, 31)) == [
+        (Kind.REPEATED_SEQUENCE, 20),
+        (Kind.SEQUENCE_GAP, 10),
+    ]
+
+
+def test_an_entry_of_unknown_length_that_comes_again_is_a_repeat() -> None:
+    assert judge((1, 4), (4, None), (4, None), (9, 10)) == [(Kind.REPEATED_SEQUENCE, 20)]
 
 
 def test_gaps_without_end_take_no_memory_without_end() -> None:

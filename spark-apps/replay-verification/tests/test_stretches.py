@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from wal_logs import DATA, OTHER, Record, clean_log, payload, records_of
 
 from replay_verification.judge import judge_region
-from replay_verification.scan import Stretch
+from replay_verification.scan import Stretch, start_of
 from replay_verification.schemas import unsigned
 from walrecord.region import metadata_region
 
@@ -19,7 +19,7 @@ STARTS = {DATA: 3, OTHER: 0}
 Row = dict[str, Any]
 
 
-def verdicts(records: Sequence[Record], cuts: Sequence[int]) -> list[list[Row]]:
+def verdicts(records: Sequence[Record], cuts: Sequence[int], *, drops_repeats: bool = True) -> list[list[Row]]:
     """The verdicts on a log whose offsets begin at 0, read in stretches that begin at the cuts."""
     pieces: list[Row] = []
     borders = sorted({0, *(cut for cut in cuts if cut < len(records)), len(records)})
@@ -34,7 +34,8 @@ def verdicts(records: Sequence[Record], cuts: Sequence[int]) -> list[list[Row]]:
         own = [piece for piece in pieces if piece.get("region") == region]
         own.sort(key=lambda piece: (piece.get("offset", -1), piece["place"]))
         region_id = None if region is None else unsigned(region)
-        judged.append(judge_region("wal", region_id, STARTS.get(region_id or 0, 0), own))
+        reads_from = 0 if region_id is None else start_of(region_id, STARTS)
+        judged.append(judge_region("wal", region_id, reads_from, own, drops_repeats=drops_repeats))
     return judged
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from wal_logs import DATA, OTHER, Record
 
 TIMEOUT = 30.0
@@ -22,13 +23,14 @@ class Topics:
         self.servers = ",".join(servers)
         self._admin = AdminClient({"bootstrap.servers": self.servers})
 
-    def create(self, *names: str) -> None:
-        """Makes topics of one partition."""
-        for future in self._admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+    def create(self, *names: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        """Makes topics of one partition, or of several."""
+        new = [NewTopic(name, partitions, 1, config=dict(config or {})) for name in names]
+        for future in self._admin.create_topics(new).values():
             future.result(TIMEOUT)
 
-    def append(self, logs: Mapping[str, Sequence[Record]]) -> None:
-        """Appends records, in order, and waits until all are acknowledged."""
+    def append(self, logs: Mapping[str, Sequence[Record]], timestamp: int = 0) -> None:
+        """Appends records, in order, and waits until all are acknowledged; `timestamp` in ms, 0 for now."""
         failed: list[KafkaError] = []
 
         def on_delivery(error: KafkaError | None, _: Message) -> None:
@@ -38,9 +40,33 @@ class Topics:
         producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "linger.ms": 5})
         for name, records in logs.items():
             for key, value in records:
-                producer.produce(name, value, key, partition=0, on_delivery=on_delivery)
+                producer.produce(name, value, key, partition=0, timestamp=timestamp, on_delivery=on_delivery)
         assert producer.flush(TIMEOUT) == 0
         assert not failed, failed
+
+    def append_in_transaction(self, name: str, records: Sequence[Record]) -> None:
+        """Appends records as no database should: the marker of the transaction's end takes an offset."""
+        expected = self.end(name) + len(records) + 1
+        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": name})
+        producer.init_transactions(TIMEOUT)
+        producer.begin_transaction()
+        for key, value in records:
+            producer.produce(name, value, key, partition=0)
+        producer.commit_transaction(TIMEOUT)
+        self.wait_for_end(name, expected)
+
+    def wait_for_end(self, name: str, offset: int) -> None:
+        """Waits until the log ends there: the marker of a transaction's end is written after the answer."""
+        give_up = time.monotonic() + TIMEOUT
+        while self.end(name) < offset:
+            assert time.monotonic() < give_up, f"topic {name} ends at {self.end(name)}, not at {offset}"
+            time.sleep(0.05)
+
+    def end(self, name: str) -> int:
+        """The offset after the last one."""
+        asked = {TopicPartition(name, 0): OffsetSpec.latest()}  # type: ignore[no-untyped-call]
+        (future,) = self._admin.list_offsets(asked).values()
+        return int(future.result(TIMEOUT).offset)
 
     def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
         """Makes topics with these records."""
@@ -83,11 +109,18 @@ class Topics:
         }
 
 
-def request_of(servers: str, level: str, topics: Sequence[Mapping[str, Any]], snapshot: str | None = None) -> bytes:
-    """The bytes of a request."""
+def request_of(
+    servers: str,
+    level: str,
+    topics: Sequence[Mapping[str, Any]],
+    snapshot: str | None = None,
+    version: str | None = "1.1.3",
+) -> bytes:
+    """The bytes of a request; `version` is the database's."""
     return json.dumps(
         {
-            "version": 1,
+            "version": 2,
+            "databaseVersion": version,
             "verification": {
                 "namespace": "db",
                 "name": "test",

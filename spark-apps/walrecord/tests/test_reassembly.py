@@ -9,11 +9,11 @@ from walrecord import (
     Finding,
     First,
     Full,
+    IllegalSequence,
     InvalidKey,
     Last,
     Middle,
     MissingKey,
-    MissingMiddle,
     Noop,
     OrphanPart,
     PartsDoNotJoin,
@@ -22,6 +22,7 @@ from walrecord import (
     RecordKey,
     RecordType,
     RepeatedPart,
+    Tombstone,
     UnfinishedEntry,
     encode_key,
     split,
@@ -32,7 +33,7 @@ Log = list[tuple[RecordType, bytes]]
 
 def read(log: Log, reassembler: Reassembler | None = None) -> tuple[list[Entry], list[Finding]]:
     """Entries and findings of a region's parts, whose offsets count from 10; the parts need not be protobuf."""
-    reassembler = reassembler or Reassembler(joins=lambda _: True)
+    reassembler = reassembler or Reassembler(joins=lambda _: True, drops_repeats=True)
     entries: list[Entry] = []
     findings: list[Finding] = []
     for offset, (record_type, value) in enumerate(log, start=10):
@@ -53,8 +54,8 @@ OTHER_A, OTHER_B = (First(), b"A"), (Middle(1), b"B")
         pytest.param([(Full(), b"")], [Entry(1, 10, b"", 10)], [], id="an empty value is a value"),
         pytest.param([A, Z], [Entry(1, 11, b"az", 10)], [], id="two parts; the id is Last's offset"),
         pytest.param([A, B, B2, Z], [Entry(1, 13, b"abcz", 10)], [], id="four parts"),
-        pytest.param([A, B2, B, Z], [Entry(1, 13, b"abcz", 10)], [], id="numbers order the Middles"),
-        pytest.param([A, A, B, Z], [Entry(1, 13, b"abz", 10)], [RepeatedPart(1, First(), 11)], id="First again"),
+        pytest.param([A, B2, B, Z], [], [IllegalSequence(1, 11, First(), Middle(2))], id="Middles in another order"),
+        pytest.param([A, A, B, Z], [Entry(1, 13, b"abz", 11)], [RepeatedPart(1, First(), 11)], id="First again"),
         pytest.param([A, B, B, Z], [Entry(1, 13, b"abz", 10)], [RepeatedPart(1, Middle(1), 12)], id="Middle again"),
         pytest.param([A, B, Z, Z], [Entry(1, 12, b"abz", 10)], [RepeatedPart(1, Last(), 13)], id="Last again"),
         pytest.param(
@@ -83,19 +84,37 @@ OTHER_A, OTHER_B = (First(), b"A"), (Middle(1), b"B")
         pytest.param(
             [A, (Full(), b"x"), Z], [Entry(1, 11, b"x", 11), Entry(1, 12, b"az", 10)], [], id="a Full between parts"
         ),
-        pytest.param([A, B2, Z], [], [MissingMiddle(1, 10, 12, (1,))], id="a missing Middle"),
-        pytest.param([A, C, Z], [], [MissingMiddle(1, 10, 12, (1, 2))], id="missing Middles"),
+        pytest.param([A, B2, Z], [], [IllegalSequence(1, 11, First(), Middle(2))], id="a missing Middle"),
+        pytest.param([A, B, C, Z], [], [IllegalSequence(1, 12, Middle(1), Middle(3))], id="a missing Middle later on"),
         pytest.param(
             [A, B, OTHER_B, Z],
             [],
-            [PartsDoNotJoin(1, 10, 12), OrphanPart(1, Last(), 13)],
+            [IllegalSequence(1, 12, Middle(1), Middle(1))],
             id="two different Middles of one number",
+        ),
+        pytest.param(
+            [A, B, B2, B, B2, Z],
+            [],
+            [IllegalSequence(1, 13, Middle(2), Middle(1))],
+            id="a block of Middles again",
         ),
         pytest.param(
             [A, B, B2, A, OTHER_B, Z],
             [Entry(1, 15, b"aBz", 13)],
-            [RepeatedPart(1, First(), 13), UnfinishedEntry(1, 10, 12)],
+            [UnfinishedEntry(1, 10, 12)],
             id="the writer died and began again with the same First",
+        ),
+        pytest.param(
+            [A, B, A, B2, Z],
+            [],
+            [UnfinishedEntry(1, 10, 11), IllegalSequence(1, 13, First(), Middle(2))],
+            id="a First again takes the Middles before it away",
+        ),
+        pytest.param(
+            [B2, B, Z, A, Z],
+            [Entry(1, 14, b"az", 13)],
+            [OrphanPart(1, Middle(2), 10), IllegalSequence(1, 11, Middle(2), Middle(1))],
+            id="Middles without a First have an order, too",
         ),
     ],
 )
@@ -103,10 +122,9 @@ def test_the_parts_of_one_region(log: Log, entries: list[Entry], findings: list[
     assert read(log) == (entries, findings)
 
 
-def test_an_enormous_middle_number_takes_no_memory() -> None:
-    entries, findings = read([A, (Middle(2**64 - 1), b"b"), Z])
-    assert entries == []
-    assert findings == [MissingMiddle(1, 10, 12, tuple(range(1, 11)))]
+def test_the_version_decides_whether_a_middle_may_come_twice() -> None:
+    entries, findings = read([A, B, B, Z], Reassembler(joins=lambda _: True))
+    assert (entries, findings) == ([], [IllegalSequence(1, 12, Middle(1), Middle(1))])
 
 
 def test_the_middle_before_last_is_missed_by_what_the_payload_says() -> None:
@@ -117,10 +135,10 @@ def test_the_middle_before_last_is_missed_by_what_the_payload_says() -> None:
     assert outcomes[-1].findings == (PartsDoNotJoin(REGION, 0, 3),)
 
 
-@pytest.mark.parametrize("key", [None, b"", b"not a key"])
-def test_a_record_without_a_value_is_a_noop(key: bytes | None) -> None:
+@pytest.mark.parametrize(("key", "finding"), [(None, Noop(7)), (b"", Tombstone(7)), (b"not a key", Tombstone(7))])
+def test_a_record_without_a_value_is_no_entry(key: bytes | None, finding: Finding) -> None:
     outcome = Reassembler().feed(7, key, None)
-    assert (outcome.entry, outcome.findings) == (None, (Noop(7),))
+    assert (outcome.entry, outcome.findings) == (None, (finding,))
 
 
 def test_a_value_without_a_key_names_its_offset() -> None:

@@ -92,6 +92,8 @@ def test_order_space_and_unknown_members_do_not_matter() -> None:
         (b"[" * 100_000, InvalidKey),
         (b"9" * 5000, InvalidKey),
         (VECTORS[0][1][:-1], InvalidKey),
+        (b'{"version":0,' + VECTORS[0][1][1:], InvalidKey),  # serde refuses a member that comes twice
+        (b'{"more":NaN,' + VECTORS[0][1][1:], InvalidKey),
         (b'{"version":0}', InvalidKey),
         (changed(version=False), InvalidKey),
         (changed(version=0.0), InvalidKey),

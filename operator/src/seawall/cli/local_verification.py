@@ -25,7 +25,7 @@ from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.observed import is_granted
-from seawall.domain.verification.request import FILE, Subject, digest_of, write_request
+from seawall.domain.verification.request import FILE, Subject, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.verification.summary import Summary, read_summary
 from seawall.ports import Kube
@@ -119,7 +119,8 @@ class LocalVerification:
         with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
             request, summary = Path(folder, FILE), Path(folder, "summary.json")
             files = self._files(cluster, spec, Path(folder))
-            data = write_request(subject, template, kafka_of_job(spec), cluster_id, topics, files=files)
+            kafka, version = kafka_of_job(spec), database_version(cluster, spec)
+            data = write_request(subject, template, kafka, cluster_id, topics, database_version=version, files=files)
             request.write_bytes(data)
             arguments = ("--request", str(request), "--report", report, "--summary", str(summary))
             code = self.run([*program, *arguments])

@@ -52,7 +52,7 @@ def test_another_log_another_kind_and_a_run_that_is_not_over_say_nothing() -> No
     others = [
         verified(rows=[{**ROWS[0], "topicId": "id-before"}]),
         verified("SequenceGap"),
-        verified("MissingMiddle"),
+        verified("OrphanPart"),
         verified(stage="Running"),
         verified(offset=None),
     ]

@@ -9,7 +9,7 @@ from typing import Any, Self
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from replay_verification.coverage import LogState
+from replay_verification.coverage import LAST_TIME, LogState
 from replay_verification.errors import Interrupted, Refused
 from replay_verification.session import java_of, sentence_of
 
@@ -48,32 +48,44 @@ class Broker:
         return str(self._get(self._client.describeCluster().clusterId()))
 
     def states(self, topics: Iterable[str]) -> dict[str, LogState]:
-        """Id, log start, high watermark and end of what is stable of each topic; what does not exist is left out.
+        """What Kafka says of each topic; what does not exist is left out.
 
         Raises:
             Interrupted: Kafka does not answer.
         """
-        ids = self._topic_ids(topics)
-        starts = self._offsets(ids, "earliest", "READ_UNCOMMITTED")
-        ends = self._offsets(ids, "latest", "READ_UNCOMMITTED")
-        stable = self._offsets(ids, "latest", "READ_COMMITTED")
-        both = starts.keys() & ends.keys() & stable.keys()  # one may be deleted meanwhile
-        return {name: LogState(ids[name], starts[name], ends[name], stable[name]) for name in ids if name in both}
+        known = self._described(topics)
+        which = self._java.org.apache.kafka.clients.admin.OffsetSpec
+        starts = self._offsets(known, which.earliest(), "READ_UNCOMMITTED")
+        ends = self._offsets(known, which.latest(), "READ_UNCOMMITTED")
+        stable = self._offsets(known, which.latest(), "READ_COMMITTED")
+        late = self._offsets(known, which.forTimestamp(LAST_TIME + 1), "READ_UNCOMMITTED")
+        found = {}
+        for name in starts.keys() & ends.keys() & stable.keys() & late.keys():  # one may be deleted meanwhile
+            topic_id, partitions = known[name]
+            bad_time = late[name] if late[name] >= 0 else None
+            found[name] = LogState(topic_id, starts[name], ends[name], stable[name], partitions, bad_time)
+        return found
 
-    def _topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+    def _described(self, topics: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Topic → id and number of partitions."""
         names = self._java.java.util.ArrayList()
         for name in topics:
             names.add(name)
         futures = self._client.describeTopics(names).topicNameValues()
         found = ((name, self._get(futures.get(name))) for name in names)
-        return {str(name): str(about.topicId()) for name, about in found if about is not None}
+        return {
+            str(name): (str(about.topicId()), int(about.partitions().size()))
+            for name, about in found
+            if about is not None
+        }
 
-    def _offsets(self, topics: Iterable[str], which: str, isolation: str) -> dict[str, int]:
+    def _offsets(self, topics: Iterable[str], which: Any, isolation: str) -> dict[str, int]:
+        """Topic → what is asked of its partition 0; -1 is Kafka's word for no such offset."""
         kafka = self._java.org.apache.kafka
         asked, partitions = self._java.java.util.HashMap(), {}
         for name in topics:
             partitions[name] = kafka.common.TopicPartition(name, 0)
-            asked.put(partitions[name], getattr(kafka.clients.admin.OffsetSpec, which)())
+            asked.put(partitions[name], which)
         level = getattr(kafka.common.IsolationLevel, isolation)
         answer = self._client.listOffsets(asked, kafka.clients.admin.ListOffsetsOptions(level))
         found = ((name, self._get(answer.partitionResult(partition))) for name, partition in partitions.items())

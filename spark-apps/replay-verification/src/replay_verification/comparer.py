@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 
 from pyspark import StorageLevel
@@ -25,16 +26,16 @@ from replay_verification.comparison import Pair, Plan
 from replay_verification.equivalence import (
     differing,
     latest,
-    parts,
     reasons,
     totals,
+    twice,
     union_of,
-    whole_entries,
 )
 from replay_verification.errors import Refused
 from replay_verification.findings import Finding, Kind
+from replay_verification.log_entries import entries_of_parts, parts, whole_entries, whole_entries_of
 from replay_verification.report import DIFFERS, EQUAL, NOT_COMPARED, Comparison
-from replay_verification.rows import LogRegion, Role, rows_of_files, rows_of_log, rows_of_parts
+from replay_verification.rows import Bounds, LogRegion, Role, rows_of_files, rows_of_log
 from replay_verification.schemas import ROWS, unsigned
 from replay_verification.session import sentence_of
 from replay_verification.source import Range, read_records
@@ -45,8 +46,11 @@ _PLAIN_TYPES = (IntegralType, StringType, BooleanType, FloatType, DoubleType, Bi
 class Comparer:
     """Compares the pairs of a plan."""
 
-    def __init__(self, spark: SparkSession, options: Mapping[str, str], folder: str) -> None:
+    def __init__(
+        self, spark: SparkSession, options: Mapping[str, str], folder: str, *, drops_repeats: bool = False
+    ) -> None:
         self._spark, self._options, self._folder = spark, options, folder.rstrip("/")
+        self._read_parts = partial(entries_of_parts, drops_repeats=drops_repeats)
 
     def compare(self, plan: Plan) -> tuple[dict[int, Comparison], list[Finding]]:
         """The result for each region of the plan's pairs, and what differs.
@@ -58,8 +62,8 @@ class Comparer:
         ranges = [Range(topic, start, end) for topic, (start, end) in plan.ranges().items() if start < end]
         if ranges:
             records, regions = read_records(self._spark, self._options, ranges), _log_regions(plan.pairs)
-            frames.append(whole_entries(records).mapInArrow(rows_of_log(regions), ROWS))
-            frames.append(parts(records).mapInArrow(rows_of_parts(regions), ROWS))
+            frames.append(whole_entries(records).mapInArrow(rows_of_log(regions, whole_entries_of), ROWS))
+            frames.append(parts(records).mapInArrow(rows_of_log(regions, self._read_parts), ROWS))
         rows = union_of(frames).persist(StorageLevel.DISK_ONLY)
         try:
             keys = latest(rows)
@@ -67,12 +71,14 @@ class Comparer:
             for line in totals(keys).collect():
                 by_region[unsigned(line["region"])].append(line)
             why = {unsigned(line["region"]): str(line["why"]) for line in reasons(rows).collect()}
+            doubled = [_doubled(line) for line in twice(rows).collect()]
+            why |= {finding.region: finding.message for finding in doubled if finding.region is not None}
             bad = [line for lines in by_region.values() for line in lines if line["differing"]]
             found = [_finding(line, why) for line in (differing(keys).collect() if bad else [])]
         finally:
             rows.unpersist()
         results = {pair.region.id: _result(pair, plan.pairs, by_region, why) for pair in plan.pairs}
-        return results, [finding for finding in found if finding is not None]
+        return results, [*doubled, *(finding for finding in found if finding is not None)]
 
     def _files(self, pairs: Sequence[Pair]) -> DataFrame:
         """ROWS of the files of regions that have the same columns."""
@@ -114,9 +120,18 @@ def _log_regions(pairs: Sequence[Pair]) -> dict[str, dict[int, LogRegion]]:
     for pair in pairs:
         about, known = pair.region, regions[pair.region.topic].get(pair.region.id)
         before = () if known is None else known.pairs
-        bounds = (*before, (pair.older.entry_id, pair.newer.entry_id))
+        flushed = -1 if pair.older.sequence is None else pair.older.sequence
+        bounds = (*before, Bounds(pair.older.entry_id, pair.newer.entry_id, flushed))
         regions[about.topic][about.id] = LogRegion(about.columns, about.key, bounds)
     return dict(regions)
+
+
+def _doubled(line: Row) -> Finding:
+    said = (
+        f"a file of the cuts up to entry {line['cut']} has the row {line['key']} twice: which counts is not known "
+        "(a table in append_mode must say so)"
+    )
+    return Finding(Kind.SNAPSHOT_KEY_TWICE, line["topic"], said, None, unsigned(line["region"]))
 
 
 def _finding(line: Row, why: Mapping[int, str]) -> Finding | None:

@@ -59,7 +59,7 @@ def _plan_region(plan: Plan, topic: Topic, region: Region, found: SnapshotRegion
             f"the snapshot has rows up to entry {ahead[0].entry_id}, but the log ends at {state.end}: it lost its tail"
         )
         plan.findings.append(Finding(Kind.LOG_ENDS_BEFORE_CUT, topic.name, said, state.end, region.id))
-    pairs = [] if found is None else list(_pairs(found, state))
+    pairs = [] if found is None or found.append_mode else list(_pairs(found, state))
     if pairs:
         plan.pairs += pairs
     else:
@@ -77,6 +77,8 @@ def _why_not(topic: Topic, region: SnapshotRegion | None, state: LogState) -> st
         return "the snapshot does not have it"
     if region.topic != topic.name:
         return f"the snapshot has it on topic {region.topic}"
+    if region.append_mode:
+        return "its table is in append_mode: rows of the same key all count, and which entry a row is of is not known"
     if len(region.cuts) < 2:  # noqa: PLR2004 - two cuts make a pair
         return "the snapshot has fewer than two cuts of it"
     if region.cuts[-2].entry_id + 1 < state.start:

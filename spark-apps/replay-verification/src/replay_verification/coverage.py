@@ -11,15 +11,27 @@ from dataclasses import dataclass
 from replay_verification.findings import Finding, Kind
 from replay_verification.request import Region, Topic
 
+LAST_TIME = 8_210_266_876_799_999
+"""The end of the year 262142 in milliseconds since 1970: the last timestamp that the database's Kafka client reads.
+
+GreptimeTeam/rskafka f5688f83, src/client/partition.rs, `extract_records`: an answer with a later one is an error.
+Spark's own limit is a little higher (2^63 microseconds), and a record beyond that ends the reading of all topics.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What Kafka says of partition 0: `end` is the high watermark, and open transactions begin at `stable_end`."""
+    """What Kafka says of partition 0: `end` is the high watermark, and open transactions begin at `stable_end`.
+
+    `bad_time` is the first offset whose timestamp is beyond `LAST_TIME`, None if there is none.
+    """
 
     topic_id: str
     start: int
     end: int
     stable_end: int
+    partitions: int = 1
+    bad_time: int | None = None
 
 
 def find_coverage(topics: tuple[Topic, ...], states: Mapping[str, LogState]) -> list[Finding]:
@@ -43,6 +55,14 @@ def _of_topic(topic: Topic, state: LogState | None) -> Iterator[Finding]:
     if state.end < topic.end:
         said = f"the log ends at {state.end}, before the range that was asked for, which ends at {topic.end}"
         yield Finding(Kind.LOG_ENDS_BEFORE_RANGE, topic.name, said, state.end)
+    if state.bad_time is not None and topic.start <= state.bad_time < topic.end:
+        said = (
+            "the record's timestamp is beyond the year 262142: the database's Kafka client refuses it, nothing is read"
+        )
+        yield Finding(Kind.TIMESTAMP_OUT_OF_RANGE, topic.name, said, state.bad_time)
+    if state.partitions > 1:
+        said = f"the topic has {state.partitions} partitions: the database writes to and reads partition 0 alone"
+        yield Finding(Kind.MORE_PARTITIONS, topic.name, said)
 
 
 def _of_region(topic: Topic, region: Region, state: LogState) -> Iterator[Finding]:

@@ -13,19 +13,12 @@ _WIDE = "decimal(20,0)"
 _PAIR = ("topic", "region", "cut")
 
 
-def whole_entries(records: DataFrame) -> DataFrame:
-    """The records that hold a whole entry."""
-    return records.where(F.col("key").cast("string").contains('"tp":"Full"'))
-
-
-def parts(records: DataFrame) -> DataFrame:
-    """The records that hold parts of entries, each topic's in the order of the log."""
-    loose = records.where(~F.col("key").cast("string").contains('"tp":"Full"') & F.col("value").isNotNull())
-    return loose.repartition("topic").sortWithinPartitions("topic", "offset")
-
-
 def latest(rows: DataFrame) -> DataFrame:
-    """ROWS → one line for each key of a pair: the hash that is expected, the one found, and where the log has it."""
+    """ROWS → one line for each key of a pair: the hash that is expected, the one found, and where the log has it.
+
+    What counts is the row with the highest position: of the log that is its sequence number, as in the database, and
+    not its offset. An entry that was sent again late changes nothing.
+    """
     last = F.max_by(F.struct("hash", "offset"), F.struct("position", "place"))
     by_side = rows.where(F.col("why").isNull()).groupBy(*_PAIR, "key", "found").agg(last.alias("last"))
     expected, found = (F.when(F.col("found") == F.lit(side), F.col("last")) for side in (False, True))
@@ -54,6 +47,14 @@ def differing(keys: DataFrame) -> DataFrame:
     order = Window.partitionBy(*_PAIR).orderBy(F.col("offset").asc_nulls_last(), "key")
     found = keys.where(~F.col("expected").eqNullSafe(F.col("found"))).withColumn("nth", F.row_number().over(order))
     return found.where(F.col("nth") <= SHOWN_KEYS).orderBy(*_PAIR, "nth")
+
+
+def twice(rows: DataFrame) -> DataFrame:
+    """ROWS of files → a key of each region that one file has twice, and the newer cut of its pair."""
+    of_files = rows.where(F.col("offset").isNull() & F.col("why").isNull())
+    copies = of_files.groupBy(*_PAIR, "key", "found", "position").agg(F.count("*").alias("copies"))
+    found = copies.where(F.col("copies") > 1).groupBy("topic", "region")
+    return found.agg(F.min_by("key", F.struct("cut", "key")).alias("key"), F.min("cut").alias("cut"))
 
 
 def reasons(rows: DataFrame) -> DataFrame:

@@ -53,6 +53,10 @@ class Fields:
         """An integer from 0 on, or None when it is null or absent."""
         return None if self.members.get(name) is None else self.number(name, most)
 
+    def flag(self, name: str) -> bool:
+        """True or false, which is also what null or absent means."""
+        return False if self.members.get(name) is None else self._get(name, bool)
+
     def object(self, name: str) -> Fields:
         """An object in it."""
         return Fields.of(self.members.get(name), self._at(name))
@@ -73,10 +77,12 @@ class Fields:
             raise Refused(f"{self._at(name)} is not a list of strings")
         return tuple(values)
 
-    def check_version(self, known: int) -> None:
-        """Refuses another version than the one that is known."""
-        if (version := self.members.get("version")) != known:
-            raise Refused(f"{self.where} has version {version!r}; this program reads version {known}")
+    def check_version(self, *known: int) -> None:
+        """Refuses another version than those that are known."""
+        version = self.members.get("version")
+        if type(version) is not int or version not in known:
+            versions = " and ".join(map(str, known))
+            raise Refused(f"{self.where} has version {version!r}; this program reads version {versions}")
 
     def _get(self, name: str, kind: type[T]) -> T:
         value = self.members.get(name)

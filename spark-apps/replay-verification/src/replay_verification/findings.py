@@ -29,16 +29,30 @@ class Kind(StrEnum):
     """The log ends at or before an id that is durable: the next rows would get offsets that replay skips."""
     LOG_ENDS_BEFORE_RANGE = "LogEndsBeforeRange"
     """The log ends before the range that was asked for does: its tail was lost, or the request is wrong."""
+    OFFSETS_MISSING = "OffsetsMissing"
+    """The log has holes: the database's reader waits for ever at the first, and opens no region of the topic."""
+    TIMESTAMP_OUT_OF_RANGE = "TimestampOutOfRange"
+    """A record's timestamp is none that the database's Kafka client reads: no region of the topic can be opened."""
+    MORE_PARTITIONS = "MorePartitions"
+    """The topic has partitions beside 0, which the database neither writes nor reads: nothing of them is replayed."""
+    NOOPS = "Noops"
+    """Records without key and value beyond offset 0, where the database writes none: what stood there is gone."""
+    TOMBSTONE = "Tombstone"
+    """A key without a value, which the database never writes and its reader skips: an entry is gone."""
     MISSING_KEY = "MissingKey"
     """A record has a value but no key: the database refuses to open every region of the topic."""
     UNDECODABLE_KEY = "UndecodableKey"
     """The key is none that the database writes."""
     UNDECODABLE_ENTRY = "UndecodableEntry"
     """The value is not a whole entry."""
+    MALFORMED_ENTRY = "MalformedEntry"
+    """The entry decodes, and the database would crash on it: values for no columns, an unknown operation."""
+    UNKNOWN_FIELDS = "UnknownFields"
+    """The entry has fields that this program does not know, of a newer database or by damage: they are not verified."""
     ORPHAN_PART = "OrphanPart"
     """A part of an entry whose First is not there."""
-    MISSING_MIDDLE = "MissingMiddle"
-    """First and Last are there, parts between them are not; the database does not notice."""
+    ILLEGAL_SEQUENCE = "IllegalSequence"
+    """A part may not follow the one before it: the database reads no further, and opens no region of the topic."""
     PARTS_DO_NOT_JOIN = "PartsDoNotJoin"
     """The parts give no entry: one is missing before Last, or parts of different writes met."""
     SEQUENCE_ORDER = "SequenceOrder"
@@ -46,7 +60,9 @@ class Kind(StrEnum):
     SEQUENCE_GAP = "SequenceGap"
     """Sequence numbers are left out: an entry is missing, or its write failed and was never acknowledged."""
     REPEATED_SEQUENCE = "RepeatedSequence"
-    """Sequence numbers come again: legal, the producer sends again when no answer came."""
+    """Sequence numbers come again in the same bytes: legal, the producer sends again when no answer came."""
+    SEQUENCE_REUSED = "SequenceReused"
+    """Sequence numbers come again, or go back, and no entry before has the same bytes: rows would replace others."""
     REPEATED_PART = "RepeatedPart"
     """A part comes again: legal, for the same reason."""
     AMBIGUOUS_LAST = "AmbiguousLast"
@@ -57,6 +73,8 @@ class Kind(StrEnum):
     """The records belong to a region that the request does not have: dropped, or moved to another topic."""
     ROWS_DIFFER = "RowsDiffer"
     """The older rows and the log do not give the newer rows."""
+    SNAPSHOT_KEY_TWICE = "SnapshotKeyTwice"
+    """A file of the snapshot has a key twice: which of the rows counts is not known, so nothing is compared."""
     LOG_ENDS_BEFORE_CUT = "LogEndsBeforeCut"
     """The database holds rows of entries after the end of the log: the log lost its tail."""
 
@@ -74,6 +92,9 @@ _WARNINGS = frozenset(
         Kind.AMBIGUOUS_LAST,
         Kind.UNFINISHED_ENTRY,
         Kind.UNKNOWN_REGION,
+        Kind.UNKNOWN_FIELDS,
+        Kind.MORE_PARTITIONS,
+        Kind.NOOPS,
     }
 )
 

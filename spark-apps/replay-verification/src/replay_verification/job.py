@@ -6,13 +6,17 @@ meanwhile must not pass. When the reading itself fails, the same question tells 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
+from replay_verification import holes
 from replay_verification.broker import Broker
 from replay_verification.comparer import Comparer
 from replay_verification.comparison import plan_comparison
@@ -20,9 +24,10 @@ from replay_verification.connection import client_options
 from replay_verification.coverage import LogState, find_coverage
 from replay_verification.errors import Interrupted, Refused
 from replay_verification.findings import Finding, Kind, Severity
-from replay_verification.integrity import counted, pieces_of, verdicts_on
+from replay_verification.integrity import counted, find_counted, pieces_of, verdicts_on
 from replay_verification.report import RegionCounts, Seen, TopicCounts
 from replay_verification.request import Level, Request, Topic
+from replay_verification.reuse import add_reused, reused
 from replay_verification.scan import Starts, start_of
 from replay_verification.schemas import unsigned
 from replay_verification.session import sentence_of
@@ -30,11 +35,13 @@ from replay_verification.snapshot import NAME, SnapshotRegion, parse_snapshot
 from replay_verification.source import Range, read_records
 from replay_verification.storage import Storage
 from replay_verification.tally import Tally
+from replay_verification.watch import Watch
+from walrecord import drops_repeated_middle
 
 UNREADABLE_LOG = (PySparkException, Py4JJavaError)
 _LOSSES = frozenset(
     {
-        Kind.MISSING_MIDDLE,
+        Kind.ILLEGAL_SEQUENCE,
         Kind.ORPHAN_PART,
         Kind.PARTS_DO_NOT_JOIN,
         Kind.SEQUENCE_GAP,
@@ -51,6 +58,7 @@ class Verifier:
     def __init__(self, spark: SparkSession, request: Request) -> None:
         self._spark, self._request = spark, request
         self._options = client_options(request.kafka)
+        self._drops_repeats = drops_repeated_middle(request.database_version)
 
     def verify(self) -> Seen:
         """Everything that the request's level finds.
@@ -66,17 +74,18 @@ class Verifier:
             while topics:
                 seen = Seen()
                 try:
-                    self._read(topics, seen)
-                    if snapshot is not None:
-                        self._compare(broker, topics, snapshot, seen)
+                    with Watch(self._spark, partial(self._is_broken, broker, topics)):
+                        self._read(topics, seen)
+                        if snapshot is not None:
+                            self._compare(broker, topics, snapshot, seen)
                 except UNREADABLE_LOG as error:
                     left, why = self._look(broker, topics)
-                    if not why:
-                        raise Interrupted(f"the log could not be read: {sentence_of(error)}") from error
-                    topics, found = left, [*found, *why]
+                    if len(left) == len(topics):
+                        raise Interrupted(_unread(error, topics)) from error
+                    topics, found = left, _both(found, why)
                     continue
                 _, late = self._look(broker, topics)
-                seen.findings += [*found, *late]
+                seen.findings += _both(found, late)
                 return seen
         return Seen(findings=found)
 
@@ -93,13 +102,17 @@ class Verifier:
             raise Refused(f"the Kafka cluster at {self._options['bootstrap.servers']} is {found}, not {asked}")
 
     def _look(self, broker: Broker, topics: tuple[Topic, ...]) -> tuple[tuple[Topic, ...], list[Finding]]:
-        """The topics that can be read, and what is wrong with the others."""
+        """The topics that can be read, and what is wrong with the others, or is to be said of any."""
         states = broker.states(topic.name for topic in topics)
         found = find_coverage(topics, states)
-        bad = {finding.topic for finding in found}
+        bad = {finding.topic for finding in found if finding.severity is Severity.ERROR}
         good = tuple(topic for topic in topics if topic.name not in bad)
         _check_stable({topic.name: topic.end for topic in good}, states)
         return good, found
+
+    def _is_broken(self, broker: Broker, topics: tuple[Topic, ...]) -> bool:
+        states = broker.states(topic.name for topic in topics)
+        return any(finding.severity is Severity.ERROR for finding in find_coverage(topics, states))
 
     def _read(self, topics: tuple[Topic, ...], seen: Seen) -> None:
         ranges = [Range(topic.name, topic.start, topic.end) for topic in topics if topic.start < topic.end]
@@ -110,11 +123,37 @@ class Verifier:
             if self._request.level is Level.COVERAGE:
                 for row in counted(records).collect():
                     seen.topics[row["topic"]] = TopicCounts(row["records"], row["bytes"])
+                    seen.findings += find_counted(row)
             else:
-                for row in verdicts_on(pieces_of(records, starts), starts).collect():
+                verdicts = verdicts_on(pieces_of(records, starts), starts, drops_repeats=self._drops_repeats)
+                for row in verdicts.collect():
                     _take(row, starts, seen)
+                self._look_at_repeats(ranges, starts, seen)
+            self._find_holes(ranges, seen)
         if self._request.level.includes(Level.INTEGRITY):
             _add_silent_regions(topics, seen)
+
+    def _find_holes(self, ranges: Sequence[Range], seen: Seen) -> None:
+        """Every topic has as many records as offsets, or the first one that is missing is found."""
+        counts = {name: read.records for name, read in seen.topics.items()}
+        bad = holes.with_holes(ranges, counts)
+        if not bad:
+            return
+        lines = holes.gaps(read_records(self._spark, self._options, bad)).collect()
+        found = {line["topic"]: line.asDict() for line in lines}
+        seen.findings += [holes.missing(each, found.get(each.topic), counts.get(each.topic, 0)) for each in bad]
+
+    def _look_at_repeats(self, ranges: Sequence[Range], starts: Starts, seen: Seen) -> None:
+        """Where sequence numbers come again, the entries are compared; what is not the same is no legal repeat."""
+        regions: dict[str, dict[int, int]] = defaultdict(dict)
+        for found in seen.findings:
+            if found.kind is Kind.REPEATED_SEQUENCE and found.region is not None:
+                regions[found.topic][found.region] = start_of(found.region, starts[found.topic]) or 0
+        if not regions:
+            return
+        records = read_records(self._spark, self._options, [each for each in ranges if each.topic in regions])
+        lines = reused(records, regions, drops_repeats=self._drops_repeats).collect()
+        add_reused(lines, seen)
 
     def _compare(
         self, broker: Broker, topics: tuple[Topic, ...], snapshot: Mapping[int, SnapshotRegion], seen: Seen
@@ -125,7 +164,8 @@ class Verifier:
         _check_stable({topic: end for topic, (_, end) in plan.ranges().items()}, states)
         folder = self._request.snapshot_uri
         if plan.pairs and folder is not None:
-            results, differing = Comparer(self._spark, self._options, folder).compare(plan)
+            comparer = Comparer(self._spark, self._options, folder, drops_repeats=self._drops_repeats)
+            results, differing = comparer.compare(plan)
             seen.comparisons |= results
             seen.findings += [_placed(finding, seen.findings) for finding in differing]
         seen.comparisons |= plan.left_out
@@ -151,6 +191,21 @@ def _take(row: Row, starts: Starts, seen: Seen) -> None:
         counts = (row["entries"], row["rows"], row["bytes"], row["last_offset"])
         tally = Tally(*counts, unsigned(row["xor"]), row["total"])
         seen.regions.append(RegionCounts(row["topic"], region, reads_from, tally))
+
+
+def _both(known: list[Finding], found: list[Finding]) -> list[Finding]:
+    """What was found before and again later stands once."""
+    return list(dict.fromkeys([*known, *found]))
+
+
+def _unread(error: BaseException, topics: Sequence[Topic]) -> str:
+    """Why the log could not be read, with the topic if there is only one or the error names it."""
+    text = f"{error} {getattr(error, 'java_exception', '')}"
+    names = [topic.name for topic in topics if re.search(rf"(?<![\w.-]){re.escape(topic.name)}(?![\w.])", text)]
+    if len(topics) == 1:
+        names = [topics[0].name]
+    where = f"topic {names[0]}" if len(names) == 1 else "the log"
+    return f"{where} could not be read: {sentence_of(error)}"
 
 
 def _add_silent_regions(topics: tuple[Topic, ...], seen: Seen) -> None:

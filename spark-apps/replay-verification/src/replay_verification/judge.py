@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -10,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from replay_verification.assembly import Assembly
+from replay_verification.content import find_flaws
 from replay_verification.findings import MOST_OF_A_KIND, Kind, Severity
 from replay_verification.scan import Piece, Starts, runs_of_entry, start_of, tally_piece
 from replay_verification.schemas import PIECES, VERDICTS_ARROW, signed, unsigned
@@ -18,26 +20,30 @@ from replay_verification.tally import Tally
 from walrecord import Entry, InvalidEntry, decode_entry
 
 _COLUMNS = PIECES.names
+_OF_THE_TOPIC = frozenset({Kind.UNKNOWN_REGION, Kind.ILLEGAL_SEQUENCE})
+"""Whoever reads the topic meets these, from wherever on and of whatever region."""
 
 
 class JudgePieces:
     """The function for `mapInArrow`: pieces of many regions, each region's together and in the order of the log."""
 
-    def __init__(self, starts: Starts) -> None:
-        self._starts = starts
+    def __init__(self, starts: Starts, *, drops_repeats: bool) -> None:
+        self._starts, self._drops_repeats = starts, drops_repeats
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the verdicts of a region as soon as its pieces have ended."""
         for (topic, region), pieces in groupby(_pieces(batches), key=lambda piece: (piece["topic"], piece["region"])):
             region_id = None if region is None else unsigned(region)
-            reads_from = 0 if region_id is None else start_of(region_id, self._starts[topic]) or 0
-            judged = judge_region(topic, region_id, reads_from, pieces)
+            reads_from = 0 if region_id is None else start_of(region_id, self._starts[topic])
+            judged = judge_region(topic, region_id, reads_from, pieces, drops_repeats=self._drops_repeats)
             yield pa.RecordBatch.from_pylist(judged, VERDICTS_ARROW)
 
 
-def judge_region(topic: str, region: int | None, reads_from: int, pieces: Iterable[Piece]) -> list[dict[str, Any]]:
-    """The verdicts of one region, or of the records of a topic that have none."""
-    verdict = _Verdict(topic, region, reads_from)
+def judge_region(
+    topic: str, region: int | None, reads_from: int | None, pieces: Iterable[Piece], *, drops_repeats: bool
+) -> list[dict[str, Any]]:
+    """The verdicts of one region, or of the records that have none; nobody reads one without `reads_from`."""
+    verdict = _Verdict(topic, region, reads_from, drops_repeats=drops_repeats)
     for piece in pieces:
         verdict.take(piece)
     return verdict.end()
@@ -52,9 +58,13 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
 class _Verdict:
     """What is known of a region so far."""
 
-    def __init__(self, topic: str, region: int | None, reads_from: int) -> None:
-        self._topic, self._region, self._reads_from = topic, region, reads_from
-        self._tally, self._sequences, self._assembly = Tally(), Sequences(), Assembly()
+    def __init__(self, topic: str, region: int | None, reads_from: int | None, *, drops_repeats: bool) -> None:
+        self._topic, self._region = topic, region
+        self._reads_from = math.inf if reads_from is None else reads_from
+        self._tally, self._sequences = Tally(), Sequences()
+        self._assembly = Assembly(drops_repeats=drops_repeats)
+        self._noops = 0
+        self._first_noop: int | None = None
         self._told: list[dict[str, Any]] = []
         self._counts: Counter[Kind] = Counter()
 
@@ -83,6 +93,9 @@ class _Verdict:
                     self._tell([Seen(kind, piece["offset"], piece["message"])])
                 if kind is Kind.UNDECODABLE_ENTRY:
                     self._assembly.other_entry()
+            case "noops":
+                self._noops += piece["entries"]
+                self._first_noop = piece["offset"] if self._first_noop is None else self._first_noop
             case "tally":
                 counts = (piece["entries"], piece["rows"], piece["bytes"], piece["last_offset"])
                 self._tally.merge(Tally(*counts, unsigned(piece["xor"]), piece["total"]))
@@ -90,6 +103,8 @@ class _Verdict:
     def end(self) -> list[dict[str, Any]]:
         """The findings and the tally. Entries that are open here are none: their Last comes later."""
         self._tell(self._sequences.end())
+        if self._first_noop is not None:
+            self._tell([Seen(Kind.NOOPS, self._first_noop, noops_sentence(self._noops))])
         errors = sum(count for kind, count in self._counts.items() if kind.severity is Severity.ERROR)
         tally = tally_piece(self._topic, self._region, self._tally)
         return [*self._told, tally | {"errors": errors, "warnings": self._counts.total() - errors}]
@@ -100,6 +115,7 @@ class _Verdict:
         except InvalidEntry as error:
             self._tell([Seen(Kind.UNDECODABLE_ENTRY, entry.first_offset, error.reason)])
             return
+        self._tell(Seen(kind, entry.entry_id, said) for kind, said in find_flaws(decoded, entry.payload))
         rows = 0
         for run in runs_of_entry(decoded):
             rows += 0 if run.after is None else run.after - run.first
@@ -111,12 +127,18 @@ class _Verdict:
 
     def _tell(self, seen: Iterable[Seen]) -> None:
         for kind, offset, message in seen:
-            if offset < self._reads_from and kind is not Kind.UNKNOWN_REGION:
+            if offset < self._reads_from and kind not in _OF_THE_TOPIC:
                 continue  # before what the region reads
             self._counts[kind] += 1
             if self._counts[kind] <= MOST_OF_A_KIND:
-                row = {"kind": "finding", "topic": self._topic, "region": self._region_column(), "offset": offset}
+                region = None if self._region is None or kind is Kind.ILLEGAL_SEQUENCE else signed(self._region)
+                row = {"kind": "finding", "topic": self._topic, "region": region, "offset": offset}
                 self._told.append(row | {"finding": kind.value, "message": message})
 
-    def _region_column(self) -> int | None:
-        return None if self._region is None else signed(self._region)
+
+def noops_sentence(count: int) -> str:
+    """What is said of noops beyond offset 0."""
+    return (
+        f"{count} records from here on have neither key nor value: the database skips them, and writes none but "
+        "the first of a topic; whether they stand for entries cannot be known"
+    )

@@ -13,7 +13,9 @@ from typing import Any
 from replay_verification.errors import Refused
 from replay_verification.fields import MAX_U64, Fields
 
-VERSION = 1
+VERSION = 2
+READ = (1, 2)
+"""Version 1 did not tell the database's version, which is then taken for the strictest."""
 
 
 class Level(StrEnum):
@@ -101,6 +103,8 @@ class Request:
     kafka: Kafka
     topics: tuple[Topic, ...]
     snapshot_uri: str | None
+    database_version: str | None = None
+    """"major.minor" or with the patch: what the database's reader lets pass differs. None: not known."""
 
 
 def read_request(path: str) -> Request:
@@ -128,7 +132,7 @@ def parse_request(content: bytes) -> Request:
     except ValueError as error:
         raise Refused(f"the request is not JSON: {error}") from error
     fields = Fields.of(data, "request")
-    fields.check_version(VERSION)
+    fields.check_version(*READ)
     level = _level(fields.text("level"))
     snapshot = fields.object_or_none("snapshot")
     if level is Level.EQUIVALENCE and snapshot is None:
@@ -146,6 +150,7 @@ def parse_request(content: bytes) -> Request:
         _kafka(fields.object("kafka")),
         topics,
         None if snapshot is None else snapshot.text("uri"),
+        fields.text_or_none("databaseVersion"),
     )
 
 

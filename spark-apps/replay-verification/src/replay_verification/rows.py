@@ -9,19 +9,20 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from replay_verification.log_entries import LogEntry
 from replay_verification.schemas import ROWS_ARROW, signed
-from walrecord import Full, InvalidEntry, Reassembler, RecordError, RecordKey, decode_entry, decode_key
+from walrecord import InvalidEntry, decode_entry
 from walrecord.pb.wal_pb2 import Mutation, Value, WalEntry
 
 _TIMES = ("date", "datetime", "ts_s", "ts_ms", "ts_us", "ts_ns", "time_s", "time_ms", "time_us", "time_ns")
 _NUMBERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64")
 _SCALARS = frozenset((*_TIMES, *_NUMBERS, "boolean", "binary", "text"))
+_MOST_POSITION = 2**63 - 1
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 """json.dumps would make an encoder for each row, which takes longer than the row."""
 Rows = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -35,7 +36,18 @@ class Role(NamedTuple):
     cut: int
     is_found: bool
     position: int
-    """Before all of the log: negative, later files later."""
+    """Before all of the log: negative, later files later. Of a row of the log, its sequence number."""
+
+
+class Bounds(NamedTuple):
+    """A pair of cuts: entries of `older < id ≤ newer` count, and of those, rows with a sequence above `flushed`.
+
+    `flushed` is the highest one of the older cut, -1 if the snapshot does not tell it.
+    """
+
+    older: int
+    newer: int
+    flushed: int = -1
 
 
 class LogRegion(NamedTuple):
@@ -43,8 +55,16 @@ class LogRegion(NamedTuple):
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
-    pairs: tuple[tuple[int, int], ...]
-    """(older, newer), rising; an entry of `older < id ≤ newer` counts for that pair."""
+    pairs: tuple[Bounds, ...]
+    """Rising."""
+
+
+class _Change(NamedTuple):
+    """A row that an entry puts, or deletes: then it has no hash."""
+
+    sequence: int
+    key: str
+    hash: int | None
 
 
 class _NotComparable(Exception):  # noqa: N818 - a reason, not an error of ours
@@ -68,58 +88,43 @@ def rows_of_files(roles: Mapping[str, Sequence[Role]], columns: Sequence[str], k
     return read
 
 
-def rows_of_log(regions: Mapping[str, Mapping[int, LogRegion]]) -> Rows:
-    """For `mapInArrow`: RECORDS that hold whole entries → ROWS."""
+def rows_of_log(
+    regions: Mapping[str, Mapping[int, LogRegion]], read: Callable[[Iterable[pa.RecordBatch]], Iterator[list[LogEntry]]]
+) -> Rows:
+    """For `mapInArrow`: RECORDS of whole entries, or of parts, as `read` reads them → ROWS."""
 
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows: list[dict[str, Any]] = []
-            for topic, offset, key, value in _records(batch):
-                decoded = _key_of(key)
-                if decoded is None or value is None or not isinstance(decoded.type, Full):
-                    continue
-                if (about := regions[topic].get(decoded.region_id)) is not None:
-                    rows += entry_rows(topic, decoded.region_id, about, offset, value)
-            yield pa.RecordBatch.from_pylist(rows, ROWS_ARROW)
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for entries in read(batches):
+            found: list[dict[str, Any]] = []
+            for topic, region, entry_id, payload in entries:
+                if (about := regions[topic].get(region)) is not None:
+                    found += entry_rows(topic, region, about, entry_id, payload)
+            yield pa.RecordBatch.from_pylist(found, ROWS_ARROW)
 
-    return read
-
-
-def rows_of_parts(regions: Mapping[str, Mapping[int, LogRegion]]) -> Rows:
-    """For `mapInArrow`: RECORDS that hold parts, each topic's together and in the order of the log → ROWS."""
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reassemblers: dict[str, Reassembler] = {}
-        for batch in batches:
-            rows: list[dict[str, Any]] = []
-            for topic, offset, key, value in _records(batch):
-                if _key_of(key) is None:
-                    continue
-                entry = reassemblers.setdefault(topic, Reassembler()).feed(offset, key, value).entry
-                if entry is not None and (about := regions[topic].get(entry.region_id)) is not None:
-                    rows += entry_rows(topic, entry.region_id, about, entry.entry_id, entry.payload)
-            yield pa.RecordBatch.from_pylist(rows, ROWS_ARROW)
-
-    return read
+    return rows
 
 
 def entry_rows(topic: str, region: int, about: LogRegion, entry_id: int, payload: bytes) -> list[dict[str, Any]]:
     """The rows that an entry puts and deletes; one row with a reason when they cannot be told."""
-    place = bisect_left(about.pairs, entry_id, key=lambda pair: pair[1])
-    if place == len(about.pairs) or about.pairs[place][0] >= entry_id:
+    place = bisect_left(about.pairs, entry_id, key=lambda pair: pair.newer)
+    if place == len(about.pairs) or about.pairs[place].older >= entry_id:
         return []
-    role = Role(topic, region, about.pairs[place][1], is_found=False, position=entry_id)
+    role = Role(topic, region, about.pairs[place].newer, is_found=False, position=0)
     try:
         entry = decode_entry(payload)
     except InvalidEntry:
         return []  # Integrity tells it; a database cannot apply it either
     try:
-        return [_row(role, entry_id, entry_id, *row) | {"place": n} for n, row in enumerate(_changes(entry, about))]
+        changes = [change for change in _changes(entry, about) if change.sequence > about.pairs[place].flushed]
     except _NotComparable as reason:
-        return [_row(role, entry_id, entry_id, "", None) | {"why": f"the entry {entry_id} {reason}"}]
+        return [_row(role, 0, entry_id, "", None) | {"why": f"the entry {entry_id} {reason}"}]
+    return [
+        _row(role, min(change.sequence, _MOST_POSITION), entry_id, change.key, change.hash) | {"place": entry_id}
+        for change in changes
+    ]
 
 
-def _changes(entry: WalEntry, about: LogRegion) -> Iterator[tuple[str, int | None]]:
+def _changes(entry: WalEntry, about: LogRegion) -> Iterator[_Change]:
     if entry.bulk_entries:
         raise _NotComparable("is a bulk entry, which this program does not read")
     for mutation in entry.mutations:
@@ -128,11 +133,12 @@ def _changes(entry: WalEntry, about: LogRegion) -> Iterator[tuple[str, int | Non
             raise _NotComparable(f"has the column {min(unknown)}, which the snapshot does not have")
         if missing := set(about.key) - set(names):
             raise _NotComparable(f"does not have the key column {min(missing)}")
-        for row in mutation.rows.rows:
+        for sequence, row in enumerate(mutation.rows.rows, mutation.sequence):
             values = dict(zip(names, map(_value, row.values), strict=False))
             text = _text([values.get(name) for name in about.key])
             is_delete = mutation.op_type == Mutation.DELETE
-            yield text, None if is_delete else _hash([values.get(name) for name in about.columns])
+            hashed = None if is_delete else _hash([values.get(name) for name in about.columns])
+            yield _Change(sequence, text, hashed)
 
 
 def _value(value: Value) -> object:
@@ -185,15 +191,3 @@ def _roles_of(file: str, roles: Mapping[str, Sequence[Role]]) -> Sequence[Role]:
             return found
         at = file.find("/", at + 1)
     raise KeyError(file)
-
-
-def _records(batch: pa.RecordBatch) -> Iterator[tuple[str, int, bytes | None, bytes | None]]:
-    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-
-@lru_cache(maxsize=10_000)
-def _key_of(key: bytes | None) -> RecordKey | None:
-    try:
-        return None if key is None else decode_key(key)
-    except RecordError:
-        return None  # Integrity tells it

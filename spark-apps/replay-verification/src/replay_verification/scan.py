@@ -7,6 +7,8 @@ what needs the stretches before and after is left as pieces, which `judge.py` pu
 * parts of larger entries → as they are, because their First and Last may be in other partitions. They also end the
   region's run: the entry that they belong to has its place there;
 * counts → one tally for each region.
+
+Of regions that the request does not have, parts count all the same: the database reads them, too, before it drops them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
+from replay_verification.content import find_flaws
 from replay_verification.findings import Kind
 from replay_verification.schemas import PIECES_ARROW, signed
 from replay_verification.sequences import Run
@@ -50,7 +53,12 @@ def scan_records(starts: Starts) -> Callable[[Iterable[pa.RecordBatch]], Iterabl
                     if stretch is not None:
                         yield _batch(stretch.end())
                     stretch = Stretch(topic, starts[topic])
-                stretch.read(zip(offsets[begin:end], keys[begin:end], values[begin:end], strict=True))
+                records = zip(offsets[begin:end], keys[begin:end], values[begin:end], strict=True)
+                try:
+                    stretch.read(records)
+                except Exception as error:  # so that the sentence of the driver has the topic
+                    error.add_note(f"while it read topic {topic} from offset {offsets[begin]}")
+                    raise
                 begin = end
             if stretch is not None:
                 yield _batch(stretch.take())
@@ -89,9 +97,10 @@ class _Region:
 
 
 class _Meaning(NamedTuple):
-    """What a key says; without a region the record is of nobody's concern."""
+    """What a key says; without a region (of the request) an entry is of nobody's concern, and a part is in the way."""
 
     region: _Region | None
+    region_id: int
     is_full: bool
 
 
@@ -104,7 +113,7 @@ class Stretch:
         self._regions: dict[int, _Region] = {}
         self._unknown: set[int] = set()
         self._pieces: list[Piece] = []
-        self._records = self._bytes = self._place = 0
+        self._records = self._bytes = self._place = self._noops = self._first_noop = 0
 
     def read(self, records: Iterator[tuple[int, bytes | None, bytes | None]]) -> None:
         """Takes records: offset, key, value."""
@@ -112,7 +121,8 @@ class Stretch:
         for offset, key, value in records:
             self._records += 1
             if value is None:
-                continue  # a noop: readers skip it
+                self._without_value(offset, key)
+                continue
             self._bytes += len(value)
             if key is None:
                 self._find(
@@ -120,12 +130,14 @@ class Stretch:
                 )
                 continue
             meaning = meanings.get(key) or self._learn(key, offset)
-            if meaning is None or (region := meaning.region) is None:
+            if meaning is None:
                 continue
+            region = meaning.region
             if not meaning.is_full:
-                self._end_run(region)
-                self._pieces.append(self._piece("part", offset, region.region_id) | {"key": key, "value": value})
-            elif offset >= region.reads_from:
+                if region is not None:
+                    self._end_run(region)
+                self._pieces.append(self._piece("part", offset, meaning.region_id) | {"key": key, "value": value})
+            elif region is not None and offset >= region.reads_from:
                 self._entry(region, offset, value)
 
     def take(self) -> list[Piece]:
@@ -141,9 +153,24 @@ class Stretch:
         for region in self._regions.values():
             self._end_run(region)
             self._pieces.append(tally_piece(self.topic, region.region_id, region.tally))
+        if self._noops:
+            self._pieces.append(self._piece("noops", self._first_noop, None) | {"entries": self._noops})
         whole = {"entries": self._records, "bytes": self._bytes, "rows": 0, "xor": 0, "total": 0, "last_offset": -1}
         self._pieces.append({"kind": "tally", "topic": self.topic, **whole})
         return self.take()
+
+    def _without_value(self, offset: int, key: bytes | None) -> None:
+        if key is None:
+            if offset > 0:  # the database writes one into an empty topic
+                self._first_noop = self._first_noop if self._noops else offset
+                self._noops += 1
+            return
+        try:
+            region = decode_key(key).region_id
+        except RecordError:
+            region = None
+        if region is None or start_of(region, self._starts) is not None:
+            self._find(Kind.TOMBSTONE, offset, "the record has a key and no value: the database skips it", region)
 
     def _entry(self, region: _Region, offset: int, value: bytes) -> None:
         try:
@@ -169,6 +196,8 @@ class Stretch:
                 for bulk in entry.bulk_entries
             ]
         region.tally.add(offset, value, rows)
+        for kind, message in find_flaws(entry, value):
+            self._find(kind, offset, message, region.region_id)
 
     def _learn(self, key: bytes, offset: int) -> _Meaning | None:
         try:
@@ -186,7 +215,7 @@ class Stretch:
             self._find(Kind.UNKNOWN_REGION, offset, "the request does not have the region of this record", region_id)
         if len(self._meanings) >= _MOST_KEYS:
             self._meanings.clear()  # keys repeat; so many of them are damaged ones
-        meaning = self._meanings[key] = _Meaning(region, isinstance(decoded.type, Full))
+        meaning = self._meanings[key] = _Meaning(region, region_id, isinstance(decoded.type, Full))
         return meaning
 
     def _end_run(self, region: _Region) -> None:

@@ -14,6 +14,9 @@ def _struct(**columns: DataType) -> StructType:
 
 _TEXT, _LONG, _BYTES = StringType(), LongType(), BinaryType()
 
+ENTRIES = _struct(topic=_TEXT, region=_LONG, offset=_LONG, first=_LONG, after=_LONG, hash=_LONG)
+"""Entries of the log (`reuse.py`): the sequence numbers [first, after) of their rows, and a hash of their bytes."""
+
 RECORDS = _struct(topic=_TEXT, offset=_LONG, key=_BYTES, value=_BYTES)
 """Records of Kafka; within a Spark partition one topic's, in the order of their offsets."""
 
@@ -39,7 +42,8 @@ PIECES = _struct(
 """What is left of the records of one Spark partition (`scan.py`); the kind says which columns are set.
 
 `place` orders the pieces of one offset. `run`: offset, last_offset, sequence, next_sequence (null: unknown). `part`:
-offset, key, value. `finding`: offset, finding, message. `tally`: entries, rows, bytes, xor, total, last_offset; the one
+offset, key, value. `finding`: offset, finding, message. `noops`: offset of the first, entries.
+`tally`: entries, rows, bytes, xor, total, last_offset; the one
 without a region has the records and bytes of the topic.
 """
 
@@ -74,9 +78,11 @@ ROWS = _struct(
     why=_TEXT,
 )
 """Rows of the database (`rows.py`): what they count for (the newer cut of a pair; found there, or expected), and their
-position and place among others of the same key. A null hash is a deletion; `why` says what cannot be compared.
+position (the sequence number; of files, negative)
+and place (the entry id) among others of the same key. A null hash is a deletion; `why` says what cannot be compared.
 """
 
+ENTRIES_ARROW: Any = to_arrow_schema(ENTRIES)
 PIECES_ARROW: Any = to_arrow_schema(PIECES)
 VERDICTS_ARROW: Any = to_arrow_schema(VERDICTS)
 ROWS_ARROW: Any = to_arrow_schema(ROWS)

@@ -1,7 +1,7 @@
 """The sequence numbers of a region's entries, in the order of the log: rows are numbered, so what is left out shows.
 
 the number after the last one     → as it should be
-numbers that were there before    → REPEATED_SEQUENCE: the producer sent again (legal)
+numbers that were there before    → REPEATED_SEQUENCE: legal if the bytes are the same, which `reuse.py` looks at
 numbers that were left out before → SEQUENCE_ORDER, at the offset where they should have been
 numbers beyond the next one       → a gap; at the end SEQUENCE_GAP if nothing has filled it
 """
@@ -22,7 +22,7 @@ MOST_GAPS = 1_000
 class Run:
     """Entries that follow each other without a gap: sequences [first, after), offsets [offset, last_offset].
 
-    `after` is None when it is not known how many rows an entry has (bulk entries).
+    `after` is None when it is not known how many rows an entry has (bulk entries): one at least.
     """
 
     first: int
@@ -59,24 +59,24 @@ class Sequences:
 
     def __init__(self) -> None:
         self._next: int | None = None
+        self._is_exact = True
+        """Whether the next number is known, and not only that it is no lower one."""
         self._gaps: list[_Gap] = []
 
     def add(self, run: Run) -> Iterator[Seen]:
         """What is to be said about this run."""
-        expected = self._next
-        if run.after is None:
-            self._next = None  # whatever follows is taken as it comes
-            return
+        expected, was_exact = self._next, self._is_exact
+        after = run.first + 1 if run.after is None else run.after
+        if expected is None or after > expected:
+            self._next, self._is_exact = after, run.after is not None
         if expected is None:
-            self._next = run.after
             return
-        if run.first > expected:
+        if run.first > expected and was_exact:
             self._gaps.append(_Gap(expected, run.first, run.offset))
             if len(self._gaps) > MOST_GAPS:
                 yield self._gaps.pop(0).told()
         elif run.first < expected:
-            yield from self._again(run, run.after)
-        self._next = max(expected, run.after)
+            yield from self._again(run, after)
 
     def end(self) -> Iterator[Seen]:
         """What is to be said when the log has ended."""
@@ -85,7 +85,7 @@ class Sequences:
     def _again(self, run: Run, after: int) -> Iterator[Seen]:
         filled = [gap for gap in self._gaps if gap.first < after and run.first < gap.after]
         if not filled:
-            said = f"sequence {run.first} comes again (legal: sent again by the producer)"
+            said = f"sequence {run.first} comes again in the same bytes (legal: sent again by the producer)"
             yield Seen(Kind.REPEATED_SEQUENCE, run.offset, said)
             return
         for gap in filled:

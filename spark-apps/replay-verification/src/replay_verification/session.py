@@ -11,8 +11,11 @@ from pyspark.sql import SparkSession
 from replay_verification.errors import Refused
 
 _CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
-_ARROW_ROWS = 2_000
-"""Rows of one Arrow batch: a record may have a megabyte, and the batch is in memory."""
+ARROW = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
+}
+"""What one Arrow batch holds at most, which is in memory twice: a record may have a megabyte, or a hundred bytes."""
 
 
 def open_session(app_name: str) -> SparkSession:
@@ -21,7 +24,9 @@ def open_session(app_name: str) -> SparkSession:
     SEAWALL_SPARK_JARS is the folder of the connector's jars where they are not in $SPARK_HOME/jars.
     """
     builder: Any = SparkSession.builder
-    builder = builder.appName(app_name).config("spark.sql.execution.arrow.maxRecordsPerBatch", str(_ARROW_ROWS))
+    builder = builder.appName(app_name)
+    for name, value in ARROW.items():
+        builder = builder.config(name, value)
     builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.ansi.enabled", "true")
     if jars := os.environ.get("SEAWALL_SPARK_JARS"):
         for role in ("driver", "executor"):

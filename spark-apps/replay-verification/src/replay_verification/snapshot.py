@@ -5,6 +5,9 @@
 
 A cut is the state of the region after exactly the entries up to `entryId`. Of rows with the same key the one in a later
 file counts; a file has a key once. Files are relative to the folder. Times are integers, in the unit that the log has.
+
+Optional: of a cut `sequence`, the highest sequence number of its rows: what the log has up to it again changes nothing,
+as in the database. Of a region `appendMode`: true for a table that keeps rows of the same key, which is not compared.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ class Cut:
 
     entry_id: int
     files: tuple[str, ...]
+    sequence: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class SnapshotRegion:
     columns: tuple[str, ...]
     key: tuple[str, ...]
     cuts: tuple[Cut, ...]
+    append_mode: bool = False
 
 
 def parse_snapshot(content: bytes, uri: str) -> dict[int, SnapshotRegion]:
@@ -68,7 +73,8 @@ def _region(fields: Fields) -> SnapshotRegion:
     cuts = tuple(_cut(cut) for cut in fields.objects("cuts"))
     if any(older.entry_id >= newer.entry_id for older, newer in pairwise(cuts)):
         raise Refused(f"{fields.where}.cuts: entry ids must rise")
-    return SnapshotRegion(fields.number("id", MAX_U64), fields.text("topic"), columns, key, cuts)
+    append_mode = fields.flag("appendMode")
+    return SnapshotRegion(fields.number("id", MAX_U64), fields.text("topic"), columns, key, cuts, append_mode)
 
 
 def _cut(fields: Fields) -> Cut:
@@ -76,4 +82,4 @@ def _cut(fields: Fields) -> Cut:
     for name in files:
         if not _FILE.fullmatch(name):
             raise Refused(f"{fields.where}.files: {name!r} is no relative path of letters, digits and . _ = - /")
-    return Cut(fields.number("entryId"), files)
+    return Cut(fields.number("entryId"), files, fields.number_or_none("sequence", MAX_U64))

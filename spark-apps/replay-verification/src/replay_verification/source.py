@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+PATIENCE_MS = 30_000
+"""So long a task waits for Kafka: nothing interrupts it meanwhile, so a topic that is gone takes a core as long."""
 _TASKS_PER_CORE = 3
 _MEBIBYTE = 1 << 20
 _FETCHES = {
-    # A record costs half of the CPU that it costs with the client's defaults.
-    "max.poll.records": "20000",
+    # Bytes bound what a task has in memory: of a fetch as it came, and of records when they are decompressed, each of
+    # which may have the megabyte that GreptimeDB's max_batch_bytes allows. Large fetches are cheap in CPU.
+    "max.poll.records": "64",
     "fetch.max.bytes": str(64 * _MEBIBYTE),
     "max.partition.fetch.bytes": str(16 * _MEBIBYTE),
     "receive.buffer.bytes": str(_MEBIBYTE),
@@ -34,8 +37,9 @@ def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequen
 
     Each Spark partition is a stretch of one topic, in the order of its offsets; large topics are split over the cores.
     """
+    patience = dict.fromkeys(("default.api.timeout.ms", "request.timeout.ms"), str(PATIENCE_MS))
     reader = spark.read.format("kafka").options(
-        **{f"kafka.{name}": value for name, value in (_FETCHES | dict(options)).items()}
+        **{f"kafka.{name}": value for name, value in (_FETCHES | patience | dict(options)).items()}
     )
     reader = reader.options(
         assign=json.dumps({part.topic: [0] for part in ranges}),
@@ -43,5 +47,6 @@ def read_records(spark: SparkSession, options: Mapping[str, str], ranges: Sequen
         endingOffsets=json.dumps({part.topic: {"0": part.end} for part in ranges}),
         minPartitions=str(max(len(ranges), _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)),
         failOnDataLoss="true",
+        **{"kafkaConsumer.pollTimeoutMs": str(PATIENCE_MS)},
     )
     return reader.load().select("topic", "offset", "key", "value")

@@ -13,16 +13,18 @@ from walrecord.errors import (
 from walrecord.findings import (
     AmbiguousLast,
     Finding,
+    IllegalSequence,
     Legal,
-    MissingMiddle,
     Noop,
     OrphanPart,
     PartsDoNotJoin,
     RepeatedPart,
     Suspect,
+    Tombstone,
     UnfinishedEntry,
 )
 from walrecord.key import First, Full, Last, Middle, RecordKey, RecordType, decode_key, encode_key
+from walrecord.reader import drops_repeated_middle
 from walrecord.reassembly import Entry, Outcome, Reassembler
 from walrecord.split import KEY_RESERVE, Record, split
 
@@ -34,13 +36,13 @@ __all__ = [
     "First",
     "Full",
     "IdOutOfRange",
+    "IllegalSequence",
     "InvalidEntry",
     "InvalidKey",
     "Last",
     "Legal",
     "Middle",
     "MissingKey",
-    "MissingMiddle",
     "Noop",
     "OrphanPart",
     "Outcome",
@@ -52,11 +54,13 @@ __all__ = [
     "RecordType",
     "RepeatedPart",
     "Suspect",
+    "Tombstone",
     "UnfinishedEntry",
     "UnknownRecordType",
     "UnsupportedVersion",
     "decode_entry",
     "decode_key",
+    "drops_repeated_middle",
     "encode_entry",
     "encode_key",
     "is_framed",

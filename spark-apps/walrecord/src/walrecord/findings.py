@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass
 
-from walrecord.key import RecordType
+from walrecord.key import First, Middle, RecordType
 
 
 @dataclass(frozen=True, slots=True)
 class Noop:
-    """A record without a value: the database's first record of an empty topic, or a canary."""
+    """A record without key and value: the database's first record of an empty topic. Its reader skips it."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A key without a value, which the database never writes and its reader skips: what stood here is lost."""
 
     offset: int
 
@@ -40,14 +47,14 @@ class OrphanPart:
 
 
 @dataclass(frozen=True, slots=True)
-class MissingMiddle:
-    """First and Last are there, Middles between them are not. The database does not notice: it is lost data."""
+class IllegalSequence:
+    """A Middle that may not follow the part before it: the database ends, and opens no region of the topic."""
 
     region_id: int
-    first_offset: int
-    last_offset: int
-    numbers: tuple[int, ...]
-    """The first ten of those that are missing."""
+    offset: int
+    after: First | Middle
+    """The part of the region right before it."""
+    part: Middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ class AmbiguousLast:
 Legal = Noop | RepeatedPart | UnfinishedEntry
 """What a healthy log may hold."""
 
-Suspect = OrphanPart | MissingMiddle | PartsDoNotJoin | AmbiguousLast
+Suspect = Tombstone | OrphanPart | IllegalSequence | PartsDoNotJoin | AmbiguousLast
 """What a healthy log does not hold, but for coincidences that README.md names."""
 
 Finding = Legal | Suspect

@@ -81,7 +81,7 @@ def decode_key(key: bytes, *, offset: int | None = None) -> RecordKey:
         RecordError: It is not a key; the error names the offset.
     """
     try:
-        fields = json.loads(key.decode())
+        fields = json.loads(key.decode(), object_pairs_hook=_object, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidKey("the key is not JSON", offset) from error
     version = _member(fields, "version", int, offset)
@@ -98,6 +98,19 @@ def decode_key(key: bytes, *, offset: int | None = None) -> RecordKey:
         topic=topic,
         version=version,
     )
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; the database's reader (serde) refuses one that has a member twice, and Python takes the last."""
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError("a member comes twice")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    """NaN and Infinity, which Python's JSON has and JSON has not."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def _encode_type(record_type: RecordType) -> bytes:

@@ -1,24 +1,26 @@
-"""Entries out of the records of one topic, by the rules of the database's reader and stricter than it in one thing.
+"""Entries out of the records of one topic, by the rules of the database's reader, which `reader.py` has by version.
 
     Full                             → entry
     First, Middle(1) … Middle(n), Last → entry, whose id is the offset of Last
-    no value                         → Noop
+    neither key nor value            → Noop
+    a key without a value            → Tombstone
     a value without a key            → MissingKey is raised
-    First while an entry is unfinished → the same bytes: RepeatedPart; else UnfinishedEntry, and a new one begins
-    a part that was already read     → RepeatedPart
-    Middle or Last without a First   → OrphanPart
-    Last while a Middle is missing   → MissingMiddle, no entry (the database would take it for whole)
+    First while an entry is unfinished → a new one begins: RepeatedPart if it is that First alone again,
+                                         else UnfinishedEntry
+    Middle that is the part right before it again → RepeatedPart, where the database drops it
+    Middle that does not follow First as 1, or Middle(n) as n + 1 → IllegalSequence: no region of the topic opens
+    Middle or Last without a First   → RepeatedPart if the entry before ended so, else OrphanPart
     Last, and the parts do not join  → PartsDoNotJoin, no entry
     Last, the same as that of a different entry just before → entry and AmbiguousLast
 
 Parts of different regions may interleave in any way. A part does not tell how many there are, so the loss of the Middle
-right before Last shows only in the payload: `joins` decides, and looks at entries of several parts only.
+right before Last shows only in the payload: `joins` decides, and looks at entries of several parts only. Middles
+without a First are kept in order, too, as the database does: the rule for the next one holds for them.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import islice
 from typing import assert_never
 
 from walrecord.entry import is_framed
@@ -26,16 +28,15 @@ from walrecord.errors import MissingKey
 from walrecord.findings import (
     AmbiguousLast,
     Finding,
-    MissingMiddle,
+    IllegalSequence,
     Noop,
     OrphanPart,
     PartsDoNotJoin,
     RepeatedPart,
+    Tombstone,
     UnfinishedEntry,
 )
 from walrecord.key import First, Full, Last, Middle, RecordKey, RecordType, decode_key
-
-_SHOWN = 10  # a damaged key may claim to be Middle 2^64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +59,41 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Unfinished:
-    """The parts of an entry that were read so far; the First's number is 0."""
+    """The parts of an entry that were read so far, in order; what begins with a Middle never becomes an entry."""
 
     first_offset: int
-    first: bytes
     last_offset: int
-    again_offset: int | None = None
-    middles: dict[int, bytes] = field(default_factory=dict)
+    types: list[First | Middle]
+    values: list[bytes] = field(default_factory=list)
+    is_refused: bool = False
+    """An illegal Middle came: the database reads no further, and nothing more is to be said until another entry."""
 
-    def missing(self) -> tuple[int, ...]:
-        numbers = range(1, max(self.middles, default=0))
-        return tuple(islice((number for number in numbers if number not in self.middles), _SHOWN))
+    @property
+    def has_first(self) -> bool:
+        return isinstance(self.types[0], First)
 
-    def joined(self, last: bytes) -> bytes:
-        return b"".join((self.first, *(self.middles[number] for number in sorted(self.middles)), last))
+    def may_go_on_with(self, number: int) -> bool:
+        match self.types[-1]:
+            case First():
+                return number == 1
+            case Middle(before):
+                return number == before + 1
+
+    def add(self, offset: int, part: Middle, value: bytes) -> None:
+        self.last_offset = offset
+        self.types.append(part)
+        self.values.append(value)
 
 
 class Reassembler:
     """Reads the records of one topic in the order of their offsets.
 
-    A record that raises changes nothing: a consumer that goes on may feed the next one.
+    A record that raises changes nothing: a consumer that goes on may feed the next one. `drops_repeats` is what
+    `drops_repeated_middle` says of the database's version.
     """
 
-    def __init__(self, joins: Callable[[bytes], bool] = is_framed) -> None:
-        self._joins = joins
+    def __init__(self, joins: Callable[[bytes], bool] = is_framed, *, drops_repeats: bool = False) -> None:
+        self._joins, self._drops_repeats = joins, drops_repeats
         self._unfinished: dict[int, _Unfinished] = {}
         self._ended: dict[int, dict[RecordType, bytes]] = {}
 
@@ -92,17 +104,17 @@ class Reassembler:
             RecordError: It cannot be read; the error names the offset.
         """
         if value is None:
-            return Outcome(findings=(Noop(offset),))
+            return Outcome(findings=(Noop(offset) if key is None else Tombstone(offset),))
         if key is None:
             raise MissingKey("the record has a value but no key", offset)
         decoded = decode_key(key, offset=offset)
         match decoded.type:
             case Full():
                 return Outcome(Entry(decoded.region_id, offset, value, offset))
-            case First():
-                return self._first(offset, decoded, value)
-            case Middle(number):
-                return self._middle(offset, decoded, number, value)
+            case First() as first:
+                return self._first(offset, decoded, first, value)
+            case Middle() as middle:
+                return self._middle(offset, decoded, middle, value)
             case Last():
                 return self._last(offset, decoded, value)
             case _:
@@ -113,49 +125,45 @@ class Reassembler:
         return tuple(
             UnfinishedEntry(region_id, parts.first_offset, parts.last_offset)
             for region_id, parts in self._unfinished.items()
+            if parts.has_first and not parts.is_refused
         )
 
-    def _first(self, offset: int, key: RecordKey, value: bytes) -> Outcome:
+    def _first(self, offset: int, key: RecordKey, first: First, value: bytes) -> Outcome:
         before = self._unfinished.get(key.region_id)
-        if before is not None and before.first == value:
-            before.again_offset = offset
-            return Outcome(findings=(RepeatedPart(key.region_id, key.type, offset),))
-        self._unfinished[key.region_id] = _Unfinished(offset, value, offset)
-        if before is None:
+        self._unfinished[key.region_id] = _Unfinished(offset, offset, [first], [value])
+        if before is None or not before.has_first or before.is_refused:
             return Outcome()
+        if before.values == [value]:
+            return Outcome(findings=(RepeatedPart(key.region_id, first, offset),))
         return Outcome(findings=(UnfinishedEntry(key.region_id, before.first_offset, before.last_offset),))
 
-    def _middle(self, offset: int, key: RecordKey, number: int, value: bytes) -> Outcome:
+    def _middle(self, offset: int, key: RecordKey, middle: Middle, value: bytes) -> Outcome:
         parts = self._unfinished.get(key.region_id)
         if parts is None:
+            self._unfinished[key.region_id] = _Unfinished(offset, offset, [middle], [value])
             return self._without_first(offset, key, value)
-        held = parts.middles.get(number)
-        if held == value:
-            return Outcome(findings=(RepeatedPart(key.region_id, key.type, offset),))
-        finding: tuple[Finding, ...] = ()
-        if held is not None:
-            if parts.again_offset is None:
-                del self._unfinished[key.region_id]
-                return Outcome(findings=(PartsDoNotJoin(key.region_id, parts.first_offset, offset),))
-            # An entry was begun again with the same First: the parts before that belong to a write that was given up.
-            finding = (UnfinishedEntry(key.region_id, parts.first_offset, parts.last_offset),)
-            parts = self._unfinished[key.region_id] = _Unfinished(parts.again_offset, parts.first, offset)
-        parts.middles[number] = value
-        parts.last_offset = offset
-        return Outcome(findings=finding)
+        if parts.is_refused:
+            return Outcome()
+        if self._drops_repeats and parts.types[-1] == middle and parts.values[-1] == value:
+            return Outcome(findings=(RepeatedPart(key.region_id, middle, offset),))
+        if not parts.may_go_on_with(middle.number):
+            parts.is_refused = True
+            return Outcome(findings=(IllegalSequence(key.region_id, offset, parts.types[-1], middle),))
+        parts.add(offset, middle, value)
+        return Outcome() if parts.has_first else self._without_first(offset, key, value)
 
     def _last(self, offset: int, key: RecordKey, value: bytes) -> Outcome:
         parts = self._unfinished.pop(key.region_id, None)
-        if parts is None:
+        if parts is not None and parts.is_refused:
+            return Outcome()
+        if parts is None or not parts.has_first:
             return self._without_first(offset, key, value)
-        missing = parts.missing()
-        if missing:
-            return Outcome(findings=(MissingMiddle(key.region_id, parts.first_offset, offset, missing),))
-        payload = parts.joined(value)
+        payload = b"".join((*parts.values, value))
         if not self._joins(payload):
             return Outcome(findings=(PartsDoNotJoin(key.region_id, parts.first_offset, offset),))
-        digests: dict[RecordType, bytes] = {Middle(number): _digest(part) for number, part in parts.middles.items()}
-        digests |= {First(): _digest(parts.first), Last(): _digest(value)}
+        pairs = zip(parts.types, parts.values, strict=True)
+        digests: dict[RecordType, bytes] = {part: _digest(content) for part, content in pairs}
+        digests[Last()] = _digest(value)
         before = self._ended.get(key.region_id, {})
         self._ended[key.region_id] = digests
         # The whole entry again is no mix.

@@ -13,7 +13,7 @@ from refdb.region.region import Region, named
 from refdb.region.rows import decode_puts
 from refdb.schema import Schema
 from refdb.wal.log import RawRecord, WalLog, Watermarks
-from walrecord import MissingKey, MissingMiddle, OrphanPart, PartsDoNotJoin, Reassembler, RecordError
+from walrecord import IllegalSequence, MissingKey, OrphanPart, PartsDoNotJoin, Reassembler, RecordError
 
 SHUT_OUT_ATTEMPTS = 3
 LOG = logging.getLogger("refdb.region.opener")
@@ -96,12 +96,14 @@ def _replay(region: Region, records: Iterable[RawRecord]) -> int:
 
     Like GreptimeDB it tells of a record that cannot be read in which topic it is, and not at which offset.
     """
-    reassembler, rows = Reassembler(), 0
+    reassembler, rows = Reassembler(drops_repeats=True), 0  # as GreptimeDB since 1.1.3
     try:
         for record in records:
             outcome = reassembler.feed(*record)
             for finding in outcome.findings:
-                if isinstance(finding, MissingMiddle | PartsDoNotJoin) and finding.region_id == region.region_id:
+                if isinstance(finding, IllegalSequence):  # of whatever region: there is one reader of the topic
+                    raise RegionFatalError(_unreadable(region, f"Illegal sequence of a middle record: {finding}"))
+                if isinstance(finding, PartsDoNotJoin) and finding.region_id == region.region_id:
                     raise RegionFatalError(f"an entry is not whole: {finding}")
                 if isinstance(finding, OrphanPart) and finding.region_id == region.region_id:
                     LOG.warning("Dropped %s", finding)

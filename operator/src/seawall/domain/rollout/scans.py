@@ -19,8 +19,19 @@ from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import BadRecord, Datanode, Facts
 from seawall.domain.rollout.reasons import Ailment
 
-CRASHES = frozenset({"MissingKey", "UndecodableKey", "UndecodableEntry", "PartsDoNotJoin"})
-"""Kinds of findings at which the database's reader ends; it does not notice the others."""
+CRASHES = frozenset(
+    {
+        "IllegalSequence",
+        "MalformedEntry",
+        "MissingKey",
+        "OffsetsMissing",
+        "PartsDoNotJoin",
+        "TimestampOutOfRange",
+        "UndecodableEntry",
+        "UndecodableKey",
+    }
+)
+"""Kinds of findings at which the database's reader ends, or waits for ever; it does not notice the others."""
 
 
 def bad_records(

@@ -24,7 +24,7 @@ from seawall.domain.verification.case import Case, Decision, ended, name_taken
 from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.request import FILE, MAX_BYTES, digest_of, write_request
+from seawall.domain.verification.request import FILE, MAX_BYTES, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.walconfig.config_map import ConfigMap
 
@@ -127,7 +127,8 @@ def _freeze(case: Case, found: WALHold) -> Decision:
     topics = tuple(topic for topic in selection.readable if _is_held(topic, held.get(topic.name)))
     if not topics:
         return case.attempt_ends(Outcome.INTERRUPTED, f"no topic that is held can be read: {_told(selection)}")
-    data = write_request(case.subject, case.spec, kafka_of_job(case.kafka), _cluster_id(case), topics)
+    external, version = kafka_of_job(case.kafka), database_version(case.cluster, case.kafka)
+    data = write_request(case.subject, case.spec, external, _cluster_id(case), topics, database_version=version)
     if len(data) > MAX_BYTES:
         message = f"the request takes {len(data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
         return ended(case.status, case.now, Reason.TOO_MANY_TOPICS, message)

@@ -1,4 +1,4 @@
-"""The request to the Spark application, version 1: spark-apps/replay-verification/contract has the format."""
+"""The request to the Spark application, version 2: spark-apps/replay-verification/contract has the format."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from io import BytesIO
 
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.verification.selection import TopicRange
 
-VERSION = 1
+VERSION = 2
+"""Since 2 with the database's version: an application that does not know it would prove too much, and refuses it."""
 FILE = "request.json.gz"
 MAX_BYTES = 1_000_000
 """What a ConfigMap takes is 1 MiB, names and labels included."""
@@ -45,21 +47,30 @@ def write_request(
     cluster_id: str,
     topics: tuple[TopicRange, ...],
     *,
+    database_version: str | None,
     files: dict[str, str] | None = None,
 ) -> bytes:
     """The request as it is stored, compressed; the same input gives the same bytes.
 
-    `files` are the paths of the connection's files by their names in the contract; left out, those in the driver's pod.
+    `database_version` is "major.minor" or longer; None, where nobody says it, counts as the strictest. `files` are the
+    paths of the connection's files by their names in the contract; left out, those in the driver's pod.
     """
     body = {
         "version": VERSION,
         "verification": subject.to_json(),
         "level": template.level.value,
+        "databaseVersion": database_version,
         "kafka": _kafka(kafka, cluster_id, files or PATHS),
         "topics": [_topic(topic) for topic in topics],
         "snapshot": None if template.snapshot is None else {"uri": template.snapshot.uri},
     }
     return gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
+
+
+def database_version(cluster: WALCluster, spec: WALClusterSpec) -> str | None:
+    """The oldest version that runs, whose reader must get along with the log; what is declared, if none is known."""
+    running = None if cluster.status.data_plane is None else cluster.status.data_plane.version
+    return running or (None if spec.greptimedb is None else spec.greptimedb.version)
 
 
 PATHS = {
