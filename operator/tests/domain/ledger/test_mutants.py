@@ -392,7 +392,7 @@ MUTANTS = (
     Mutant(
         "idle sample of a leader that is not settled",
         f"{LEDGER}/sightings.py",
-        "settled=newest & earlier.above(_old(sightings.streak_since, at)),",
+        "settled=is_settled(sightings, regions),",
         "settled=newest,",
         "test_scenarios.test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile(looked_between=True)",
     ),
