@@ -159,6 +159,13 @@ def scan(user: User) -> str:
     return found.message if isinstance(found, TopicFailure) else ""
 
 
+def witness(user: User) -> str:
+    ends = user.boss.logs.describe_offsets([TOPIC])[TOPIC]
+    assert isinstance(ends, LogOffsets)
+    found = user.logs.read_keys({TOPIC: (ends.log_start, ends.high_watermark)})[TOPIC]
+    return found.message if isinstance(found, TopicFailure) else ""
+
+
 def delete_records(user: User) -> str:
     outcome = user.logs.delete_records({TOPIC: 1})[TOPIC]
     if isinstance(outcome, DeleteRefused):
@@ -210,6 +217,7 @@ WORK: dict[str, Callable[[User], str]] = {
     "deletes the pool": delete_pool,
     "reads ids, offsets and epochs": read,
     "looks for the record that a datanode cannot read": scan,
+    "asks a log whether these regions wrote it": witness,
     "deletes records": delete_records,
     "measures bytes on disk": measure,
     "sees brokers and controllers": see_brokers,
