@@ -16,7 +16,6 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.controllers import wal_purge
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.ledger import rules
@@ -197,7 +196,7 @@ def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
         no_claims(patch)
 
     def no_intents(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(LedgerLooks, "require_intents", lambda *_: None)
+        patch.setattr(wal_purge, "require_intents", lambda *_: None)
 
     def lost_is_first_contact(patch: pytest.MonkeyPatch) -> None:
         from seawall.domain.ledger.looked import ReadShards  # noqa: PLC0415 - what is patched

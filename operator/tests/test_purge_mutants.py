@@ -14,7 +14,7 @@ import pytest
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.controllers import claims, ledger_look, topic_deletion, wal_hold, wal_purge
+from seawall.controllers import claims, database_reader, ledger_look, topic_deletion, wal_hold, wal_purge
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
 from seawall.controllers.recent_topics import RecentTopics
@@ -133,7 +133,7 @@ def no_turns(patch: Patch) -> None:
 
 def second_pruner(patch: Patch) -> None:
     """A database that deletes by itself is no reason."""
-    patch.setattr(ledger_look, "regime_of", lambda database, running: Regime(regime_of(database, running).mode))
+    patch.setattr(database_reader, "regime_of", lambda database, running: Regime(regime_of(database, running).mode))
 
 
 def stale_accepted(patch: Patch) -> None:

@@ -203,23 +203,24 @@ def test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed(
 
 
 def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away() -> None:
-    from seawall.controllers import ledger_look, opened_cluster  # noqa: PLC0415 - what is patched
+    from seawall.controllers import database_reader, ledger_look, opened_cluster  # noqa: PLC0415 - what is patched
+    from seawall.controllers.log_witnesses import LogWitnesses  # noqa: PLC0415
     from seawall.domain.ledger import fence  # noqa: PLC0415
 
     def no_pin(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(ledger_look, "why_other_database", lambda *_: None)
+        patch.setattr(database_reader, "why_other_database", lambda *_: None)
         patch.setattr(opened_cluster, "why_other_database", lambda *_: None)
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "database" not in check.__name__))
 
     def no_contradictions(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(ledger_look, "find_contradiction", lambda *_: None)
+        patch.setattr(database_reader, "find_contradiction", lambda *_: None)
         no_witness(patch)
 
     def no_witness(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(ledger_look, "_with_witness", lambda _r, _o, found, _read: found)
+        patch.setattr(LogWitnesses, "ask", lambda _self, _logs, found, _read: found)
 
     def versions_believed(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(ledger_look, "weakest_version", lambda _: "99.0.0")
+        patch.setattr(database_reader, "weakest_version", lambda _: "99.0.0")
 
     def no_revisions(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "metadata" not in check.__name__))

@@ -9,7 +9,9 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.dead import DeadRegions, parse_dead
 from seawall.domain.ledger.fence import Readoption, parse_readoption
+from seawall.domain.ledger.licence import Licence
 from seawall.domain.ledger.unused import Unused, parse_unused
+from seawall.ports import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,10 @@ def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
         dead=regions if isinstance(regions, DeadRegions) else None,
         dead_problem=regions if isinstance(regions, str) else None,
     )
+
+
+def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:
+    """The declarations that count now."""
+    said = read_declarations(cluster, clock.trusted())
+    adoption = said.readoption if follows_readopt and said.readopt_problem is None else None
+    return Licence(said.unused, said.dead, adoption)

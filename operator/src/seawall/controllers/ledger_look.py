@@ -11,39 +11,31 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.claims import read_holds, read_policies, read_verifications
-from seawall.controllers.declarations import read_declarations
+from seawall.controllers.database_reader import newest_revision, read_database
+from seawall.controllers.declarations import current_licence, read_declarations
+from seawall.controllers.log_witnesses import LogWitnesses
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
-from seawall.controllers.permission import current_licence
 from seawall.controllers.recent_topics import RecentTopics
 from seawall.controllers.targets import read_targets
 from seawall.controllers.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
-from seawall.domain.dataplane.identity import Node, find_contradiction
 from seawall.domain.dataplane.metadata import MetadataSnapshot
-from seawall.domain.dataplane.reports import DatanodeReport, newest_ids, region_reports
-from seawall.domain.dataplane.version import weakest_version
-from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.dataplane.reports import newest_ids, region_reports
+from seawall.domain.errors import SeawallError
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
-from seawall.domain.kafka_log import Keys
-from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.columns import Ids
-from seawall.domain.ledger.declared import regime_of
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
-from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.domain.rollout.claims import claims_of
-from seawall.domain.wal_cluster.database import claim_on, is_about_the_claim, usable_readoption, why_other_database
+from seawall.domain.wal_cluster.database import claim_on, usable_readoption
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 RUNS_REMEMBERED = 8
@@ -63,8 +55,7 @@ class _Remembered:
     """How many looks have begun."""
     waiting: int = 0
     """How many callers are in a look, or wait for it."""
-    witnessed: dict[str, tuple[Question, tuple[int, ...]]] = field(default_factory=dict)
-    """By topic what its log was asked last, and which regions it contradicted."""
+    witnesses: LogWitnesses = field(default_factory=LogWitnesses)
     shared: _Shared | None = None
     """The newest look for nobody in particular, kept only while others wait."""
 
@@ -80,15 +71,6 @@ class _Shared:
     def serves(self, asked: int, cluster: WALCluster) -> bool:
         """Whether it began after so many others, which had begun when somebody asked."""
         return self.number > asked and self.version == cluster.metadata.resource_version
-
-
-@dataclass(frozen=True, slots=True)
-class _Database:
-    """What was read of the database, and what it means for deletes."""
-
-    reports: Sequence[DatanodeReport]
-    snapshot: MetadataSnapshot
-    regime: Regime
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,60 +152,6 @@ class LedgerLooks:
         for number, shard in shards.items():
             self.intents.write(pool, number, shard)
 
-    def claim(self, cluster: WALCluster, action: ClaimDatabase) -> None:
-        """Claims the database, if the claim is still as it was read, in the store that is pinned.
-
-        Raises:
-            Conflict: it is not: observe again.
-            OutsideUnavailable: the metadata store did not answer; it may have happened.
-        """
-        opened = self.require_open(cluster)
-        head = opened.parts.metadata_store.head()
-        is_pinned = is_about_the_claim(cluster, head.store_id)
-        if not is_pinned or not opened.parts.metadata_store.claim(
-            opened.topics.prefix, cluster.metadata.uid, action.before
-        ):
-            raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
-
-    def require_open(self, cluster: WALCluster) -> OpenedCluster:
-        """The ports of a WALCluster, for those who cannot go on without them.
-
-        Raises:
-            OutsideUnavailable: the spec or a Secret does not lead to a connection.
-        """
-        opened = self.open(cluster)
-        if isinstance(opened, CannotLook):
-            raise OutsideUnavailable(opened.message)
-        return opened
-
-    def require_same(self, cluster: WALCluster) -> OpenedCluster:
-        """The ports, if right now Kafka, the claims on the topics, and the database are those that are meant.
-
-        Raises:
-            Conflict: one of them is not.
-            OutsideUnavailable: somebody did not answer.
-        """
-        opened = self.require_open(cluster)
-        try:
-            self.clusters.require_same(cluster, opened)
-        except Blocked as blocked:
-            raise Conflict(blocked.found.message) from blocked
-        return opened
-
-    def require_intents(self, pool: PoolId, before: Mapping[str, int], topic_ids: Mapping[str, str]) -> None:
-        """Reads the intents again: who grants a hold now reads the same, and must find at least these.
-
-        Raises:
-            Conflict: one is lower, of another log, broken, or gone.
-            SeawallError: the API server did not answer, or refused.
-        """
-        records = read_shards(self.intents.read(pool, shards_of(before))).of_topics(before)
-        for topic, offset in before.items():
-            record = records.get(topic)
-            is_good = record is not None and record.topic_id == topic_ids[topic] and not record.broken
-            if record is None or not is_good or record.intent < offset:
-                raise Conflict(f"the intent of topic {topic} is not the one that was written for this delete")
-
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         with self._lock:
@@ -256,7 +184,7 @@ class LedgerLooks:
         policies = read_policies(self.clusters.kube, cluster, run)
         began = self.stopwatch.milliseconds()
         earlier = self._earlier_records(remembered, cluster, opened)
-        database = self._read_database(cluster, opened, readopts=readopts)
+        database = read_database(cluster, opened, self.clock.trusted(), readopts=readopts)
         regime, snapshot = database.regime, database.snapshot
         owned = self.clusters.view(cluster, opened)
         logs = read_logs(opened, owned.view, remembered.topics, began)
@@ -293,14 +221,14 @@ class LedgerLooks:
             processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
             lost_records=frozenset() if begins_anew else lost,
             contested=owned.contender is not None,
-            newest_revision=_newest_revision(opened, snapshot, records),
+            newest_revision=newest_revision(opened, snapshot, records),
             newest_ids=newest_ids(database.reports),
             earlier=earlier,
             cut=cut,
         )
         found = _decide(remembered, read, regime, policies, run)
         if run is not None:
-            found = _with_witness(remembered, opened, found, read)
+            found = remembered.witnesses.ask(opened.logs, found, read)
         return Looked(
             ClusterSeen(
                 cluster.metadata.uid,
@@ -322,25 +250,6 @@ class LedgerLooks:
             contender=None if owned.contender is None else str(owned.contender),
             to_claim=regime == Regime(Mode.B) and claim_on(cluster, snapshot.claims) != cluster.metadata.uid,
         )
-
-    def _read_database(self, cluster: WALCluster, opened: OpenedCluster, *, readopts: bool) -> _Database:
-        """Reports, what runs, and the metadata, in this order; if they are of the pinned database, and of one.
-
-        Raises:
-            Blocked: they are not.
-            PartUnavailable, PartRefused: metasrv or metadata store did not answer.
-        """
-        reports = opened.parts.data_plane.reports()
-        nodes = _nodes_or_none(opened)
-        snapshot = opened.parts.metadata_store.snapshot()
-        contradiction = find_contradiction(reports, snapshot, nodes)
-        if contradiction is not None:
-            raise Blocked(Obstacle.CONTRADICTION, contradiction)
-        other = why_other_database(cluster, snapshot.store_id, snapshot.claims)
-        may_claim = readopts and usable_readoption(cluster, self.clock.trusted()) is not None
-        if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
-            raise Blocked(other.why, other.message)
-        return _Database(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))
 
     def _earlier_records(
         self, remembered: _Remembered, cluster: WALCluster, opened: OpenedCluster
@@ -366,39 +275,6 @@ class LedgerLooks:
         except SeawallError as error:
             return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
         return read_shards(found)
-
-
-def _with_witness(remembered: _Remembered, opened: OpenedCluster, found: Look, read: Read) -> Look:
-    """Asks the logs whose records would be deleted, or skipped at a restart, whether these regions wrote them.
-
-    A log that answered the same question is not read again.
-    """
-    planned = plan(found.inputs)
-    wanted = {planned.topics.names[row] for row in np.flatnonzero(planned.purge_to.known)}
-    ids = {name: log.topic_id for name, log in read.logs.items()}
-    asked = questions(planned.case.regions, planned.topics, ids, wanted | read.seen.keys())
-    known = remembered.witnessed
-    new = {name: one for name, one in asked.items() if name not in known or known[name][0] != one}
-    answers = opened.logs.read_keys({name: (one.start, one.end) for name, one in new.items()}) if new else {}
-    for name, keys in answers.items():
-        if isinstance(keys, Keys):
-            known[name] = new[name], find_strangers(new[name], keys.by_offset)
-    strangers = {name for name, one in asked.items() if name in known and known[name][0] == one and known[name][1]}
-    return found.with_records_of_others(strangers)
-
-
-def _nodes_or_none(opened: OpenedCluster) -> Sequence[Node] | None:
-    """What runs; a frontend that is away hides no disaster, but nothing is deleted then."""
-    try:
-        return opened.parts.data_plane.nodes()
-    except (PartUnavailable, PartRefused):
-        return None
-
-
-def _newest_revision(opened: OpenedCluster, snapshot: MetadataSnapshot, records: Mapping[str, FenceRecord]) -> int:
-    """The store's revision now, where a record is newer than the snapshot: another operator may have written it."""
-    newest = max((record.revision or 0 for record in records.values()), default=0)
-    return opened.parts.metadata_store.head().revision if newest > snapshot.revision else snapshot.revision
 
 
 def _decide(

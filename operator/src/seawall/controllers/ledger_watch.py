@@ -10,7 +10,7 @@ from typing import assert_never
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.permission import require_licence
+from seawall.controllers.permission import claim_database, require_licence
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
@@ -119,7 +119,7 @@ class LedgerWatch:
             case WriteRecords():
                 self.looks.write_shards(action.pool, action.shards)
             case ClaimDatabase():
-                self.looks.claim(cluster, action)
+                claim_database(self.looks, cluster, action)
             case _:
                 assert_never(action)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.declarations import read_declarations
-from seawall.domain.errors import Conflict
-from seawall.domain.ledger.licence import Licence
-from seawall.domain.ledger.looked import ClusterSeen
-from seawall.ports import Clock, Kube
+from seawall.controllers.declarations import current_licence
+from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.opened_cluster import Blocked, OpenedCluster
+from seawall.domain.errors import Conflict, OutsideUnavailable
+from seawall.domain.intent_shards import PoolId, shards_of
+from seawall.domain.ledger.actions import ClaimDatabase
+from seawall.domain.ledger.looked import CannotLook, ClusterSeen, read_shards
+from seawall.domain.wal_cluster.database import is_about_the_claim
+from seawall.ports import Clock, IntentStore, Kube
 
 
 def require_licence(kube: Kube, clock: Clock, key: Key, decided: ClusterSeen) -> WALCluster:
@@ -29,8 +35,61 @@ def require_licence(kube: Kube, clock: Clock, key: Key, decided: ClusterSeen) ->
     return cluster
 
 
-def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:
-    """The declarations that count now."""
-    said = read_declarations(cluster, clock.trusted())
-    adoption = said.readoption if follows_readopt and said.readopt_problem is None else None
-    return Licence(said.unused, said.dead, adoption)
+def claim_database(looks: LedgerLooks, cluster: WALCluster, action: ClaimDatabase) -> None:
+    """Claims the database, if the claim is still as it was read, in the store that is pinned.
+
+    Raises:
+        Conflict: it is not: observe again.
+        OutsideUnavailable: the metadata store did not answer; it may have happened.
+    """
+    opened = require_open(looks, cluster)
+    head = opened.parts.metadata_store.head()
+    is_pinned = is_about_the_claim(cluster, head.store_id)
+    if not is_pinned or not opened.parts.metadata_store.claim(
+        opened.topics.prefix, cluster.metadata.uid, action.before
+    ):
+        raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
+
+
+def require_open(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
+    """The ports of a WALCluster, for those who cannot go on without them.
+
+    Raises:
+        OutsideUnavailable: the spec or a Secret does not lead to a connection.
+    """
+    opened = looks.open(cluster)
+    if isinstance(opened, CannotLook):
+        raise OutsideUnavailable(opened.message)
+    return opened
+
+
+def require_same(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
+    """The ports, if right now Kafka, the claims on the topics, and the database are those that are meant.
+
+    Raises:
+        Conflict: one of them is not.
+        OutsideUnavailable: somebody did not answer.
+    """
+    opened = require_open(looks, cluster)
+    try:
+        looks.clusters.require_same(cluster, opened)
+    except Blocked as blocked:
+        raise Conflict(blocked.found.message) from blocked
+    return opened
+
+
+def require_intents(
+    intents: IntentStore, pool: PoolId, before: Mapping[str, int], topic_ids: Mapping[str, str]
+) -> None:
+    """Reads the intents again: who grants a hold now reads the same, and must find at least these.
+
+    Raises:
+        Conflict: one is lower, of another log, broken, or gone.
+        SeawallError: the API server did not answer, or refused.
+    """
+    records = read_shards(intents.read(pool, shards_of(before))).of_topics(before)
+    for topic, offset in before.items():
+        record = records.get(topic)
+        is_good = record is not None and record.topic_id == topic_ids[topic] and not record.broken
+        if record is None or not is_good or record.intent < offset:
+            raise Conflict(f"the intent of topic {topic} is not the one that was written for this delete")

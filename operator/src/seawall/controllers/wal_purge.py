@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec, WALPurgeStatu
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
-from seawall.controllers.permission import require_licence
+from seawall.controllers.permission import claim_database, require_intents, require_licence, require_same
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
@@ -126,7 +126,7 @@ class WALPurgeController:
             case FlushRegions():
                 return self._flush(obj, action)
             case ClaimDatabase():
-                self.looks.claim(self._still_may(obj, action.cluster), action)
+                claim_database(self.looks, self._still_may(obj, action.cluster), action)
             case WriteTargets():
                 self._still_may(obj, action.cluster)
                 self._known_of(obj).written = write_targets(self.kube, obj, action.targets)
@@ -146,7 +146,7 @@ class WALPurgeController:
         return action.event()
 
     def _flush(self, obj: WALPurge, action: FlushRegions) -> Event:
-        opened = self.looks.require_same(self._still_may(obj, action.cluster, flushes=True))
+        opened = require_same(self.looks, self._still_may(obj, action.cluster, flushes=True))
         self._known_of(obj).asked_at.update(dict.fromkeys(action.region_ids, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.region_ids)
         if not failures:
@@ -158,15 +158,15 @@ class WALPurgeController:
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""
         cluster = self._still_may(obj, action.cluster)
-        opened = self.looks.require_same(cluster)
+        opened = require_same(self.looks, cluster)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):
             raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
-        opened = self.looks.require_same(self._still_may(obj, action.cluster))
-        self.looks.require_intents(action.pool, action.before, action.topic_ids)
+        opened = require_same(self.looks, self._still_may(obj, action.cluster))
+        require_intents(self.looks.intents, action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
         outcomes = opened.logs.delete_records(before, action.topic_ids)
