@@ -11,7 +11,8 @@ from prometheus_client import generate_latest
 from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.controllers.declarations import Declarations, current_licence, read_declarations, require_licence
+from seawall.controllers.declarations import Declarations, current_licence, read_declarations
+from seawall.controllers.permission import require_licence
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
