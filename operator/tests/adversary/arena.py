@@ -1,0 +1,244 @@
+"""The world of purges, holds, verifications and deletions in which an adversary moves: many databases, two clocks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALClusterStatus
+from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.ports import DataPlanes
+from seawall.reconciler import Outcome, Reconciler
+from tests.adversary.judge import Judge
+from tests.adversary.network import Database, Network
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
+from tests.fakes.kafka import FakeKafka
+from tests.purge_world import CLUSTER, NAMESPACE, REGIONS, SPEC, TOPICS, WAL, Calls, Guard
+from tests.support.clock import Time
+from tests.test_ledger_watch import watch
+from tests.test_topic_deletion import controller
+from tests.verification_world import VerificationWorld
+
+RUNS = (Key(NAMESPACE, "run"), Key(NAMESPACE, "later"))
+WAITS = 30.0
+OTHERS = ("staging", "twin", "rival")
+
+
+@dataclass
+class Clocks(Time):
+    """The operator's clock, which may be ahead of all others; time passes for all alike."""
+
+    skew: timedelta = timedelta()
+    reads: int = 0
+    """How often anybody looked at a clock."""
+
+    def now(self) -> datetime:
+        """What the operator's clock shows."""
+        self.reads += 1
+        return self.time + self.skew
+
+    def true(self) -> datetime:
+        """What all other clocks show."""
+        self.reads += 1
+        return self.time
+
+    def milliseconds(self) -> int:
+        """The operator's monotonic clock."""
+        self.reads += 1
+        return super().milliseconds()
+
+
+@dataclass
+class Arena(VerificationWorld):
+    """All that outlives a process. `store` and `data_plane` are those of the database `prod`.
+
+    Attributes:
+        cluster_spec: the spec of the WALCluster, as people edit it.
+        annotations: those of the WALCluster.
+        yesterday: the metadata and the shards of intents of some time ago.
+        beside: what other controllers of the operator do while one waits.
+    """
+
+    time: Clocks = field(default_factory=Clocks)
+    network: Network = field(default_factory=Network)
+    cluster_spec: dict[str, Any] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    yesterday: tuple[Any, Any] = (None, None)
+    beside: list[Callable[[], object]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.judge = Judge(self)
+        self.cluster_spec = copy.deepcopy(CLUSTER)
+        self.cluster_spec["dataPlane"]["greptimedb"]["autoPrune"] = self.auto_prune
+        super().__post_init__()
+        self.kube._now = self.spark.now = self.time.true
+        self.data_plane.now = self.time.true
+        for topic in self.kafka.topics.values():
+            topic.log.now = self.time.true
+        for name in OTHERS:
+            self.network.databases[name] = self._another(name)
+        for address, name in [("", "prod"), *((f".{name}", name) for name in OTHERS)]:
+            self.network.services |= {f"http://metasrv{address}:4000": name, f"http://frontend{address}:4000": name}
+            self.network.stores[f"http://etcd{address}:2379"] = name
+
+    @property
+    def prod(self) -> Database:
+        """The database of the WALCluster."""
+        found = self.network.databases.get("prod")
+        if found is None:
+            found = Database("prod", self.data_plane, self.store, self.kafka)
+            self.network.databases["prod"] = found
+        return found
+
+    def _another(self, name: str) -> Database:
+        """A database with the same topics' names; only that of the rival writes to this Kafka, and not yet."""
+        plane, store = FakeDataPlane(now=self.time.true), FakeMetadataStore()
+        made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name))
+        for number, topic in enumerate(TOPICS):
+            if name != "rival":
+                made.kafka.add_topic(topic, replicas=(1, 2, 3)).log.append(200)
+            store.put_topic(topic, 150 if name != "rival" else 0)
+            for index in range(REGIONS):
+                table = {"staging": 2024, "twin": 1024, "rival": 3024}[name] + number
+                made.bear(topic, table << 32 | index, datanode=index % 3)
+            if name != "rival":
+                made.write(topic, 2 * REGIONS)
+        return made
+
+    # --- what people and databases do
+
+    def add_region(self, topic: str, region_id: int, datanode: int) -> None:
+        """A region is born."""
+        self.prod.bear(topic, region_id, datanode)
+
+    def write(self, topic: str, count: int) -> None:
+        """The database appends rows."""
+        self.prod.write(topic, count)
+
+    def annotate(self, **annotations: str | None) -> None:
+        """Somebody sets annotations, or takes them off."""
+        for name, value in annotations.items():
+            key = f"seawall.dev/{name.replace('_', '-')}"
+            self.annotations.pop(key, None)
+            if value is not None:
+                self.annotations[key] = value
+        self.edit()
+
+    def edit(self, **spec: Any) -> None:
+        """Somebody edits the spec of the WALCluster, if there is one."""
+        self.cluster_spec |= spec
+        if ("WALCluster", WAL) in self.kube._objects:
+            self.kube.apply(WAL, self.cluster_spec, annotations=self.annotations)
+
+    def point(self, **greptimedb: Any) -> None:
+        """Somebody edits the addresses of the database."""
+        before = self.cluster_spec["dataPlane"]["greptimedb"]
+        self.edit(dataPlane={**self.cluster_spec["dataPlane"], "greptimedb": {**before, **greptimedb}})
+
+    def run_of(self, key: Key, **spec: Any) -> None:
+        """Somebody makes a run."""
+        self.kube.apply(key, {**SPEC, **spec}, kind=WALPurge)
+
+    def work(self, rows: int = 12) -> None:
+        """All databases write, and flush all regions but one."""
+        for database in self.network.databases.values():
+            for topic in TOPICS:
+                if database.name != "rival" or database.rows and any(database.rows.values()):
+                    database.write(topic, rows)
+                    database.flush(topic)
+        self.judge.wrote()
+
+    def pin(self) -> None:
+        """The WALCluster has met its Kafka."""
+        pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
+        found = self.cluster()
+        self.kube.replace_status(found, WALClusterStatus(kafka=pinned))
+
+    # --- the operator
+
+    def data_planes(self, calls: Guard) -> DataPlanes:
+        """Whom the addresses lead to."""
+        found: DataPlanes = calls.guard(self.network)
+        return found
+
+    def check(self, after: str = "") -> None:
+        """The judge sees every change by itself."""
+
+    def operate(self) -> None:
+        """The other controllers of the operator, which work while one waits."""
+        watching: Reconciler[Any, Any, Any, Any] = Reconciler(_watch(self), may_write=lambda: True)
+        granting = granter_of(self)
+        self.beside = [lambda: tick(watching, WAL), lambda: self._tick_holds(granting)]
+
+    def _tick_holds(self, granting: Reconciler[Any, Any, Any, Any]) -> None:
+        for hold in self.kube.list(WALHold, NAMESPACE).items:
+            tick(granting, hold.metadata.key)
+
+    def tend(self, ticks: int = 4) -> None:
+        """The controller of WALClusters tends the topics."""
+        tending: Reconciler[Any, Any, Any, Any] = Reconciler(
+            controller(self, self.judge), may_write=lambda: True  # type: ignore[arg-type]
+        )
+        for _ in range(ticks):
+            tick(tending, WAL)
+
+    def wait(self, seconds: float = WAITS) -> None:
+        """Time passes; databases report, prune what they prune by themselves, and other controllers work."""
+        self.time.time += timedelta(seconds=seconds)
+        if self.auto_prune == "Logical":
+            for database in self.network.databases.values():
+                database.prune_logically()
+            self.judge.moved()
+        self.run_spark()
+        for each in self.beside:
+            each()
+
+    def live(self, process: Reconciler[Any, Any, Any, Any], key: Key, until: Callable[[], bool], rounds: int) -> None:
+        """Ticks until all is done, or waits as often as told."""
+        while rounds:
+            ticked = process.tick(key)
+            if ticked.outcome in {Outcome.WAITING, Outcome.GONE} and until():
+                return
+            if ticked.after == 0.0 or ticked.outcome in {Outcome.RECORDED, Outcome.ACTED}:
+                self.time.time += timedelta(seconds=0.05)
+                rounds -= ticked.outcome is Outcome.CONFLICT
+            else:
+                rounds -= 1
+                self.wait()
+
+    def is_over(self, key: Key) -> bool:
+        """Whether a run is finished, or gone."""
+        found = self.kube.get(WALPurge, key)
+        return found is None or found.status.is_finished
+
+    def remember(self) -> None:
+        """This is how it was yesterday."""
+        self.yesterday = self.store._now, dict(self.intents._shards)
+
+
+def _watch(arena: Arena) -> Any:
+    """The watch of ledgers, judged."""
+    watching = watch(arena)
+    return replace(watching, kube=arena.judge.guard(arena.kube), looks=arena.looks(arena.judge))
+
+
+def granter_of(arena: Arena, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
+    """The controller of holds."""
+    from tests.test_wal_hold import granter  # noqa: PLC0415 - no cycle, but the name says where it is from
+
+    return granter(arena, calls or arena.judge)
+
+
+def tick(process: Reconciler[Any, Any, Any, Any], key: Key, most: int = 6) -> None:
+    """Ticks until it waits."""
+    for _ in range(most):
+        if process.tick(key).outcome not in {Outcome.RECORDED, Outcome.ACTED, Outcome.CONFLICT}:
+            return
+
+
+assert Calls  # the type of guards that the stories use
