@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import gzip
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -70,9 +72,10 @@ class Arena(VerificationWorld):
     annotations: dict[str, str] = field(default_factory=dict)
     yesterday: tuple[Any, Any] = (None, None)
     beside: list[Callable[[], object]] = field(default_factory=list)
+    forged_verdict: bool = False
 
     def __post_init__(self) -> None:
-        self.judge = Judge(self)
+        self.referee = Judge(self)
         self.cluster_spec = copy.deepcopy(CLUSTER)
         self.cluster_spec["dataPlane"]["greptimedb"]["autoPrune"] = self.auto_prune
         super().__post_init__()
@@ -101,13 +104,11 @@ class Arena(VerificationWorld):
         made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name))
         for number, topic in enumerate(TOPICS):
             if name != "rival":
-                made.kafka.add_topic(topic, replicas=(1, 2, 3)).log.append(200)
-            store.put_topic(topic, 150 if name != "rival" else 0)
+                made.kafka.add_topic(topic, replicas=(1, 2, 3))
+            store.put_topic(topic, 0)
             for index in range(REGIONS):
                 table = {"staging": 2024, "twin": 1024, "rival": 3024}[name] + number
                 made.bear(topic, table << 32 | index, datanode=index % 3)
-            if name != "rival":
-                made.write(topic, 2 * REGIONS)
         return made
 
     # --- what people and databases do
@@ -144,6 +145,10 @@ class Arena(VerificationWorld):
         """Somebody makes a run."""
         self.kube.apply(key, {**SPEC, **spec}, kind=WALPurge)
 
+    def overtaken_by(self, name: str) -> None:
+        """Another database is as dangerous as can be: its ids are as high as these logs allow."""
+        self.network.databases[name].overtake(self.prod, marks=self.auto_prune == "Logical")
+
     def work(self, rows: int = 12) -> None:
         """All databases write, and flush all regions but one."""
         for database in self.network.databases.values():
@@ -151,13 +156,45 @@ class Arena(VerificationWorld):
                 if database.name != "rival" or database.rows and any(database.rows.values()):
                     database.write(topic, rows)
                     database.flush(topic)
-        self.judge.wrote()
+        self.referee.wrote()
+
+    def place(self, key: Key, spec: Mapping[str, Any]) -> None:
+        """Somebody places a hold."""
+        self.kube.apply(key, spec, kind=WALHold)
+
+    def renew(self, key: Key) -> None:
+        """Its owner renews a hold, if it is there."""
+        if ("WALHold", key) in self.kube._objects:
+            spec = self.kube._objects["WALHold", key]["spec"]
+            self.kube.apply(key, {**spec, "renewTime": self.time.true().isoformat()}, kind=WALHold)
 
     def pin(self) -> None:
         """The WALCluster has met its Kafka."""
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
         found = self.cluster()
         self.kube.replace_status(found, WALClusterStatus(kafka=pinned))
+
+    def judge(self, key: Key) -> tuple[str, int]:
+        """What a job says; where it really read all that a restart would, that is remembered."""
+        text, code = super().judge(key)
+        if self.forged_verdict:
+            said = json.loads(text)
+            said |= {"outcome": "Passed", "requestDigest": "0" * 64, "topicsNotVerified": [], "findings": []}
+            return json.dumps(said), 0
+        said = json.loads(text)
+        for topic in self.request_of(key)["topics"]:
+            is_honest = int(topic["from"]) <= self.prod.reads_from(topic["name"])
+            if self.referee.honest is not None and is_honest and topic["name"] not in said["topicsNotVerified"]:
+                before = self.referee.honest.get(topic["topicId"], 0)
+                self.referee.honest[topic["topicId"]] = max(before, int(topic["from"]))
+        return text, code
+
+    def request_of(self, key: Key) -> dict[str, Any]:
+        """What a job was told."""
+        found = self.kube.get_config_map(key)
+        assert found is not None
+        read: dict[str, Any] = json.loads(gzip.decompress(found.binary_data["request.json.gz"]))
+        return read
 
     # --- the operator
 
@@ -167,7 +204,7 @@ class Arena(VerificationWorld):
         return found
 
     def check(self, after: str = "") -> None:
-        """The judge sees every change by itself."""
+        """The referee sees every change by itself."""
 
     def operate(self) -> None:
         """The other controllers of the operator, which work while one waits."""
@@ -182,7 +219,8 @@ class Arena(VerificationWorld):
     def tend(self, ticks: int = 4) -> None:
         """The controller of WALClusters tends the topics."""
         tending: Reconciler[Any, Any, Any, Any] = Reconciler(
-            controller(self, self.judge), may_write=lambda: True  # type: ignore[arg-type]
+            controller(self, self.referee),
+            may_write=lambda: True,  # type: ignore[arg-type]
         )
         for _ in range(ticks):
             tick(tending, WAL)
@@ -193,7 +231,7 @@ class Arena(VerificationWorld):
         if self.auto_prune == "Logical":
             for database in self.network.databases.values():
                 database.prune_logically()
-            self.judge.moved()
+            self.referee.moved()
         self.run_spark()
         for each in self.beside:
             each()
@@ -224,14 +262,14 @@ class Arena(VerificationWorld):
 def _watch(arena: Arena) -> Any:
     """The watch of ledgers, judged."""
     watching = watch(arena)
-    return replace(watching, kube=arena.judge.guard(arena.kube), looks=arena.looks(arena.judge))
+    return replace(watching, kube=arena.referee.guard(arena.kube), looks=arena.looks(arena.referee))
 
 
 def granter_of(arena: Arena, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
     """The controller of holds."""
     from tests.test_wal_hold import granter  # noqa: PLC0415 - no cycle, but the name says where it is from
 
-    return granter(arena, calls or arena.judge)
+    return granter(arena, calls or arena.referee)
 
 
 def tick(process: Reconciler[Any, Any, Any, Any], key: Key, most: int = 6) -> None:

@@ -70,7 +70,8 @@ class Judge:
     def wrote(self) -> None:
         """Databases wrote rows: one that is lost at once is lost by whoever made its topic."""
         lost = self.violated() - self.written_off
-        for name, region, topic_id, offset in sorted(lost):
+        skipped = {(each.name, *row) for each in self.arena.network.databases.values() for row in each.skipped}
+        for name, region, topic_id, offset in sorted(lost | skipped):
             if topic_id in self.made:
                 raise Violation(f"I1: row {offset} of region {region} ({name}) was written to a topic made anew")
         self.written_off |= lost

@@ -95,7 +95,7 @@ class Adversary:
         """One call."""
         at = self._note(name, part)
         try:
-            return self.arena.judge.call(function, name, *args, **kwargs)
+            return self.arena.referee.call(function, name, *args, **kwargs)
         except Violation as violation:
             if name in UNFENCED and at == self.moved_at:
                 raise Unavoidable(str(violation)) from violation
@@ -113,7 +113,7 @@ class Adversary:
         for move in self.plan.get(at, ()):
             self.moved_at = at
             move.make(self.arena)
-            self.arena.judge.moved()
+            self.arena.referee.moved()
         return at
 
 
@@ -198,7 +198,9 @@ def live(scenario: Scenario, start: Arena, calm: Adversary, pairs: Iterable[Pair
         found = violation
     except Exception as error:  # noqa: BLE001 - a bug of the operator is a finding
         found = Violation(f"E: {type(error).__name__}: {error}")
-    assert adversary.names[:first] == calm.names[:first], "lives differ before the move: calls must not depend on chance"
+    assert adversary.names[:first] == calm.names[:first], (
+        "lives differ before the move: calls must not depend on chance"
+    )
     if found is None or isinstance(found, Unavoidable):
         return None if found is None else Finding(pairs, adversary.names[-1], f"unavoidable {found}")
     return Finding(pairs, adversary.names[-1], str(found))

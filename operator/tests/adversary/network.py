@@ -27,6 +27,8 @@ class Database:
     rows: dict[int, list[Row]] = field(default_factory=dict)
     buried: dict[int, FakeRegion] = field(default_factory=dict)
     """Regions that were dropped and may come back."""
+    skipped: set[tuple[int, str, int]] = field(default_factory=set)
+    """Region, topic id and offset of rows that were written at or below what a restart skips."""
 
     def regions_of(self, topic: str) -> list[int]:
         """Regions that write to a topic."""
@@ -45,9 +47,11 @@ class Database:
         for number in range(count if found is not None and regions else 0):
             region = regions[number % len(regions)]
             state, log = self.plane.regions.get(region), self.kafka.topics[topic].log
-            if state is None:
+            if state is None or state.datanode in self.plane.stopped or state.datanode >= self.plane.datanodes:
                 continue
             self.rows.setdefault(region, []).append((log.topic_id, log.end))
+            if log.end <= state.flushed:
+                self.skipped.add((region, log.topic_id, log.end))
             state.last, state.memtable_bytes = log.end, state.memtable_bytes + 100
             log.append(1)
 
@@ -55,6 +59,12 @@ class Database:
         """Flushes the regions of a topic, but for the last ones."""
         regions = [region for region in self.regions_of(topic) if region in self.plane.regions]
         self.plane.flush_regions(regions[: len(regions) - but])
+
+    def reads_from(self, topic: str) -> int:
+        """From where a restart would read a topic."""
+        marker = self.store._now.topics[topic].pruned_entry_id or 0
+        flushed = [self.plane.regions[each].flushed for each in self.regions_of(topic) if each in self.plane.regions]
+        return max(min(flushed, default=0), marker) + 1
 
     def bury(self, topic: str, region_id: int) -> None:
         """A table is dropped; it may come back."""
@@ -69,6 +79,20 @@ class Database:
         now = self.store._now
         left = {region: topics for region, topics in now.tombstoned_topics.items() if region != region_id}
         self.store._now = replace(now, tombstoned_topics=left)
+
+    def overtake(self, other: Database, *, marks: bool) -> None:
+        """It is as far as another database is, has flushed all of that, and (`marks`) moved its markers there."""
+        for topic, known in other.kafka.topics.items():
+            mine = self.kafka.topics.get(topic)
+            if mine is None or mine.log.end > known.log.end:
+                continue
+            mine.log.append(known.log.end - mine.log.end)
+            for region in self.regions_of(topic):
+                state = self.plane.regions[region]
+                state.flushed = state.last = known.log.end - 1
+                state.memtable_bytes = 0
+            if marks:
+                self.store.put_topic(topic, known.log.end - 2)
 
     def prune_logically(self) -> None:
         """What a database with logical pruning does by itself: markers move to the lowest flushed id."""
