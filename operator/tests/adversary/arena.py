@@ -189,6 +189,9 @@ class Arena(VerificationWorld):
                 self.referee.honest[topic["topicId"]] = max(before, int(topic["from"]))
         return text, code
 
+    def _is_there(self, topic: dict[str, Any]) -> bool:
+        return topic["name"] in self.kafka.topics and super()._is_there(topic)
+
     def request_of(self, key: Key) -> dict[str, Any]:
         """What a job was told."""
         found = self.kube.get_config_map(key)

@@ -30,6 +30,10 @@ CHANGES = frozenset(
         "create",
         "delete",
         "write_config_map",
+        "evict",
+        "set_partition",
+        "set_config_hash",
+        "set_maintenance",
     }
 )
 """Calls after which the world is judged."""

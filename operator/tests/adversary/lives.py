@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from seawall.reconciler import Reconciler
 from tests.adversary.arena import Arena
 from tests.adversary.judge import Violation
 from tests.fakes.datanodes import FakeDatanodes
@@ -40,8 +41,8 @@ BY_CALL = {
     "list_claims": "kube:WALCluster",
     "post_event": "nobody reads events",
 }
-UNFENCED = frozenset({"delete_records", "delete_topics", "advance_markers"})
-"""Acts on what their other side cannot compare: a move between their start and their end is seen by nobody."""
+UNFENCED = frozenset({"delete_records", "delete_topics"})
+"""Kafka compares nothing. There is a last read before the act, and what moves after it is seen by nobody."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,18 @@ class Move:
     Attributes:
         touches: the parts of the outside that it changes.
         make: makes it; where there is nothing to move it does nothing.
+        shown_by: the parts, or calls, that show it to who asks; None: those that it touches.
     """
 
     name: str
     touches: frozenset[str]
     make: Callable[[Arena], object]
+    shown_by: frozenset[str] | None = None
+
+    def is_shown(self, name: str, part: str) -> bool:
+        """Whether such a call shows it."""
+        shown = self.touches if self.shown_by is None else self.shown_by
+        return not shown.isdisjoint({name, part})
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,13 @@ class Adversary:
     parts: list[str] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
     """How often clocks were read before each."""
-    moved_at: int = -1
+    made: list[tuple[int, Move]] = field(default_factory=list)
+    acts_since: int = 0
+    """The first call of the newest action."""
+
+    def acting(self, process: Reconciler[Any, Any, Any, Any]) -> Reconciler[Any, Any, Any, Any]:
+        """The same process; where its actions begin is known."""
+        return Reconciler(_Acting(self, process.controller), process.may_write)
 
     def guard(self, port: Any) -> Any:
         """The same port, with each call numbered and judged."""
@@ -97,9 +111,14 @@ class Adversary:
         try:
             return self.arena.referee.call(function, name, *args, **kwargs)
         except Violation as violation:
-            if name in UNFENCED and at == self.moved_at:
+            if name in UNFENCED and any(self._is_late(made, move, at) for made, move in self.made):
                 raise Unavoidable(str(violation)) from violation
             raise
+
+    def _is_late(self, made: int, move: Move, act: int) -> bool:
+        """Whether the action asked for what would show the move, and the move was made after the last answer."""
+        shows = [n for n in range(self.acts_since, act) if move.is_shown(self.names[n], self.parts[n])]
+        return bool(shows) and shows[-1] < made
 
     def between(self) -> None:
         """The operator waits: others do something now."""
@@ -111,14 +130,29 @@ class Adversary:
         self.parts.append(part)
         self.reads.append(self.arena.time.reads)
         for move in self.plan.get(at, ()):
-            self.moved_at = at
+            self.made.append((at, move))
             move.make(self.arena)
             self.arena.referee.moved()
         return at
 
 
 class Unavoidable(Violation):
-    """The move was made right before the very call that did the damage: nobody reads anything in between."""
+    """The action asked again, and the move was made after that, before the act: Kafka cannot be fenced."""
+
+
+class _Acting:
+    """A controller, of which is known when its actions begin."""
+
+    def __init__(self, adversary: Adversary, controller: Any) -> None:
+        self._adversary, self._controller = adversary, controller
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._controller, name)
+
+    def perform(self, obj: Any, action: Any) -> Any:
+        """One action."""
+        self._adversary.acts_since = len(self._adversary.names)
+        return self._controller.perform(obj, action)
 
 
 @dataclass
@@ -204,3 +238,65 @@ def live(scenario: Scenario, start: Arena, calm: Adversary, pairs: Iterable[Pair
     if found is None or isinstance(found, Unavoidable):
         return None if found is None else Finding(pairs, adversary.names[-1], f"unavoidable {found}")
     return Finding(pairs, adversary.names[-1], str(found))
+
+
+@dataclass
+class Report:
+    """All that was found in one scenario."""
+
+    scenario: str
+    calls: int
+    moves: int
+    pairs: int
+    lives: int
+    lived: int = 0
+    unavoidable: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, found: Finding | None) -> None:
+        """One more life."""
+        self.lived += 1
+        if found is not None and found.what.startswith("unavoidable"):
+            self.unavoidable += 1
+        elif found is not None:
+            self.findings.append(found)
+
+    def lines(self) -> list[str]:
+        """What people read: the count, and one line for each move that did damage."""
+        head = (
+            f"{self.scenario}: calls × moves = {self.calls} × {self.moves} = {self.pairs}, {self.lives} of them differ, "
+            f"{self.lived} lived, {len(self.findings)} violations, {self.unavoidable} that nobody could see"
+        )
+        grouped: dict[tuple[str, str], list[Finding]] = {}
+        for found in self.findings:
+            moves = " + ".join(pair.move.name for pair in found.pair)
+            grouped.setdefault((moves, found.what.partition(" rows are lost")[0]), []).append(found)
+        return [
+            head,
+            *(
+                f"  {moves}: {len(found)} times, first before call {found[0].pair[0].at}, in {found[0].call}: {what}"
+                for (moves, what), found in sorted(grouped.items())
+            ),
+        ]
+
+
+def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
+    """Of each move the last one before records or topics go, and of all pairs each so-manieth, at other calls."""
+    pairs = list(pairs_of(scenario, calm))
+    acts = [at for at, name in enumerate(calm.names) if name in UNFENCED | {"evict"}]
+    last = {pair.move.name: pair for pair in pairs if acts and pair.at <= acts[0]}
+    first = {pair.move.name: pair for pair in reversed(pairs)}
+    chosen = {(pair.at, pair.move.name): pair for pair in {**first, **last}.values()}
+    chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::every]}
+    return list(chosen.values())
+
+
+def report(scenario: Scenario, start: Arena, calm: Adversary, chosen: Iterable[tuple[Pair, ...]]) -> Report:
+    """Lives all of them."""
+    pairs = list(pairs_of(scenario, calm))
+    calls = sum(name != "(others)" for name in calm.names)
+    made = Report(scenario.name, calls, len(scenario.moves), calls * len(scenario.moves), len(pairs))
+    assert sum(pair.weight for pair in pairs) == made.pairs
+    for each in chosen:
+        made.add(live(scenario, start, calm, each))
+    return made

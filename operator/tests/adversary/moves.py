@@ -12,9 +12,10 @@ from tests.adversary import world_moves as world
 CLUSTER, HOLD, RUN, POLICY = "kube:WALCluster", "kube:WALHold", "kube:WALPurge", "kube:WALPurgePolicy"
 
 
-def move(make: Callable[[Arena], object], *touches: str, name: str = "") -> Move:
+def move(make: Callable[[Arena], object], *touches: str, name: str = "", shown_by: str = "") -> Move:
     """A move by the name of what makes it."""
-    return Move(name or getattr(make, "__name__", ""), frozenset(touches), make)
+    shows = frozenset({shown_by}) if shown_by else None
+    return Move(name or getattr(make, "__name__", ""), frozenset(touches), make, shows)
 
 
 BOTH = ("metasrv", "frontend", "etcd")
@@ -31,11 +32,11 @@ SWAPS = tuple(
 COMMON = (
     *(move(make, CLUSTER) for make in (people.stop_deletes, people.pause, people.edit_spec)),
     *(move(make, CLUSTER) for make in (people.remove_data_plane, people.delete_cluster, people.recreate_cluster)),
-    move(people.make_rival, CLUSTER, "kafka", "database", "etcd"),
+    move(people.make_rival, CLUSTER, "kafka", "database", "etcd", shown_by="list_claims"),
     *(move(make, "kafka") for make in (world.delete_topic, world.recreate_topic, world.cut_topic)),
     move(world.delete_elsewhere, "kafka"),
     *(move(make, "kafka", "database") for make in (world.recreate_topic_and_write, world.cut_topic_and_write)),
-    move(world.region_is_born, "kafka", "database", "etcd"),
+    move(world.region_is_born, "kafka", "database", "etcd", shown_by="snapshot"),
     *(move(make, "database", "etcd") for make in (world.region_migrates, world.region_is_dropped)),
     *(move(make, "database") for make in (world.older_manifest, world.datanode_restarts, world.datanode_is_silent)),
     move(world.database_works, "kafka", "database"),

@@ -13,7 +13,8 @@ from tests.adversary.arena import RUNS, Arena, granter_of
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
-from tests.adversary.special_moves import OF_DECLARATIONS, OF_DELETIONS, OF_RUNS, OF_VERIFICATIONS
+from tests.adversary.roll import rollable, roll
+from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 from tests.test_topic_deletion import controller
@@ -61,7 +62,7 @@ def purge(arena: Arena, adversary: Adversary, **spec: Any) -> None:
     """A run, with flushes, then another one."""
     watched_by(arena, adversary)
     arena.run_of(RUNS[0], **spec)
-    arena.live(arena.process(adversary), RUNS[0], lambda: arena.is_over(RUNS[0]), 14)
+    arena.live(adversary.acting(arena.process(adversary)), RUNS[0], lambda: arena.is_over(RUNS[0]), 14)
     adversary.between()
     del arena.beside[0]
     afterwards(arena, **spec)
@@ -90,7 +91,7 @@ def dead() -> Arena:
 def hold(arena: Arena, adversary: Adversary) -> None:
     """A hold is granted, renewed, and keeps its records; then nobody renews it any more."""
     watched_by(arena, adversary)
-    granting = granter_of(arena, adversary)
+    granting = adversary.acting(granter_of(arena, adversary))
     claim = {topic: start + 2 for topic, start in arena.log_starts().items()}
     spec = {"clusterRef": {"name": "wal"}, "topics": claim, "ttl": "10m"}
     arena.place(HOLD, spec)
@@ -108,10 +109,10 @@ def hold(arena: Arena, adversary: Adversary) -> None:
     afterwards(arena)
 
 
-def deletion() -> Arena:
-    """All tables were dropped, and the WALCluster is deleted with its topics."""
+def deletion(*, used: bool = False) -> Arena:
+    """The WALCluster is deleted with its topics; all tables were dropped before, or none was."""
     arena = with_history()
-    for topic in TOPICS:
+    for topic in () if used else TOPICS:
         for index in range(REGIONS):
             arena.prod.bury(topic, region_of(topic, index))
             arena.store.drop_region(topic, region_of(topic, index))
@@ -126,7 +127,7 @@ def delete_topics(arena: Arena, adversary: Adversary) -> None:
     """The topics go."""
     watched_by(arena, adversary)
     process: Reconciler[Any, Any, Any, Any] = Reconciler(controller(arena, adversary), may_write=lambda: True)
-    arena.live(process, WAL, lambda: arena.kube.get(WALCluster, WAL) is None, 14)
+    arena.live(adversary.acting(process), WAL, lambda: arena.kube.get(WALCluster, WAL) is None, 14)
     adversary.between()
     del arena.beside[0]
     arena.work()
@@ -152,7 +153,7 @@ def verify(arena: Arena, adversary: Adversary) -> None:
         found = arena.kube.get(WALVerification, CHECK)
         return found is None or found.status.is_over
 
-    arena.live(arena.verifier(adversary), CHECK, is_over, 14)
+    arena.live(adversary.acting(arena.verifier(adversary)), CHECK, is_over, 14)
     purge(arena, adversary)
 
 
@@ -165,8 +166,10 @@ SCENARIOS = (
     scenario("purge in mode B", with_history, purge, OF_RUNS),
     scenario("purge in mode A", lambda: with_history("Logical"), purge, OF_RUNS),
     scenario("purge of an unused topic", unused, purge, OF_RUNS, OF_DECLARATIONS),
-    scenario("purge beside a dead region", dead, purge, OF_RUNS, OF_DECLARATIONS),
+    scenario("purge beside a dead region", dead, purge, OF_RUNS, OF_DECLARATIONS, OF_DEAD),
     scenario("hold", with_history, hold),
+    scenario("roll of datanodes", rollable, roll, OF_ROLLS),
+    scenario("topic deletion in use", lambda: deletion(used=True), delete_topics, OF_DELETIONS),
     scenario("topic deletion", deletion, delete_topics, OF_DELETIONS),
     scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
 )

@@ -16,8 +16,9 @@ from tests.adversary import world_moves as world
 from tests.adversary.arena import Arena
 from tests.adversary.lives import ALL
 from tests.adversary.moves import CLUSTER, POLICY, RUN, move
+from tests.adversary.roll import RollArena
 from tests.adversary.world_moves import TOPIC, region_comes_back, region_of
-from tests.purge_world import NAMESPACE, REGIONS, TOPICS
+from tests.purge_world import NAMESPACE, REGIONS, TOPICS, WAL
 from tests.verification_world import CHECK, KAFKA
 
 VERIFICATION = "kube:WALVerification"
@@ -82,6 +83,32 @@ def forge_verdict(arena: Arena) -> None:
     arena.forged_verdict = True
 
 
+def ask_again(arena: Arena) -> None:
+    arena.annotate(restart="tuesday")
+
+
+def take_back(arena: Arena) -> None:
+    arena.annotate(restart=None)
+
+
+def pod_goes(arena: Arena) -> None:
+    """By whomever, if all others serve."""
+    if isinstance(arena, RollArena) and not arena.down():
+        arena.datanodes.evict(arena.datanodes.running[Key(NAMESPACE, "datanode-1")])
+        arena.note()
+
+
+def second_restarter(arena: Arena) -> None:
+    """Another process takes over while this one is frozen."""
+    if isinstance(arena, RollArena):
+        process = arena.restarter(arena.referee)
+        for _ in range(6):
+            for _ in range(4):
+                process.tick(WAL)
+                arena.note()
+            arena.wait()
+
+
 def delete_verification(arena: Arena) -> None:
     if ("WALVerification", CHECK) in arena.kube._objects:
         arena.kube.remove(CHECK, WALVerification)
@@ -103,14 +130,18 @@ OF_RUNS = (
 )
 OF_DECLARATIONS = (
     *(move(make, CLUSTER) for make in (retract, declare_again)),
-    move(retract_and_come_back, CLUSTER, "database", "etcd", "kafka"),
-    move(dead_comes_back, "database"),
-    move(region_comes_back, "database", "etcd", "kafka"),
+    move(retract_and_come_back, CLUSTER, "database", "etcd", "kafka", shown_by=CLUSTER),
 )
+OF_DEAD = (move(dead_comes_back, "database"),)
 OF_DELETIONS = (
     move(people.retain, CLUSTER),
-    move(region_comes_back, "database", "etcd", "kafka"),
-    move(topics_of_others, "database", "etcd", "kafka"),
+    move(topics_of_others, "database", "etcd", "kafka", shown_by="kafka"),
+)
+OF_ROLLS = (
+    move(ask_again, CLUSTER),
+    move(take_back, CLUSTER),
+    move(pod_goes, "pods"),
+    move(second_restarter, ALL),
 )
 OF_VERIFICATIONS = (
     move(forge_request, VERIFICATION, "kube:ConfigMap"),
