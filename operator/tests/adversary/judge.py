@@ -53,6 +53,7 @@ class Judge:
         unlicensed: topics of which nothing may go any more, and why.
         honest: by topic id, from where a replay that really was verified began; None: nothing is required.
         damaged: topics whose holds an adversary broke.
+        beside: who else judges a call that changes something.
     """
 
     arena: Arena
@@ -65,6 +66,7 @@ class Judge:
     unlicensed: dict[str, str] = field(default_factory=dict)
     honest: dict[str, int] | None = None
     damaged: set[str] = field(default_factory=set)
+    beside: list[Callable[[str], None]] = field(default_factory=list)
 
     def moved(self) -> None:
         """The adversary made a move: what is lost now is its doing, and what rises does so from here."""
@@ -120,6 +122,8 @@ class Judge:
         if lost:
             raise Violation(f"I1: after {name} {len(lost)} rows are lost, such as {min(lost)}")
         self._judge_what_rises()
+        for each in self.beside:
+            each(name)
         if name == "delete_records":
             self._judge_deletes(before, after)
         if name == "advance_markers":

@@ -47,6 +47,6 @@ COMMON = (
     *(move(make, HOLD) for make in (people.edit_hold, people.renew_hold, people.delete_hold, people.recreate_hold)),
     move(world.skew(2), CLOCK, name="clock is 2 h ahead"),
     move(world.skew(-2), CLOCK, name="clock is 2 h behind"),
-    move(world.sleep_long, ALL),
+    move(world.sleep_long, ALL, shown_by=CLUSTER),
     *SWAPS,
 )

@@ -124,7 +124,7 @@ OF_RUNS = (
     *(move(make, POLICY) for make in (people.stricter_policy, people.unreadable_policy)),
     *(move(make, RUN) for make in (people.pause_run, people.delete_run, people.recreate_run)),
     move(people.declare_old_version, CLUSTER),
-    move(world.delete_intents_and_grant, ALL),
+    move(world.delete_intents_and_grant, ALL, shown_by="intents"),
     move(world.second_operator, ALL),
     move(world.second_operator_begins, ALL),
 )
