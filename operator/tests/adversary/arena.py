@@ -14,6 +14,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALClusterStatus
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.domain.clocks import TrustedTime
 from seawall.ports import DataPlanes
 from seawall.reconciler import Outcome, Reconciler
 from tests.adversary.judge import Judge
@@ -33,16 +34,19 @@ OTHERS = ("staging", "twin", "rival")
 
 @dataclass
 class Clocks(Time):
-    """The operator's clock, which may be ahead of all others; time passes for all alike."""
+    """Clocks of which is known how often anybody looked at one."""
 
-    skew: timedelta = timedelta()
     reads: int = 0
-    """How often anybody looked at a clock."""
 
     def now(self) -> datetime:
-        """What the operator's clock shows."""
+        """The operator's wall clock."""
         self.reads += 1
-        return self.time + self.skew
+        return super().now()
+
+    def trusted(self) -> TrustedTime:
+        """The operator's wall clock and the API server's."""
+        self.reads += 1
+        return super().trusted()
 
     def true(self) -> datetime:
         """What all other clocks show."""
@@ -100,7 +104,8 @@ class Arena(VerificationWorld):
 
     def _another(self, name: str) -> Database:
         """A database with the same topics' names; only that of the rival writes to this Kafka, and not yet."""
-        plane, store = FakeDataPlane(now=self.time.true), FakeMetadataStore()
+        domain = "" if name == "twin" else f".{name}"  # short names of hosts may be the same in another namespace
+        plane, store = FakeDataPlane(now=self.time.true, domain=domain), FakeMetadataStore(domain)
         made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name))
         for number, topic in enumerate(TOPICS):
             if name != "rival":
@@ -201,7 +206,7 @@ class Arena(VerificationWorld):
 
     # --- the operator
 
-    def data_planes(self, calls: Guard) -> DataPlanes:
+    def open_databases(self, calls: Guard) -> DataPlanes:
         """Whom the addresses lead to."""
         found: DataPlanes = calls.guard(self.network)
         return found

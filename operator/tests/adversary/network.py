@@ -8,7 +8,7 @@ from typing import Any
 
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection
-from seawall.ports import DataPlaneParts
+from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.fakes.kafka import FakeKafka
 
@@ -53,7 +53,7 @@ class Database:
             if log.end <= state.flushed:
                 self.skipped.add((region, log.topic_id, log.end))
             state.last, state.memtable_bytes = log.end, state.memtable_bytes + 100
-            log.append(1)
+            log.append_of(region)
 
     def flush(self, topic: str, but: int = 1) -> None:
         """Flushes the regions of a topic, but for the last ones."""
@@ -118,13 +118,17 @@ class Network:
         frontend, metasrv, etcd = connection.frontend, connection.metasrv, connection.etcd.endpoints[0]
 
         def plane(call: str) -> FakeDataPlane:
-            address = frontend if call in {"flush_regions", "check_frontend"} else metasrv
+            address = frontend if call in {"flush_regions", "check_frontend", "nodes"} else metasrv
             return self.databases[self.services[address]].plane
 
         def store(_: str) -> FakeMetadataStore:
             return self.databases[self.stores[etcd]].store
 
         return DataPlaneParts(_Routed("database", plane), _Routed("etcd", store))  # type: ignore[arg-type]
+
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
+        """Whoever answers at this address."""
+        return _Routed("database", lambda _: self.databases[self.services[metasrv.rstrip("/")]].plane)  # type: ignore[return-value]
 
     def forget(self, key: Key) -> None:
         """There is nothing to forget."""

@@ -63,7 +63,8 @@ class RollArena(Arena):
         """A new process that restarts datanodes."""
         kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
         datanodes = guard.guard(self.datanodes)
-        seen = DatanodeLooks(kube, datanodes, self.looks(guard), PartitionLooks(kube, clusters), self.time)
+        databases, partitions = self.open_databases(guard), PartitionLooks(kube, clusters)
+        seen = DatanodeLooks(kube, datanodes, databases, self.looks(guard), partitions, self.time)
         return Reconciler(RestartController(kube, datanodes, seen, self.time, self.meters), may_write=lambda: True)
 
     def wait(self, seconds: float = LOOKS) -> None:

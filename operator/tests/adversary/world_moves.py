@@ -158,7 +158,7 @@ def restore_intents(arena: Arena) -> None:
 
 def skew(hours: int) -> Callable[[Arena], None]:
     def make(arena: Arena) -> None:
-        arena.time.skew = timedelta(hours=hours)
+        arena.time.ahead = timedelta(hours=hours)
 
     return make
 
