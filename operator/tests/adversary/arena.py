@@ -106,7 +106,7 @@ class Arena(VerificationWorld):
         """A database with the same topics' names; only that of the rival writes to this Kafka, and not yet."""
         domain = "" if name == "twin" else f".{name}"  # short names of hosts may be the same in another namespace
         plane, store = FakeDataPlane(now=self.time.true, domain=domain), FakeMetadataStore(domain)
-        made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name))
+        made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name), turn=1)
         for number, topic in enumerate(TOPICS):
             if name != "rival":
                 made.kafka.add_topic(topic, replicas=(1, 2, 3))

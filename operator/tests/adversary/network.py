@@ -27,6 +27,8 @@ class Database:
     rows: dict[int, list[Row]] = field(default_factory=dict)
     buried: dict[int, FakeRegion] = field(default_factory=dict)
     """Regions that were dropped and may come back."""
+    turn: int = 0
+    """Which region writes first: no two databases write alike."""
     skipped: set[tuple[int, str, int]] = field(default_factory=set)
     """Region, topic id and offset of rows that were written at or below what a restart skips."""
 
@@ -45,7 +47,7 @@ class Database:
         """Appends rows to each region of the topic in turn; without a topic nothing is acknowledged."""
         found, regions = self.kafka.topics.get(topic), self.regions_of(topic)
         for number in range(count if found is not None and regions else 0):
-            region = regions[number % len(regions)]
+            region = regions[(number + self.turn) % len(regions)]
             state, log = self.plane.regions.get(region), self.kafka.topics[topic].log
             if state is None or state.datanode in self.plane.stopped or state.datanode >= self.plane.datanodes:
                 continue
