@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seawall.reconciler import Reconciler
-from tests.adversary.arena import Arena
 from tests.adversary.judge import Violation
 from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.intents import FakeIntentStore
@@ -33,7 +32,9 @@ PORTS = {
     FakeKafkaClusters: "kafka",
 }
 BY_CALL = {
-    **dict.fromkeys(("reports", "nodes", "flush_regions", "check_frontend", "set_maintenance", "in_maintenance"), "database"),
+    **dict.fromkeys(
+        ("reports", "nodes", "flush_regions", "check_frontend", "set_maintenance", "in_maintenance"), "database"
+    ),
     **dict.fromkeys(("snapshot", "head", "claim", "advance_markers"), "etcd"),
     **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
@@ -41,8 +42,13 @@ BY_CALL = {
     "list_claims": "kube:WALCluster",
     "post_event": "nobody reads events",
 }
-UNFENCED = frozenset({"delete_records", "delete_topics", "evict"})
-"""Kafka compares nothing, an eviction only its own pod. There is a last read before the act, and what moves after it is seen by nobody."""
+UNFENCED: dict[str, frozenset[str]] = {
+    "delete_records": frozenset(),
+    "delete_topics": frozenset(),
+    "evict": frozenset(),
+    "advance_markers": frozenset({"etcd", "snapshot", ALL}),
+}
+"""Acts, each with what its other side compares: what moves between the last read and the act is seen by nobody else."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Move:
 
     name: str
     touches: frozenset[str]
-    make: Callable[[Arena], object]
+    make: Callable[[Any], object]
     shown_by: frozenset[str] | None = None
 
     def is_shown(self, name: str, part: str) -> bool:
@@ -77,8 +83,8 @@ class Scenario:
     """
 
     name: str
-    start: Callable[[], Arena]
-    live: Callable[[Arena, Adversary], None]
+    start: Callable[[], Any]
+    live: Callable[[Any, Adversary], None]
     moves: tuple[Move, ...]
 
 
@@ -86,7 +92,7 @@ class Scenario:
 class Adversary:
     """Numbers the calls of a life, and makes moves right before some of them."""
 
-    arena: Arena
+    arena: Any
     plan: Mapping[int, tuple[Move, ...]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
@@ -117,6 +123,9 @@ class Adversary:
 
     def _is_late(self, made: int, move: Move, act: int) -> bool:
         """Whether the action asked for what would show the move, and the move was made after the last answer."""
+        shown = move.touches if move.shown_by is None else move.shown_by
+        if not shown.isdisjoint(UNFENCED[self.names[act]]):
+            return False
         shows = [n for n in range(self.acts_since, act) if move.is_shown(self.names[n], self.parts[n])]
         return bool(shows) and shows[-1] < made
 
@@ -187,14 +196,15 @@ class Pair:
 
 @dataclass
 class Finding:
-    """What a life ended with; None: nothing was wrong."""
+    """What a life ended with, and in which call."""
 
     pair: tuple[Pair, ...]
     call: str
     what: str
+    is_unavoidable: bool = False
 
 
-def undisturbed(scenario: Scenario, start: Arena) -> Adversary:
+def undisturbed(scenario: Scenario, start: Any) -> Adversary:
     """The calls of a life in which nothing is moved."""
     arena = copy.deepcopy(start)
     adversary = Adversary(arena)
@@ -217,7 +227,7 @@ def pairs_of(scenario: Scenario, calm: Adversary) -> Iterator[Pair]:
             yield Pair(len(calm.parts), move, weight)
 
 
-def live(scenario: Scenario, start: Arena, calm: Adversary, pairs: Iterable[Pair]) -> Finding | None:
+def live(scenario: Scenario, start: Any, calm: Adversary, pairs: Iterable[Pair]) -> Finding | None:
     """One life with one move, or with some."""
     pairs = tuple(pairs)
     arena = copy.deepcopy(start)
@@ -236,9 +246,9 @@ def live(scenario: Scenario, start: Arena, calm: Adversary, pairs: Iterable[Pair
     assert adversary.names[:first] == calm.names[:first], (
         "lives differ before the move: calls must not depend on chance"
     )
-    if found is None or isinstance(found, Unavoidable):
-        return None if found is None else Finding(pairs, adversary.names[-1], f"unavoidable {found}")
-    return Finding(pairs, adversary.names[-1], str(found))
+    if found is None:
+        return None
+    return Finding(pairs, adversary.names[-1], str(found), isinstance(found, Unavoidable))
 
 
 @dataclass
@@ -257,7 +267,7 @@ class Report:
     def add(self, found: Finding | None) -> None:
         """One more life."""
         self.lived += 1
-        if found is not None and found.what.startswith("unavoidable"):
+        if found is not None and found.is_unavoidable:
             self.unavoidable += 1
         elif found is not None:
             self.findings.append(found)
@@ -292,7 +302,7 @@ def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
     return list(chosen.values())
 
 
-def report(scenario: Scenario, start: Arena, calm: Adversary, chosen: Iterable[tuple[Pair, ...]]) -> Report:
+def report(scenario: Scenario, start: Any, calm: Adversary, chosen: Iterable[tuple[Pair, ...]]) -> Report:
     """Lives all of them."""
     pairs = list(pairs_of(scenario, calm))
     calls = sum(name != "(others)" for name in calm.names)

@@ -13,6 +13,7 @@ from tests.adversary.arena import RUNS, Arena, granter_of
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
+from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
 from tests.adversary.roll import rollable, roll
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
@@ -171,5 +172,7 @@ SCENARIOS = (
     scenario("roll of datanodes", rollable, roll, OF_ROLLS),
     scenario("topic deletion in use", lambda: deletion(used=True), delete_topics, OF_DELETIONS),
     scenario("topic deletion", deletion, delete_topics, OF_DELETIONS),
+    Scenario("reassignment, growth", growing, reassign, OF_REPLICAS),
+    Scenario("reassignment, balance", balancing, reassign, OF_REPLICAS),
     scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
 )
