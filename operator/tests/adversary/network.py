@@ -83,7 +83,11 @@ class Database:
         self.store._now = replace(now, tombstoned_topics=left)
 
     def overtake(self, other: Database, *, marks: bool) -> None:
-        """It is as far as another database is, has flushed all of that, and (`marks`) moved its markers there."""
+        """It is as far as another database is, has flushed all of that, and (`marks`) moved its markers there.
+
+        It has lived longer, too: its store's revision is higher.
+        """
+        self.store._now = replace(self.store._now, revision=max(self.store._now.revision, other.store._now.revision + 9))
         for topic, known in other.kafka.topics.items():
             mine = self.kafka.topics.get(topic)
             if mine is None or mine.log.end > known.log.end:
