@@ -3,8 +3,8 @@
 The crash tests kill the operator while the world stands still; here the operator lives, and the world moves. Judged by
 the invariants of the design on the world itself, with every row known to who wrote it (`tests/adversary/judge.py`).
 
-ADVERSARY=all lives all calls × moves (make e2e-soak); without it each move right before something goes, and a part of
-the others. ADVERSARY_SEED=<n> chooses other pairs of moves; ADVERSARY_PAIRS=<n> how many of them in each scenario.
+ADVERSARY=all lives all calls times moves (make e2e-soak); without it each move at the beginning and right before
+something goes, and a part of the others. ADVERSARY_SEED=<n> chooses other pairs of moves, ADVERSARY_PAIRS=<n> how many.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from random import Random
 
 import pytest
 
-from tests.adversary.lives import Pair, Report, pairs_of, report, sample_of, undisturbed
+from tests.adversary.lives import Pair, Scenario, pairs_of, undisturbed
+from tests.adversary.reports import Report, report, sample_of
 from tests.adversary.scenarios import SCENARIOS
 
 COUNTS = Path(__file__).parent / "golden/adversary.json"
-"""Calls × moves of each scenario: they must not fall."""
+"""Calls times moves of each scenario: they must not fall."""
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
 SEED = int(os.environ.get("ADVERSARY_SEED", "21"))
 PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "6"))
@@ -45,28 +46,25 @@ def tell(found: Report) -> str:
 
 @pytest.mark.timeout(10_000 if LIVES_ALL else 600)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
-def test_no_move_of_the_world_before_any_call_breaks_an_invariant(scenario: object) -> None:
-    assert scenario in SCENARIOS
-    chosen = SCENARIOS[SCENARIOS.index(scenario)]
-    start = chosen.start()
-    calm = undisturbed(chosen, start)
-    pairs = list(pairs_of(chosen, calm)) if LIVES_ALL else sample_of(chosen, calm, EVERY)
-    found = report(chosen, start, calm, [(pair,) for pair in pairs])
+def test_no_move_of_the_world_before_any_call_breaks_an_invariant(scenario: Scenario) -> None:
+    start = scenario.start()
+    calm = undisturbed(scenario, start)
+    pairs = list(pairs_of(scenario, calm)) if LIVES_ALL else sample_of(scenario, calm, EVERY)
+    found = report(scenario, start, calm, [(pair,) for pair in pairs])
     text = tell(found)
     if os.environ.get("UPDATE_GOLDEN"):
-        _write(chosen.name, found.pairs)
-    assert found.pairs >= json.loads(COUNTS.read_text())[chosen.name], "fewer calls × moves than before"
-    assert {pair.move.name for pair in pairs} == {move.name for move in chosen.moves}, "a move was not made"
+        _write(scenario.name, found.pairs)
+    assert found.pairs >= json.loads(COUNTS.read_text())[scenario.name], "fewer calls and moves than before"
+    assert {pair.move.name for pair in pairs} == {move.name for move in scenario.moves}, "a move was not made"
     assert not found.findings, text
 
 
 @pytest.mark.timeout(10_000 if LIVES_ALL else 600)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
-def test_no_two_moves_of_the_world_break_an_invariant(scenario: object) -> None:
-    chosen = SCENARIOS[SCENARIOS.index(scenario)]  # type: ignore[arg-type]
-    start = chosen.start()
-    calm = undisturbed(chosen, start)
-    found = report(chosen, start, calm, _two_moves(list(pairs_of(chosen, calm)), Random(f"{SEED} {chosen.name}")))  # noqa: S311 - a sample
+def test_no_two_moves_of_the_world_break_an_invariant(scenario: Scenario) -> None:
+    start = scenario.start()
+    calm = undisturbed(scenario, start)
+    found = report(scenario, start, calm, _two_moves(list(pairs_of(scenario, calm)), Random(f"{SEED} {scenario.name}")))  # noqa: S311 - a sample
     text = tell(found)
     print(f"  seed {SEED}: {PAIRS} pairs of moves")  # noqa: T201 - the seed makes it again
     assert not found.findings, text

@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers import ledger_look, opened_cluster, topic_deletion, wal_purge
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.wal_cluster import needed
-from tests.adversary.arena import Clocks
+from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
 from tests.adversary.scenarios import SCENARIOS
 from tests.support.mutants import Mutant, find_survivors

@@ -7,22 +7,21 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALClusterStatus
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.domain.clocks import TrustedTime
 from seawall.ports import DataPlanes
 from seawall.reconciler import Outcome, Reconciler
+from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Judge
 from tests.adversary.network import Database, Network
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
 from tests.fakes.kafka import FakeKafka
-from tests.purge_world import CLUSTER, NAMESPACE, REGIONS, SPEC, TOPICS, WAL, Calls, Guard
-from tests.support.clock import Time
+from tests.purge_world import CLUSTER, NAMESPACE, REGIONS, SPEC, TOPICS, WAL, Guard
 from tests.test_ledger_watch import watch
 from tests.test_topic_deletion import controller
 from tests.verification_world import VerificationWorld
@@ -30,33 +29,6 @@ from tests.verification_world import VerificationWorld
 RUNS = (Key(NAMESPACE, "run"), Key(NAMESPACE, "later"))
 WAITS = 30.0
 OTHERS = ("staging", "twin", "rival")
-
-
-@dataclass
-class Clocks(Time):
-    """Clocks of which is known how often anybody looked at one."""
-
-    reads: int = 0
-
-    def now(self) -> datetime:
-        """The operator's wall clock."""
-        self.reads += 1
-        return super().now()
-
-    def trusted(self) -> TrustedTime:
-        """The operator's wall clock and the API server's."""
-        self.reads += 1
-        return super().trusted()
-
-    def true(self) -> datetime:
-        """What all other clocks show."""
-        self.reads += 1
-        return self.time
-
-    def milliseconds(self) -> int:
-        """The operator's monotonic clock."""
-        self.reads += 1
-        return super().milliseconds()
 
 
 @dataclass
@@ -158,7 +130,7 @@ class Arena(VerificationWorld):
         """All databases write, and flush all regions but one."""
         for database in self.network.databases.values():
             for topic in TOPICS:
-                if database.name != "rival" or database.rows and any(database.rows.values()):
+                if database.name != "rival" or any(database.rows.values()):
                     database.write(topic, rows)
                     database.flush(topic)
         self.referee.wrote()
@@ -228,7 +200,7 @@ class Arena(VerificationWorld):
         """The controller of WALClusters tends the topics."""
         tending: Reconciler[Any, Any, Any, Any] = Reconciler(
             controller(self, self.referee),
-            may_write=lambda: True,  # type: ignore[arg-type]
+            may_write=lambda: True,
         )
         for _ in range(ticks):
             tick(tending, WAL)
@@ -285,6 +257,3 @@ def tick(process: Reconciler[Any, Any, Any, Any], key: Key, most: int = 6) -> No
     for _ in range(most):
         if process.tick(key).outcome not in {Outcome.RECORDED, Outcome.ACTED, Outcome.CONFLICT}:
             return
-
-
-assert Calls  # the type of guards that the stories use

@@ -173,9 +173,10 @@ class Judge:
         for topic, offset in found.status.granted.items():
             known = self.arena.kafka.topics.get(topic)
             is_new = before.status.granted.get(topic) != offset
-            if is_new and known is not None and isinstance(offset, int) and topic not in self.damaged:
-                if offset < self.deleted.get(known.log.topic_id, 0):
-                    raise Violation(f"H: {topic} is granted from {offset}, which was deleted")
+            if not is_new or known is None or not isinstance(offset, int) or topic in self.damaged:
+                continue
+            if offset < self.deleted.get(known.log.topic_id, 0):
+                raise Violation(f"H: {topic} is granted from {offset}, which was deleted")
         if found.status.state == "Lost" and before.status.state != "Lost" and self._still_stands(before):
             raise Violation(f"H: hold {found.metadata.name} ends before its time")
 

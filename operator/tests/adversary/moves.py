@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.adversary.arena import Arena
-from tests.adversary.lives import ALL, CLOCK, Move
 from tests.adversary import people_moves as people
 from tests.adversary import world_moves as world
+from tests.adversary.arena import Arena
+from tests.adversary.lives import ALL, CLOCK, Move
 
 CLUSTER, HOLD, RUN, POLICY = "kube:WALCluster", "kube:WALHold", "kube:WALPurge", "kube:WALPurgePolicy"
 

@@ -87,7 +87,9 @@ class Database:
 
         It has lived longer, too: its store's revision is higher.
         """
-        self.store._now = replace(self.store._now, revision=max(self.store._now.revision, other.store._now.revision + 9))
+        self.store._now = replace(
+            self.store._now, revision=max(self.store._now.revision, other.store._now.revision + 9)
+        )
         for topic, known in other.kafka.topics.items():
             mine = self.kafka.topics.get(topic)
             if mine is None or mine.log.end > known.log.end:
@@ -119,7 +121,7 @@ class Network:
     stores: dict[str, str] = field(default_factory=dict)
     """The database behind the URL of an etcd."""
 
-    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
+    def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """Connections that find out at each call whom they reach."""
         frontend, metasrv, etcd = connection.frontend, connection.metasrv, connection.etcd.endpoints[0]
 
@@ -130,11 +132,11 @@ class Network:
         def store(_: str) -> FakeMetadataStore:
             return self.databases[self.stores[etcd]].store
 
-        return DataPlaneParts(_Routed("database", plane), _Routed("etcd", store))  # type: ignore[arg-type]
+        return DataPlaneParts(_Routed("database", plane), _Routed("etcd", store))
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
+    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
         """Whoever answers at this address."""
-        return _Routed("database", lambda _: self.databases[self.services[metasrv.rstrip("/")]].plane)  # type: ignore[return-value]
+        return _Routed("database", lambda _: self.databases[self.services[metasrv.rstrip("/")]].plane)
 
     def forget(self, key: Key) -> None:
         """There is nothing to forget."""

@@ -9,11 +9,11 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.reconciler import Outcome
-from tests.adversary.arena import Clocks
+from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Violation
 from tests.adversary.lives import ALL, CLOCK, Adversary, Move
 from tests.fakes.kafka_moves import advance
-from tests.reassignment_world import CHANGES, START, TOPICS, WAL, World
+from tests.reassignment_world import CHANGES, START, WAL, World
 from tests.support.watched import watched
 
 CLUSTER, TOPIC = "kube:WALCluster", "wal_1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
@@ -37,11 +37,11 @@ class RollArena(Arena):
     went: list[str] = field(default_factory=list)
     _phase: dict[int, tuple[str, datetime]] = field(default_factory=dict)
 
-    note = restart_world.World.note
-    down = restart_world.World.down
-    _go_on = restart_world.World._go_on
-    _roll_by_kubernetes = restart_world.World._roll_by_kubernetes
-    pass_time = restart_world.World.pass_time
+    note: ClassVar[Any] = restart_world.World.note
+    down: ClassVar[Any] = restart_world.World.down
+    _go_on: ClassVar[Any] = restart_world.World._go_on
+    _roll_by_kubernetes: ClassVar[Any] = restart_world.World._roll_by_kubernetes
+    pass_time: ClassVar[Any] = restart_world.World.pass_time
 
     def __post_init__(self) -> None:
         super().__post_init__()

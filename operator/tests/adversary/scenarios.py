@@ -14,7 +14,7 @@ from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
 from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
-from tests.adversary.roll import rollable, roll
+from tests.adversary.roll import roll, rollable
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL

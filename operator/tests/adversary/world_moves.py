@@ -172,11 +172,11 @@ def sleep_long(arena: Arena) -> None:
 
 def second_operator(arena: Arena) -> None:
     """Another process takes over while this one is frozen, and does the whole run; the database works on."""
-    process = arena.process(arena.referee)  # type: ignore[arg-type]
+    process = arena.process(arena.referee)
     arena.live(process, RUNS[0], lambda: arena.is_over(RUNS[0]), 20)
     arena.work()
 
 
 def second_operator_begins(arena: Arena) -> None:
-    process = arena.process(arena.referee)  # type: ignore[arg-type]
+    process = arena.process(arena.referee)
     arena.live(process, RUNS[0], lambda: arena.is_over(RUNS[0]), 4)
