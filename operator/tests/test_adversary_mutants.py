@@ -16,6 +16,7 @@ import pytest
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers import ledger_look, opened_cluster, topic_deletion, wal_purge
 from seawall.domain.clocks import ServerTime, TrustedTime
+from seawall.domain.ledger import fence
 from seawall.domain.wal_cluster import needed
 from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
@@ -100,8 +101,9 @@ def no_contender(patch: Patch) -> None:
 
 
 def no_identity(patch: Patch) -> None:
-    """The metadata store may be another, and the log is not asked either: each of the two would be enough here."""
+    """The metadata store may be another; that the log and its record are not asked either: each would be enough here."""
     no_witness(patch)
+    patch.setattr(fence, "is_of_other_database", lambda *_: False)
     for module in (ledger_look, opened_cluster):
         patch.setattr(module, "why_other_database", lambda *_: None)
 
