@@ -101,7 +101,7 @@ def no_contender(patch: Patch) -> None:
 
 
 def no_identity(patch: Patch) -> None:
-    """The metadata store may be another; that the log and its record are not asked either: each would be enough here."""
+    """The metadata store may be another; neither log nor record is asked: each would be enough here."""
     no_witness(patch)
     patch.setattr(fence, "is_of_other_database", lambda *_: False)
     for module in (ledger_look, opened_cluster):

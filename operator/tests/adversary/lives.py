@@ -59,12 +59,14 @@ class Move:
         touches: the parts of the outside that it changes.
         make: makes it; where there is nothing to move it does nothing.
         shown_by: the parts, or calls, that show it to who asks; None: those that it touches.
+        is_evidence: it is shown by evidence, which a look reads and an action does not ask for again (design.md §3).
     """
 
     name: str
     touches: frozenset[str]
     make: Callable[[Any], object]
     shown_by: frozenset[str] | None = None
+    is_evidence: bool = False
 
     def is_shown(self, name: str, part: str) -> bool:
         """Whether such a call shows it."""
@@ -101,6 +103,8 @@ class Adversary:
     made: list[tuple[int, Move]] = field(default_factory=list)
     acts_since: int = 0
     """The first call of the newest action."""
+    looks_since: int = 0
+    """The first call of the newest look."""
 
     def acting(self, process: Reconciler[Any, Any, Any, Any]) -> Reconciler[Any, Any, Any, Any]:
         """The same process; where its actions begin is known."""
@@ -126,7 +130,8 @@ class Adversary:
         shown = move.touches if move.shown_by is None else move.shown_by
         if not shown.isdisjoint(UNFENCED[self.names[act]]):
             return False
-        shows = [n for n in range(self.acts_since, act) if move.is_shown(self.names[n], self.parts[n])]
+        since = self.looks_since if move.is_evidence else self.acts_since
+        shows = [n for n in range(since, act) if move.is_shown(self.names[n], self.parts[n])]
         return bool(shows) and shows[-1] < made
 
     def between(self) -> None:
@@ -157,6 +162,11 @@ class _Acting:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._controller, name)
+
+    def observe(self, obj: Any) -> Any:
+        """One look."""
+        self._adversary.looks_since = len(self._adversary.names)
+        return self._controller.observe(obj)
 
     def perform(self, obj: Any, action: Any) -> Any:
         """One action."""

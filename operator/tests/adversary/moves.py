@@ -12,10 +12,12 @@ from tests.adversary.lives import ALL, CLOCK, Move
 CLUSTER, HOLD, RUN, POLICY = "kube:WALCluster", "kube:WALHold", "kube:WALPurge", "kube:WALPurgePolicy"
 
 
-def move(make: Callable[[Arena], object], *touches: str, name: str = "", shown_by: str = "") -> Move:
+def move(
+    make: Callable[[Arena], object], *touches: str, name: str = "", shown_by: str = "", is_evidence: bool = False
+) -> Move:
     """A move by the name of what makes it."""
     shows = frozenset({shown_by}) if shown_by else None
-    return Move(name or getattr(make, "__name__", ""), frozenset(touches), make, shows)
+    return Move(name or getattr(make, "__name__", ""), frozenset(touches), make, shows, is_evidence)
 
 
 BOTH = ("metasrv", "frontend", "etcd")
@@ -38,7 +40,8 @@ COMMON = (
     *(move(make, "kafka", "database") for make in (world.recreate_topic_and_write, world.cut_topic_and_write)),
     move(world.region_is_born, "kafka", "database", "etcd", shown_by="snapshot"),
     *(move(make, "database", "etcd") for make in (world.region_migrates, world.region_is_dropped)),
-    *(move(make, "database") for make in (world.older_manifest, world.datanode_restarts, world.datanode_is_silent)),
+    move(world.older_manifest, "database", shown_by="reports", is_evidence=True),
+    *(move(make, "database") for make in (world.datanode_restarts, world.datanode_is_silent)),
     move(world.database_works, "kafka", "database"),
     move(world.restore_etcd, "etcd"),
     *(move(make, "intents") for make in (world.delete_intents, world.restore_intents)),
