@@ -142,7 +142,9 @@ def delete_topic(arena: ReplicaArena) -> None:
 
 
 def recreate_topic(arena: ReplicaArena) -> None:
+    """It is empty, and has no throttle: there is nothing to copy either."""
     delete_topic(arena)
+    arena.unthrottled_is_fine = True
     arena.kafka.add_topic(TOPIC, replicas=(1, 2, 3))
 
 
