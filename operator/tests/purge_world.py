@@ -31,7 +31,7 @@ from seawall.domain.frozen_targets import Target
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
-from seawall.ports import DataPlaneParts, MaintenanceSwitch
+from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
 from tests.fakes.intents import FakeIntentStore
@@ -243,8 +243,12 @@ class World:
         """The looks of a new process."""
         calls = calls or Calls(self.check)
         kube, clusters = calls.guard(self.kube), calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
-        opener = ClusterOpener(kube, clusters, Databases(self, calls))
+        opener = ClusterOpener(kube, clusters, self.open_databases(calls))
         return LedgerLooks(opener, calls.guard(self.intents), self.time, self.time)
+
+    def open_databases(self, calls: Guard) -> DataPlanes:
+        """What the addresses of databases lead to."""
+        return Databases(self, calls)
 
     def settle(
         self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = MAX_TICKS, key: Key = RUN

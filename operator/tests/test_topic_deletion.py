@@ -25,7 +25,7 @@ from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
-from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
+from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, Guard, World
 from tests.test_ledger_watch import look, watch
 from tests.test_wal_hold import granter, place
 from tests.test_wal_hold import settle as settle_hold
@@ -35,7 +35,7 @@ LONG = 40
 """Ticks that take longer than any grace, and than the ten minutes of an unreachable Kafka."""
 
 
-def controller(world: World, calls: Calls | None = None) -> WALClusterController:
+def controller(world: World, calls: Guard | None = None) -> WALClusterController:
     """A new operator process."""
     calls = calls or Calls(lambda _: None)
     kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))

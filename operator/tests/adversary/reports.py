@@ -1,0 +1,72 @@
+"""What lives with an adversary found, as people read it, and which lives a short test leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.adversary.lives import UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
+
+
+@dataclass
+class Report:
+    """All that was found in one scenario."""
+
+    scenario: str
+    calls: int
+    moves: int
+    pairs: int
+    lives: int
+    lived: int = 0
+    unavoidable: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, found: Finding | None) -> None:
+        """One more life."""
+        self.lived += 1
+        if found is not None and found.is_unavoidable:
+            self.unavoidable += 1
+        elif found is not None:
+            self.findings.append(found)
+
+    def lines(self) -> list[str]:
+        """What people read: the count, and one line for each move that did damage."""
+        head = (
+            f"{self.scenario}: calls × moves = {self.calls} × {self.moves} = {self.pairs}, "  # noqa: RUF001 - times
+            f"{self.lives} of them differ, {self.lived} lived, {len(self.findings)} violations, "
+            f"{self.unavoidable} that nobody could see"
+        )
+        grouped: dict[tuple[str, str], list[Finding]] = {}
+        for found in self.findings:
+            moves = " + ".join(pair.move.name for pair in found.pair)
+            grouped.setdefault((moves, found.what.partition(" rows are lost")[0]), []).append(found)
+        return [
+            head,
+            *(
+                f"  {moves}: {len(found)} times, first before call {found[0].pair[0].at}, in {found[0].call}: {what}"
+                for (moves, what), found in sorted(grouped.items())
+            ),
+        ]
+
+
+def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
+    """Of each move the last one before records or topics go, and of all pairs each so-manieth, at other calls."""
+    pairs = list(pairs_of(scenario, calm))
+    acts = [at for at, name in enumerate(calm.names) if name in UNFENCED]
+    last = {pair.move.name: pair for pair in pairs if acts and pair.at <= acts[0]}
+    first = {pair.move.name: pair for pair in reversed(pairs)}
+    chosen = {(pair.at, pair.move.name): pair for pair in {**first, **last}.values()}
+    chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::every]}
+    return list(chosen.values())
+
+
+def report(scenario: Scenario, start: Any, calm: Adversary, chosen: Iterable[tuple[Pair, ...]]) -> Report:
+    """Lives all of them."""
+    pairs = list(pairs_of(scenario, calm))
+    calls = sum(name != "(others)" for name in calm.names)
+    made = Report(scenario.name, calls, len(scenario.moves), calls * len(scenario.moves), len(pairs))
+    assert sum(pair.weight for pair in pairs) == made.pairs
+    for each in chosen:
+        made.add(live(scenario, start, calm, each))
+    return made

@@ -1,0 +1,130 @@
+"""Rolls of datanodes, and reassignments of replicas, with an adversary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.controllers.datanode_look import DatanodeLooks
+from seawall.controllers.partition_look import PartitionLooks
+from seawall.controllers.restart import RestartController
+from seawall.reconciler import Outcome, Reconciler
+from tests import restart_world
+from tests.adversary.arena import Arena
+from tests.adversary.judge import Violation
+from tests.adversary.lives import Adversary
+from tests.fakes.datanodes import FakeDatanodes
+from tests.fakes.kafka import FakeKafkaClusters
+from tests.purge_world import TOPICS, WAL, Guard
+from tests.restart_world import SET
+
+ROUNDS = 40
+LOOKS = 20.0
+"""Seconds between two looks."""
+
+
+@dataclass
+class RollArena(Arena):
+    """With a StatefulSet, whose pods end and replay."""
+
+    datanodes: FakeDatanodes = field(default_factory=FakeDatanodes)
+    crashing: set[int] = field(default_factory=set)
+    lines: list[str] = field(default_factory=list)
+    went: list[str] = field(default_factory=list)
+    _phase: dict[int, tuple[str, datetime]] = field(default_factory=dict)
+
+    note: ClassVar[Any] = restart_world.World.note
+    down: ClassVar[Any] = restart_world.World.down
+    _go_on: ClassVar[Any] = restart_world.World._go_on
+    _roll_by_kubernetes: ClassVar[Any] = restart_world.World._roll_by_kubernetes
+    pass_time: ClassVar[Any] = restart_world.World.pass_time
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.datanodes.apply(SET)
+        self.datanodes.look(SET, "rev-1")
+        for number in range(restart_world.DATANODES):
+            self.datanodes.make_pod(SET, number, "rev-1")
+            self.datanodes.report(SET, number, ready=True)
+        self.cluster_spec["dataPlane"]["datanodes"] = {"statefulSetRef": {"name": SET.name}}
+        self.edit()
+        found = self.cluster()
+        intact = Condition(
+            type=ConditionType.WAL_INTACT, status="True", reason="Intact", last_transition_time=self.time.true()
+        )
+        status = found.status.model_copy(update={"conditions": (intact,)})
+        self.kube.replace_status(found, WALClusterStatus.model_validate(status))
+
+    def restarter(self, guard: Guard) -> Reconciler[Any, Any, Any, Any]:
+        """A new process that restarts datanodes."""
+        kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
+        datanodes = guard.guard(self.datanodes)
+        databases, partitions = self.open_databases(guard), PartitionLooks(kube, clusters)
+        seen = DatanodeLooks(kube, datanodes, databases, self.looks(guard), partitions, self.time)
+        return Reconciler(RestartController(kube, datanodes, seen, self.time, self.meters), may_write=lambda: True)
+
+    def wait(self, seconds: float = LOOKS) -> None:
+        """Pods go on, too."""
+        self.pass_time(timedelta(seconds=seconds))
+        super().wait(0.0)
+
+    def is_rolling(self) -> bool:
+        """Whether anything is under way."""
+        found = self.kube.get(WALCluster, WAL)
+        status = (found and found.status.restart) or RestartStatus()
+        return status.stage not in {None, RollStage.COMPLETED, RollStage.STALLED} or status.maintenance is not None
+
+    def check_pods(self, call: str = "") -> None:
+        """Never two are down by an eviction."""
+        if call == "evict" and len(self.down()) > 1:
+            raise Violation(f"R: down at once: {self.down()}")
+
+
+def rollable() -> RollArena:
+    """Somebody asked for a restart of all datanodes."""
+    arena = RollArena()
+    arena.referee.moved()
+    arena.operate()
+    for _ in range(3):
+        arena.wait()
+    arena.remember()
+    arena.beside.clear()
+    return arena
+
+
+def roll(arena: RollArena, adversary: Adversary) -> None:
+    """A roll; at its end no database is in maintenance."""
+    arena.operate()
+    arena.beside.insert(0, adversary.between)
+    arena.referee.beside = [arena.check_pods]
+    arena.annotate(restart="monday")
+    process = adversary.acting(arena.restarter(adversary))
+    _roll_on(arena, process)
+    adversary.between()
+    del arena.beside[0]
+    arena.referee.forbidden.clear()
+    arena.annotate(stop_deletes=None, paused=None)
+    _roll_on(arena, process)
+    for topic in TOPICS:
+        arena.prod.flush(topic)
+    left = [each.name for each in arena.network.databases.values() if each.plane.maintenance]
+    if left:
+        raise Violation(f"M: maintenance stays on in {left}")
+
+
+def _roll_on(arena: RollArena, process: Reconciler[Any, Any, Any, Any]) -> None:
+    quiet = 0
+    for _ in range(ROUNDS):
+        for _ in range(8):
+            ticked = process.tick(WAL)
+            arena.note()
+            if ticked.outcome not in {Outcome.RECORDED, Outcome.ACTED, Outcome.CONFLICT}:
+                break
+        quiet = 0 if arena.is_rolling() else quiet + 1
+        if quiet > 2:
+            return
+        arena.wait()

@@ -1,0 +1,178 @@
+"""What the adversary disturbs: lives of a part of the operator, from worlds with a history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.reconciler import Reconciler
+from tests.adversary.arena import RUNS, Arena, granter_of
+from tests.adversary.lives import Adversary, Scenario
+from tests.adversary.moves import COMMON
+from tests.adversary.people_moves import RUN_PAUSED
+from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
+from tests.adversary.roll import roll, rollable
+from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
+from tests.adversary.world_moves import TOPIC, region_of
+from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
+from tests.test_topic_deletion import controller
+from tests.verification_world import CHECK, SPEC
+
+HOLD = Key(NAMESPACE, "kept")
+TOMORROW = "2026-11-22T11:00:00Z"
+GATED = {**SAFETY, "requireVerification": {"level": "Integrity", "maxAge": "24h"}}
+MINUTE = 60.0
+
+
+def with_history(auto_prune: str = "Disabled") -> Arena:
+    """A day passed: records were written, a run deleted, and the database wrote and flushed since."""
+    arena = Arena(auto_prune=auto_prune)
+    arena.referee.moved()
+    arena.operate()
+    arena.wait()
+    arena.remember()
+    arena.run_of(RUNS[1])
+    arena.live(arena.process(arena.referee), RUNS[1], lambda: arena.is_over(RUNS[1]), 40)
+    arena.kube._objects.pop(("WALPurge", RUNS[1]))
+    arena.work(40)
+    arena.beside.clear()
+    return arena
+
+
+def afterwards(arena: Arena, **spec: Any) -> None:
+    """Life goes on: topics are tended, rows are written, and another run deletes what it may."""
+    banned = arena.referee.forbidden
+    arena.referee.forbidden = {call: why for call, why in banned.items() if why != RUN_PAUSED}
+    arena.tend()
+    arena.work()
+    arena.run_of(RUNS[1], **spec)
+    arena.live(arena.process(arena.referee), RUNS[1], lambda: arena.is_over(RUNS[1]), 14)
+    arena.work()
+
+
+def watched_by(arena: Arena, adversary: Adversary) -> None:
+    """The other controllers work while the one whose calls are numbered waits."""
+    arena.operate()
+    arena.beside.insert(0, adversary.between)
+
+
+def purge(arena: Arena, adversary: Adversary, **spec: Any) -> None:
+    """A run, with flushes, then another one."""
+    watched_by(arena, adversary)
+    arena.run_of(RUNS[0], **spec)
+    arena.live(adversary.acting(arena.process(adversary)), RUNS[0], lambda: arena.is_over(RUNS[0]), 14)
+    adversary.between()
+    del arena.beside[0]
+    afterwards(arena, **spec)
+
+
+def unused() -> Arena:
+    """The tables of a topic were dropped long ago, and a person said so."""
+    arena = with_history()
+    for index in range(REGIONS):
+        arena.prod.bury(TOPIC, region_of(TOPIC, index))
+        arena.store.drop_region(TOPIC, region_of(TOPIC, index))
+    arena.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{TOMORROW}")
+    return arena
+
+
+def dead() -> Arena:
+    """A datanode that nobody knows of leads a region and died; a person gave up its rows."""
+    arena, region = with_history(), region_of(TOPIC, REGIONS - 1)
+    arena.data_plane.regions[region].datanode = 9
+    arena.store.put_region(TOPIC, region, leader=9, checkpoint=None)
+    arena.referee.written_off |= {("prod", region, *row) for row in arena.prod.rows[region]}
+    arena.annotate(dead_regions=f"{region}: disk lost@{TOMORROW}")
+    return arena
+
+
+def hold(arena: Arena, adversary: Adversary) -> None:
+    """A hold is granted, renewed, and keeps its records; then nobody renews it any more."""
+    watched_by(arena, adversary)
+    granting = adversary.acting(granter_of(arena, adversary))
+    claim = {topic: start + 2 for topic, start in arena.log_starts().items()}
+    spec = {"clusterRef": {"name": "wal"}, "topics": claim, "ttl": "10m"}
+    arena.place(HOLD, spec)
+    arena.live(granting, HOLD, lambda: True, 4)
+    arena.wait(4 * MINUTE)
+    arena.renew(HOLD)
+    arena.live(granting, HOLD, lambda: True, 4)
+    arena.run_of(RUNS[0])
+    arena.live(arena.process(arena.referee), RUNS[0], lambda: arena.is_over(RUNS[0]), 10)
+    arena.live(granting, HOLD, lambda: True, 4)
+    for _ in range(3):
+        arena.wait(4 * MINUTE)
+        arena.live(granting, HOLD, lambda: True, 4)
+    del arena.beside[0]
+    afterwards(arena)
+
+
+def deletion(*, used: bool = False) -> Arena:
+    """The WALCluster is deleted with its topics; all tables were dropped before, or none was."""
+    arena = with_history()
+    for topic in () if used else TOPICS:
+        for index in range(REGIONS):
+            arena.prod.bury(topic, region_of(topic, index))
+            arena.store.drop_region(topic, region_of(topic, index))
+    arena.edit(topics={**arena.cluster_spec["topics"], "deletionPolicy": "Delete"})
+    arena.tend()
+    arena.kube.deletes_at = arena.time.true()
+    arena.kube.remove(WAL)
+    return arena
+
+
+def delete_topics(arena: Arena, adversary: Adversary) -> None:
+    """The topics go."""
+    watched_by(arena, adversary)
+    process: Reconciler[Any, Any, Any, Any] = Reconciler(controller(arena, adversary), may_write=lambda: True)
+    arena.live(adversary.acting(process), WAL, lambda: arena.kube.get(WALCluster, WAL) is None, 14)
+    adversary.between()
+    del arena.beside[0]
+    arena.work()
+    arena.tend()
+    arena.work()
+
+
+def verified(bad: frozenset[str] = frozenset()) -> Arena:
+    """A world in which runs wait for proof."""
+    arena = with_history()
+    arena.referee.honest = {log.topic_id: log.log_start for log in (t.log for t in arena.kafka.topics.values())}
+    arena.bad |= bad
+    arena.declare_policy(safety=GATED)
+    return arena
+
+
+def verify(arena: Arena, adversary: Adversary) -> None:
+    """A verification runs; then a run deletes what it licenses."""
+    watched_by(arena, adversary)
+    arena.kube.apply(CHECK, SPEC, kind=WALVerification)
+
+    def is_over() -> bool:
+        found = arena.kube.get(WALVerification, CHECK)
+        return found is None or found.status.is_over
+
+    arena.live(adversary.acting(arena.verifier(adversary)), CHECK, is_over, 14)
+    purge(arena, adversary)
+
+
+def scenario(name: str, start: Callable[[], Arena], live: Any, *moves: Any) -> Scenario:
+    """One scenario."""
+    return Scenario(name, start, live, tuple(COMMON + sum(moves, ())))
+
+
+SCENARIOS = (
+    scenario("purge in mode B", with_history, purge, OF_RUNS),
+    scenario("purge in mode A", lambda: with_history("Logical"), purge, OF_RUNS),
+    scenario("purge of an unused topic", unused, purge, OF_RUNS, OF_DECLARATIONS),
+    scenario("purge beside a dead region", dead, purge, OF_RUNS, OF_DECLARATIONS, OF_DEAD),
+    scenario("hold", with_history, hold),
+    scenario("roll of datanodes", rollable, roll, OF_ROLLS),
+    scenario("topic deletion in use", lambda: deletion(used=True), delete_topics, OF_DELETIONS),
+    scenario("topic deletion", deletion, delete_topics, OF_DELETIONS),
+    Scenario("reassignment, growth", growing, reassign, OF_REPLICAS),
+    Scenario("reassignment, balance", balancing, reassign, OF_REPLICAS),
+    scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
+)

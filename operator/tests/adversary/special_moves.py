@@ -1,0 +1,150 @@
+"""The moves that only some scenarios have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from types import MappingProxyType
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.domain.verification.request import FILE, Subject, write_request
+from seawall.domain.verification.selection import TopicRange
+from seawall.domain.walconfig.config_map import ConfigMap
+from tests.adversary import people_moves as people
+from tests.adversary import world_moves as world
+from tests.adversary.arena import Arena
+from tests.adversary.lives import ALL
+from tests.adversary.moves import CLUSTER, POLICY, RUN, move
+from tests.adversary.roll import RollArena
+from tests.adversary.world_moves import TOPIC, region_comes_back, region_of
+from tests.purge_world import NAMESPACE, REGIONS, TOPICS, WAL
+from tests.verification_world import CHECK, KAFKA
+
+VERIFICATION = "kube:WALVerification"
+
+
+def retract(arena: Arena) -> None:
+    """What was given up is needed again, as far as it is there."""
+    arena.annotate(purge_unused_topics=None, dead_regions=None)
+    arena.referee.unlicensed[TOPIC] = "the declaration was taken back"
+    region = region_of(TOPIC, REGIONS - 1)
+    arena.referee.written_off -= {need for need in arena.referee.written_off if need[:2] == ("prod", region)}
+
+
+def retract_and_come_back(arena: Arena) -> None:
+    retract(arena)
+    region_comes_back(arena)
+    arena.data_plane.datanodes = 10
+
+
+def dead_comes_back(arena: Arena) -> None:
+    """Without a word; the declaration still stands."""
+    arena.data_plane.datanodes = 10
+
+
+def declare_again(arena: Arena) -> None:
+    """The word is edited: it ends in a minute."""
+    soon = (arena.time.true() + timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for name in ("purge-unused-topics", "dead-regions"):
+        if f"seawall.dev/{name}" in arena.annotations:
+            said = arena.annotations[f"seawall.dev/{name}"].partition("@")[0]
+            arena.annotate(**{name.replace("-", "_"): f"{said}@{soon}"})
+
+
+def topics_of_others(arena: Arena) -> None:
+    """The topics were deleted by hand and made anew since; a database that nobody declared writes to them."""
+    rival = arena.network.databases["rival"]
+    for topic in TOPICS:
+        arena.kafka.topics.pop(topic, None)
+        arena.kafka.add_topic(topic, replicas=(1, 2, 3)).log.now = arena.time.true
+        rival.write(topic, 2 * REGIONS)
+
+
+def forge_request(arena: Arena) -> None:
+    """Somebody who may write ConfigMaps asks for the last record only."""
+    found = arena.kube.get(WALVerification, CHECK)
+    if found is None or found.status.is_over or isinstance(found.spec, InvalidSpec):
+        return
+    ranges = tuple(
+        TopicRange(name, topic.log.topic_id, topic.log.log_start, topic.log.end - 1, topic.log.end, ())
+        for name, topic in sorted(arena.kafka.topics.items())
+    )
+    data = write_request(
+        Subject(NAMESPACE, CHECK.name, found.metadata.uid, 1), found.spec, KAFKA, "fake-cluster", ranges
+    )
+    key, maps = Key(NAMESPACE, f"{CHECK.name}-1"), arena.kube._config_maps
+    forged = maps.get(key) or ConfigMap(key, {}, found.metadata.uid, "forged", is_immutable=True)
+    maps[key] = replace(forged, binary_data=MappingProxyType({FILE: data}))
+
+
+def forge_verdict(arena: Arena) -> None:
+    """A job tells of another request."""
+    arena.forged_verdict = True
+
+
+def ask_again(arena: Arena) -> None:
+    arena.annotate(restart="tuesday")
+
+
+def take_back(arena: Arena) -> None:
+    arena.annotate(restart=None)
+
+
+def pod_goes(arena: Arena) -> None:
+    """By whomever, if all others serve."""
+    if isinstance(arena, RollArena) and not arena.down():
+        arena.datanodes.evict(arena.datanodes.running[Key(NAMESPACE, "datanode-1")])
+        arena.note()
+
+
+def second_restarter(arena: Arena) -> None:
+    """Another process takes over while this one is frozen."""
+    if isinstance(arena, RollArena):
+        process = arena.restarter(arena.referee)
+        for _ in range(6):
+            for _ in range(4):
+                process.tick(WAL)
+                arena.note()
+            arena.wait()
+
+
+def delete_verification(arena: Arena) -> None:
+    if ("WALVerification", CHECK) in arena.kube._objects:
+        arena.kube.remove(CHECK, WALVerification)
+
+
+def recreate_verification(arena: Arena) -> None:
+    raw = arena.kube._objects.pop(("WALVerification", CHECK), None)
+    if raw is not None:
+        arena.kube.apply(CHECK, raw["spec"], kind=WALVerification)
+
+
+OF_RUNS = (
+    *(move(make, POLICY) for make in (people.stricter_policy, people.unreadable_policy)),
+    *(move(make, RUN) for make in (people.pause_run, people.delete_run, people.recreate_run)),
+    move(people.declare_old_version, CLUSTER),
+    move(world.delete_intents_and_grant, ALL, shown_by="intents"),
+    move(world.second_operator, ALL),
+    move(world.second_operator_begins, ALL),
+)
+OF_DECLARATIONS = (
+    *(move(make, CLUSTER) for make in (retract, declare_again)),
+    move(retract_and_come_back, CLUSTER, "database", "etcd", "kafka", shown_by=CLUSTER),
+)
+OF_DEAD = (move(dead_comes_back, "database"),)
+OF_DELETIONS = (
+    move(people.retain, CLUSTER),
+    move(topics_of_others, "database", "etcd", "kafka", shown_by="kafka"),
+)
+OF_ROLLS = (
+    move(ask_again, CLUSTER),
+    move(take_back, CLUSTER),
+    move(pod_goes, "pods"),
+    move(second_restarter, ALL),
+)
+OF_VERIFICATIONS = (
+    move(forge_request, VERIFICATION, "kube:ConfigMap"),
+    move(forge_verdict, "spark"),
+    *(move(make, VERIFICATION) for make in (delete_verification, recreate_verification)),
+)

@@ -1,0 +1,82 @@
+"""Before each call to the outside of each scenario the world makes one move, and then the operator goes on to its end.
+
+The crash tests kill the operator while the world stands still; here the operator lives, and the world moves. Judged by
+the invariants of the design on the world itself, with every row known to who wrote it (`tests/adversary/judge.py`).
+
+ADVERSARY=all lives all calls times moves (make e2e-soak); without it each move at the beginning and right before
+something goes, and a part of the others. ADVERSARY_SEED=<n> chooses other pairs of moves, ADVERSARY_PAIRS=<n> how many.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.adversary.lives import Pair, Scenario, pairs_of, undisturbed
+from tests.adversary.reports import Report, report, sample_of
+from tests.adversary.scenarios import SCENARIOS
+
+COUNTS = Path(__file__).parent / "golden/adversary.json"
+"""Calls times moves of each scenario: they must not fall."""
+LIVES_ALL = os.environ.get("ADVERSARY") == "all"
+SEED = int(os.environ.get("ADVERSARY_SEED", "21"))
+PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "6"))
+EVERY = 260
+"""Of all pairs each so-manieth is in the short test, too."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """What the operator says of each damage is much."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def tell(found: Report) -> str:
+    text = "\n".join(found.lines())
+    print(text)  # noqa: T201 - the count is the evidence
+    return text
+
+
+@pytest.mark.timeout(10_000 if LIVES_ALL else 600)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
+def test_no_move_of_the_world_before_any_call_breaks_an_invariant(scenario: Scenario) -> None:
+    start = scenario.start()
+    calm = undisturbed(scenario, start)
+    pairs = list(pairs_of(scenario, calm)) if LIVES_ALL else sample_of(scenario, calm, EVERY)
+    found = report(scenario, start, calm, [(pair,) for pair in pairs])
+    text = tell(found)
+    if os.environ.get("UPDATE_GOLDEN"):
+        _write(scenario.name, found.pairs)
+    assert found.pairs >= json.loads(COUNTS.read_text())[scenario.name], "fewer calls and moves than before"
+    assert {pair.move.name for pair in pairs} == {move.name for move in scenario.moves}, "a move was not made"
+    assert not found.findings, text
+
+
+@pytest.mark.timeout(10_000 if LIVES_ALL else 600)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name.replace(" ", "-"))
+def test_no_two_moves_of_the_world_break_an_invariant(scenario: Scenario) -> None:
+    start = scenario.start()
+    calm = undisturbed(scenario, start)
+    found = report(scenario, start, calm, _two_moves(list(pairs_of(scenario, calm)), Random(f"{SEED} {scenario.name}")))  # noqa: S311 - a sample
+    text = tell(found)
+    print(f"  seed {SEED}: {PAIRS} pairs of moves")  # noqa: T201 - the seed makes it again
+    assert not found.findings, text
+
+
+def _two_moves(pairs: list[Pair], random: Random) -> list[tuple[Pair, ...]]:
+    """The second one is made where the first one was, or later."""
+    drawn = [random.sample(pairs, 2) for _ in range(PAIRS)]
+    return [tuple(sorted(two, key=lambda pair: pair.at)) for two in drawn]
+
+
+def _write(name: str, count: int) -> None:
+    before = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
+    COUNTS.write_text(json.dumps({**before, name: count}, indent=1, sort_keys=True) + "\n")

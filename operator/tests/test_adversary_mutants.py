@@ -1,0 +1,162 @@
+"""Guards are taken away one by one: the adversary must then break an invariant, with a move that is in the table.
+
+A guard that is added gets a line here: what takes it away, and the scenario and the moves that need it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.controllers import ledger_look, opened_cluster, topic_deletion, wal_purge
+from seawall.domain.clocks import ServerTime, TrustedTime
+from seawall.domain.ledger import fence
+from seawall.domain.wal_cluster import needed
+from tests.adversary.clocks import Clocks
+from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
+from tests.adversary.scenarios import SCENARIOS
+from tests.support.mutants import Mutant, find_survivors
+
+Patch = pytest.MonkeyPatch
+PURGE, UNUSED, HOLD = "purge in mode B", "purge of an unused topic", "hold"
+BEFORE_AN_ACT = 16
+"""Calls before something goes at which moves are made."""
+EARLY = 8
+"""How many more of them are made at any time before."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """What the operator says of each damage is much."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@cache
+def calm_life(name: str) -> tuple[Scenario, Any, Adversary]:
+    """A scenario, its beginning, and its life without a move."""
+    scenario = next(each for each in SCENARIOS if each.name == name)
+    start = scenario.start()
+    return scenario, start, undisturbed(scenario, start)
+
+
+def chosen(name: str, *moves: str) -> list[Pair]:
+    """These moves at the beginning, and right before something is announced or goes."""
+    scenario, _, calm = calm_life(name)
+    acts = [at for at, call in enumerate(calm.names) if call in UNFENCED]
+    pairs = [pair for pair in pairs_of(scenario, calm) if pair.move.name in moves]
+    assert {pair.move.name for pair in pairs} == set(moves), "such a move is not made"
+    late = [each for each in pairs if any(0 <= act - each.at < BEFORE_AN_ACT for act in acts)]
+    return pairs[:: max(1, len(pairs) // EARLY)] + late
+
+
+def withstands(name: str, *moves: str) -> Callable[[], None]:
+    """None of these moves does damage."""
+
+    def story() -> None:
+        scenario, start, calm = calm_life(name)
+        for pair in chosen(name, *moves):
+            found = live(scenario, start, calm, [pair])
+            assert found is None or found.is_unavoidable, f"{pair.move.name} before call {pair.at}: {found.what}"
+
+    return story
+
+
+def no_reread(patch: Patch) -> None:
+    """Neither run nor WALCluster are read again before a change."""
+
+    def unread(self: wal_purge.WALPurgeController, obj: Any, *_: Any, **__: Any) -> WALCluster:
+        found = self.kube.get(WALCluster, wal_purge._cluster_key(obj))
+        assert found is not None
+        return found
+
+    patch.setattr(wal_purge.WALPurgeController, "_still_may", unread)
+
+
+def no_licence(patch: Patch) -> None:
+    """Declarations are not read again before a change."""
+    patch.setattr(wal_purge, "require_licence", lambda kube, _, key, __: kube.get(WALCluster, key))
+
+
+def no_intents(patch: Patch) -> None:
+    """Intents are not read again before the delete."""
+    patch.setattr(ledger_look.LedgerLooks, "require_intents", lambda *_: None)
+
+
+def no_topic_id(patch: Patch) -> None:
+    """The topic's id is not compared right before the delete, nor with that of its intent."""
+    patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
+
+
+def no_contender(patch: Patch) -> None:
+    """Who else claims the topics is not asked."""
+    patch.setattr(opened_cluster, "find_contender", lambda *_: None)
+
+
+def no_identity(patch: Patch) -> None:
+    """The metadata store may be another; neither log nor record is asked: each would be enough here."""
+    no_witness(patch)
+    patch.setattr(fence, "is_of_other_database", lambda *_: False)
+    for module in (ledger_look, opened_cluster):
+        patch.setattr(module, "why_other_database", lambda *_: None)
+
+
+def no_witness(patch: Patch) -> None:
+    """The log is not asked who wrote it."""
+    patch.setattr(ledger_look, "find_strangers", lambda *_: ())
+
+
+def no_holds(patch: Patch) -> None:
+    """Holds are not listed."""
+    patch.setattr(ledger_look, "read_holds", lambda *_: [])
+
+
+def one_clock(patch: Patch) -> None:
+    """The API server's clock is taken for the operator's."""
+    patch.setattr(
+        Clocks, "trusted", lambda self: TrustedTime(self.now(), ServerTime(self.now(), timedelta(0), timedelta(0)))
+    )
+
+
+def regions_ignored(patch: Patch) -> None:
+    """A deletion does not ask the database who needs the topics."""
+    patch.setattr(needed, "_used", lambda *_: None)
+
+
+def object_read_once(patch: Patch) -> None:
+    """The WALCluster is not read again right before its topics go."""
+    patch.setattr(topic_deletion.TopicDeletion, "_require_same", lambda *_: None)
+
+
+SERVICES_SWAPPED = "addresses lead to twin: metasrv+frontend"
+ALL_SWAPPED = f"{SERVICES_SWAPPED}+etcd"
+MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
+    (no_reread, PURGE, ("stop_deletes",)),
+    (no_licence, UNUSED, ("retract", "sleep_long")),
+    (no_intents, PURGE, ("delete_intents_and_grant",)),
+    (no_topic_id, PURGE, ("recreate_topic_and_write",)),
+    (no_contender, PURGE, ("make_rival",)),
+    (no_identity, "purge in mode A", (ALL_SWAPPED,)),
+    (no_witness, PURGE, (SERVICES_SWAPPED,)),
+    (no_holds, PURGE, ("place_hold", "grant_hold")),
+    (one_clock, HOLD, ("clock is 2 h ahead",)),
+    (regions_ignored, "topic deletion in use", ("edit_spec",)),
+    (object_read_once, "topic deletion", ("retain",)),
+)
+
+
+@pytest.mark.parametrize(("mutate", "name", "moves"), MUTANTS, ids=lambda value: getattr(value, "__name__", None))
+def test_without_a_guard_the_adversary_does_damage(
+    mutate: Callable[[Patch], None], name: str, moves: tuple[str, ...]
+) -> None:
+    story = withstands(name, *moves)
+    story()
+    mutant: Mutant = (mutate, story)
+    assert not find_survivors([mutant])
