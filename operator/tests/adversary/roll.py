@@ -12,11 +12,13 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.datanode_look import DatanodeLooks
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.restart import RestartController
+from seawall.domain.conditions import find_condition
+from seawall.domain.rollout.reasons import Reason
 from seawall.reconciler import Outcome, Reconciler
 from tests import restart_world
 from tests.adversary.arena import Arena
 from tests.adversary.judge import Violation
-from tests.adversary.lives import Adversary
+from tests.adversary.lives import Adversary, Unavoidable
 from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.purge_world import TOPICS, WAL, Guard
@@ -78,6 +80,18 @@ class RollArena(Arena):
         status = (found and found.status.restart) or RestartStatus()
         return status.stage not in {None, RollStage.COMPLETED, RollStage.STALLED} or status.maintenance is not None
 
+    def in_maintenance(self) -> set[str]:
+        """The databases that are."""
+        return {each.name for each in self.network.databases.values() if each.plane.maintenance}
+
+    def is_reported(self) -> bool:
+        """Whether people hear that maintenance is left on, and the status still has where."""
+        found = self.kube.get(WALCluster, WAL)
+        if found is None or found.status.restart is None or found.status.restart.maintenance is None:
+            return False
+        said = find_condition(found.status.conditions, ConditionType.DATANODES_HEALTHY)
+        return said is not None and said.reason == Reason.LEFT_ON
+
     def check_pods(self, call: str = "") -> None:
         """Never two are down by an eviction."""
         if call == "evict" and len(self.down()) > 1:
@@ -111,7 +125,20 @@ def roll(arena: RollArena, adversary: Adversary) -> None:
     _roll_on(arena, process)
     for topic in TOPICS:
         arena.prod.flush(topic)
-    left = [each.name for each in arena.network.databases.values() if each.plane.maintenance]
+    _judge_maintenance(arena, adversary, process)
+
+
+def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconciler[Any, Any, Any, Any]) -> None:
+    """What stays on is reported; and it ends when the addresses lead back to the database in which it was turned on."""
+    left = arena.in_maintenance()
+    if left and not arena.is_reported():
+        raise Violation(f"M: maintenance stays on in {left}, and nobody hears of it")
+    if left:
+        arena.network.lead_back()
+        _roll_on(arena, process)
+        left = arena.in_maintenance()
+    if left and left <= adversary.unseen:
+        raise Unavoidable(f"M: maintenance stays on in {left}")
     if left:
         raise Violation(f"M: maintenance stays on in {left}")
 

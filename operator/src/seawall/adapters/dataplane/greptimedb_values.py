@@ -18,9 +18,9 @@ DATANODE_TABLES = "__dn_table/"
 TABLE_ROUTES = "__table_route/"
 DATANODE_ADDRESSES = "__node_address/0/"
 TOMBSTONES = "__tombstone/"
+"""A dropped table's keys live on as copies, with this before the whole key, until the drop cannot be undone."""
 MAINTENANCE = ("__switches/maintenance", "__maintenance")
 """Either key, with whatever value: the database is in maintenance. The second one was written before 0.16."""
-"""A dropped table's keys live on as copies, with this before the whole key, until the drop cannot be undone."""
 
 _KAFKA, _NO_TOPIC = "kafka", ("raft_engine", "noop")
 _STATES = {
