@@ -21,7 +21,7 @@ from seawall.domain.kafka import NoKafka
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
-from seawall.domain.rollout.answers import why_other_database
+from seawall.domain.rollout.answers import why_other_database, with_witnesses
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
@@ -101,9 +101,7 @@ class DatanodeLooks:
         self, facts: Facts, obj: WALCluster, looked: Looked | CannotLook, opened: OpenedCluster | CannotLook
     ) -> Facts:
         """Without that answer, if a look that began after it shows that it is another database's."""
-        answers = witnesses(obj, looked, opened, self.clock.trusted())
-        other = why_other_database(facts, lease_of(obj), answers)
-        return facts if other is None else replace(facts, in_maintenance=None, other_database=other)
+        return with_witnesses(facts, lease_of(obj), witnesses(obj, looked, opened, self.clock.trusted()))
 
     def require_own_database(self, obj: WALCluster) -> None:
         """Asks again, right before maintenance is turned on or off, who answers.

@@ -8,7 +8,6 @@ from seawall.controllers.database_reader import read_database
 from seawall.controllers.opened_cluster import Blocked, OpenedCluster
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
-from seawall.domain.dataplane.metadata import StoredMaintenance
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.rollout.answers import Answers
@@ -44,14 +43,12 @@ def witnesses(
     if cannot is not None and cannot.why in BEFORE_THE_DATABASE:
         return ask_again(cluster, opened, time)
     is_contradiction = cannot is not None and cannot.why is Obstacle.CONTRADICTION
-    return Answers(
-        contradiction=cannot.message if cannot is not None and is_contradiction else None, store=_stored(opened)
-    )
+    return _with_store(opened, cannot.message if cannot is not None and is_contradiction else None)
 
 
 def ask_again(cluster: WALCluster, opened: OpenedCluster | CannotLook, time: TrustedTime) -> Answers:
     """Without a look: right before the switch is turned, and where the look ended before it came to the database."""
-    return Answers(contradiction=_contradiction(cluster, opened, time), store=_stored(opened))
+    return _with_store(opened, _contradiction(cluster, opened, time))
 
 
 def _contradiction(cluster: WALCluster, opened: OpenedCluster | CannotLook, time: TrustedTime) -> str | None:
@@ -67,10 +64,13 @@ def _contradiction(cluster: WALCluster, opened: OpenedCluster | CannotLook, time
     return None
 
 
-def _stored(opened: OpenedCluster | CannotLook) -> StoredMaintenance | None:
+def _with_store(opened: OpenedCluster | CannotLook, contradiction: str | None) -> Answers:
+    """A role that may not read the switch leaves it to the metasrv's answer."""
     if isinstance(opened, CannotLook):
-        return None
+        return Answers(contradiction)
     try:
-        return opened.parts.metadata_store.maintenance()
-    except (PartUnavailable, PartRefused):
-        return None
+        return Answers(contradiction, opened.parts.metadata_store.maintenance())
+    except PartRefused:
+        return Answers(contradiction)
+    except PartUnavailable:
+        return Answers(contradiction, is_store_silent=True)

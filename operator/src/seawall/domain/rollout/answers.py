@@ -6,12 +6,12 @@ on. The status remembers that by the id of its metadata store, and three things 
     the address is the spec's, and metasrv, store and frontend are not of one database, or it is another store
     the store is the remembered one, and has the switch on: a metasrv that says off keeps its own elsewhere
 
-Of an address that the spec no longer names, and of one without the store, only the metasrv's answer is known.
+Of an address that the spec no longer names only the metasrv's answer is known, if the store is another one, too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seawall.api.v1alpha1.restart import Maintenance
 from seawall.domain.dataplane.metadata import StoredMaintenance
@@ -25,16 +25,27 @@ class Answers:
     Attributes:
         contradiction: why what answers at the spec's addresses is not the pinned database, in one clause; None: nothing
             says so.
-        store: what the spec's metadata store has; None: it was not asked, or did not answer.
+        store: what the spec's metadata store has; None: it was not asked, does not let us read that, or is silent.
+        is_store_silent: it was asked, and did not answer.
     """
 
     contradiction: str | None = None
     store: StoredMaintenance | None = None
+    is_store_silent: bool = False
+
+
+def with_witnesses(facts: Facts, lease: Maintenance | None, answers: Answers) -> Facts:
+    """The facts without the metasrv's answer, where it is another database's; "off" needs a store that answers."""
+    other = why_other_database(facts, lease, answers)
+    if other is not None:
+        return replace(facts, in_maintenance=None, other_database=other)
+    is_unproven = answers.is_store_silent and facts.in_maintenance is False and _is_the_specs(facts, lease)
+    return replace(facts, in_maintenance=None) if is_unproven else facts
 
 
 def why_other_database(facts: Facts, lease: Maintenance | None, answers: Answers) -> str | None:
     """Why the answer is not that of the database in which maintenance was turned on, in one clause; None: it may be."""
-    is_the_specs = lease is None or lease.metasrv in {None, facts.metasrv}
+    is_the_specs = _is_the_specs(facts, lease)
     if is_the_specs and answers.contradiction is not None:
         return answers.contradiction
     store, database = answers.store, facts.database if lease is None else lease.database or facts.database
@@ -46,3 +57,7 @@ def why_other_database(facts: Facts, lease: Maintenance | None, answers: Answers
     if store.is_on and facts.in_maintenance is False:
         return f"the metasrv says that maintenance is off, and the metadata store {database} that it is on"
     return None
+
+
+def _is_the_specs(facts: Facts, lease: Maintenance | None) -> bool:
+    return lease is None or lease.metasrv in {None, facts.metasrv}
