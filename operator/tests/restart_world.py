@@ -75,6 +75,7 @@ class World:
 
     Attributes:
         others: databases at other addresses of a metasrv than that of `data_plane`.
+        stores: those of these databases that have one of their own.
         crashing: datanodes that never come up again once they were restarted.
         lines: the events, as people see them.
         is_given_up: a database that is silent may be left in maintenance, as an event says.
@@ -92,6 +93,7 @@ class World:
     annotations: dict[str, str] = field(default_factory=dict)
     data_plane_spec: dict[str, Any] = field(default_factory=lambda: dict(DATA_PLANE))
     others: dict[str, FakeDataPlane] = field(default_factory=dict)
+    stores: dict[str, FakeMetadataStore] = field(default_factory=dict)
     crashing: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     is_given_up: bool = False
@@ -103,6 +105,7 @@ class World:
     def __post_init__(self) -> None:
         self.kube = FakeKube(self.time.now)
         self.data_plane = FakeDataPlane(now=self.time.now)
+        self.store.database = self.data_plane
         self.datanodes.apply(SET, strategy=self.strategy, partition=self.partition)
         self.datanodes.look(SET, "rev-1")
         for number in range(DATANODES):
@@ -117,7 +120,7 @@ class World:
             self._add_region(topic, (1024 + number) << 32 | 1, (number + 1) % DATANODES)
         self.apply()
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
-        database = DataPlaneStatus(identity=self.store.snapshot().store_id)
+        database = DataPlaneStatus(identity=self.store.head().store_id)
         intact = Condition(
             type=ConditionType.WAL_INTACT, status="True", reason="Intact", last_transition_time=self.time.now()
         )
@@ -149,11 +152,21 @@ class World:
         regions = {region: replace(found) for region, found in self.data_plane.regions.items()}
         found = replace(self.data_plane, regions=regions, maintenance=False, is_silent=False)
         self.others[metasrv] = found
+        store = self.stores[metasrv] = FakeMetadataStore()
+        store._now, store.database = replace(self.store._now, store_id=store._now.store_id), found
         return found
 
     def name_metasrv(self, metasrv: str) -> None:
-        """Somebody edits the address of the metasrv."""
+        """Somebody edits the address of the metasrv, and says that its database is the right one."""
         self.apply(greptimedb={**DATABASE, "metasrv": metasrv})
+        self.adopt(self.stores.get(metasrv.rstrip("/"), self.store))
+
+    def adopt(self, store: FakeMetadataStore) -> None:
+        """Another database is pinned, as seawall.dev/readopt says."""
+        found = self.kube.get(WALCluster, WAL)
+        if found is not None:
+            database = DataPlaneStatus(identity=store.head().store_id)
+            self.kube.replace_status(found, found.status.model_copy(update={"data_plane": database}))
 
     def annotate(self, **annotations: str | None) -> None:
         """Somebody sets annotations, or takes them off."""
@@ -191,7 +204,8 @@ class World:
         kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
         parts = DataPlaneParts(guard.guard(self.data_plane), guard.guard(self.store))
         others = {
-            metasrv: replace(parts, data_plane=guard.guard(data_plane)) for metasrv, data_plane in self.others.items()
+            metasrv: DataPlaneParts(guard.guard(database), guard.guard(self.stores.get(metasrv, self.store)))
+            for metasrv, database in self.others.items()
         }
         opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts, others))
         looks = LedgerLooks(opener, guard.guard(self.intents), self.time, self.time)

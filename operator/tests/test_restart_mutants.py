@@ -11,20 +11,23 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
-from seawall.controllers import datanode_look, ledger_look
+from seawall.controllers import datanode_look, ledger_look, maintenance_look
 from seawall.controllers.restart import RestartController
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
 from seawall.domain.restart import gather, health, next_step
 from seawall.domain.restart.observed import Observed
-from seawall.domain.rollout import begin, checks, claims, finish, maintenance
+from seawall.domain.rollout import answers, begin, checks, claims, finish, maintenance
 from seawall.domain.rollout import next_step as roll
+from seawall.domain.rollout.answers import Answers
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.reasons import Reason, Shut
 from tests import test_purge_restarts as purges
 from tests import test_reassignment_run as moves
 from tests import test_restart as stories
+from tests import test_restart_database as databases
 from tests import test_restart_maintenance as ends
 from tests.support.mutants import Mutant, find_survivors
 
@@ -190,13 +193,88 @@ def given_up_where_it_stays(patch: Patch) -> None:
 
 def never_given_up(patch: Patch) -> None:
     """What another metasrv has in maintenance is waited for, whatever a person says."""
-    patch.setattr(maintenance, "_is_silent", lambda *_: False)
+    patch.setattr(maintenance, "is_released", lambda *_: False)
 
 
 def asked_all_the_time(patch: Patch) -> None:
     """A database that is silent is asked every two seconds for ever."""
     patch.setattr(maintenance, "MAX_RETRY_SECONDS", 2.0)
 
+
+def any_answer_believed(patch: Patch) -> None:
+    """Whoever answers at the address is the database in which maintenance was turned on."""
+    patch.setattr(datanode_look, "with_witnesses", lambda facts, *_: facts)
+
+
+def store_not_asked(patch: Patch) -> None:
+    """Only what metasrv, store and frontend say of themselves shows whose the answer is."""
+    patch.setattr(maintenance_look, "_with_store", lambda _, contradiction: Answers(contradiction))
+
+
+def contradictions_ignored(patch: Patch) -> None:
+    """Only the store shows whose the answer is."""
+    original = answers.why_other_database
+
+    def without(facts: Facts, lease: Maintenance | None, found: Answers) -> str | None:
+        return original(facts, lease, replace(found, contradiction=None))
+
+    for module in (answers, datanode_look):
+        patch.setattr(module, "why_other_database", without)
+
+
+def hidden_contradictions_ignored(patch: Patch) -> None:
+    """A look that ended before it read the database shows that it is the right one."""
+    patch.setattr(maintenance_look, "BEFORE_THE_DATABASE", frozenset())
+
+
+def silent_stores_believed(patch: Patch) -> None:
+    """A store that does not answer says what the metasrv says."""
+    patch.setattr(maintenance_look, "_with_store", _heard(maintenance_look._with_store))
+
+
+def _heard(original: Any) -> Any:
+    return lambda *args: replace(original(*args), is_store_silent=False)
+
+
+def database_not_asked_again(patch: Patch) -> None:
+    """Whose address it is by the time of the act is not noticed."""
+    patch.setattr(datanode_look.DatanodeLooks, "require_own_database", lambda *_: None)
+
+
+def database_not_recorded(patch: Patch) -> None:
+    """The database is whichever is pinned by then."""
+    original = Maintenance
+
+    def without(**fields: Any) -> Any:
+        return original(**{**fields, "database": None})
+
+    patch.setattr(maintenance, "Maintenance", without)
+    patch.setattr(roll, "with_address", lambda status, _: status)
+
+
+def other_databases_never_given_up(patch: Patch) -> None:
+    """A person's word counts for a database that is silent, and not for one that another one hides."""
+    original = maintenance.is_released
+
+    def but_hidden(status: RestartStatus, facts: Facts) -> bool:
+        return facts.other_database is None and original(status, facts)
+
+    patch.setattr(maintenance, "is_released", but_hidden)
+
+
+def operators_clock_counts(patch: Patch) -> None:
+    """What the status says of times is compared with the operator's clock alone."""
+    patch.setattr(TrustedTime, "shared", property(lambda time: time.now))
+
+
+def later_clock_counts(patch: Patch) -> None:
+    """A clock that is ahead cuts each wait short."""
+    patch.setattr(TrustedTime, "shared", property(lambda time: time.later))
+
+
+JUMPS = partial(databases.test_a_clock_that_jumps_in_mid_roll_makes_nobody_wait, ahead=timedelta(hours=-2))
+ELSEWHERE = databases.test_what_another_database_says_at_the_same_address_ends_no_maintenance
+OF_OTHERS = databases.test_the_maintenance_of_another_databases_own_people_stays_on
 
 MUTANTS: tuple[Mutant, ...] = (
     (replicas_ignored, stories.test_a_missing_in_sync_replica_keeps_all_datanodes_up_and_the_status_says_so),
@@ -237,6 +315,29 @@ MUTANTS: tuple[Mutant, ...] = (
         ends.test_a_person_who_lets_restarts_through_ends_no_maintenance_of_a_database_that_stays,
     ),
     (never_given_up, ends.test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again),
+    (any_answer_believed, partial(ELSEWHERE, RollStage.MAINTENANCE, with_store=True)),
+    (store_not_asked, partial(ELSEWHERE, RollStage.MAINTENANCE, with_store=False)),
+    (contradictions_ignored, partial(OF_OTHERS, is_policy_readable=True)),
+    (hidden_contradictions_ignored, partial(OF_OTHERS, is_policy_readable=False)),
+    (
+        silent_stores_believed,
+        databases.test_a_metasrv_that_says_off_is_not_believed_while_the_store_is_silent,
+    ),
+    (
+        database_not_asked_again,
+        partial(databases.test_who_answers_is_asked_again_right_before_the_switch_is_turned, enabled=True),
+    ),
+    (
+        database_not_recorded,
+        databases.test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answers,
+    ),
+    (
+        other_databases_never_given_up,
+        databases.test_a_person_ends_the_wait_for_a_database_in_whose_place_another_one_answers,
+    ),
+    (given_up_at_once, databases.test_a_persons_word_counts_only_after_ten_minutes),
+    (operators_clock_counts, partial(JUMPS, RollStage.MAINTENANCE)),
+    (later_clock_counts, databases.test_a_deletion_waits_ten_true_minutes_though_the_operators_clock_is_ahead),
     (asked_all_the_time, ends.test_a_silent_database_is_asked_less_and_less_often),
 )
 

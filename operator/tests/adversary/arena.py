@@ -57,6 +57,7 @@ class Arena(VerificationWorld):
         super().__post_init__()
         self.kube._now = self.spark.now = self.time.true
         self.data_plane.now = self.time.true
+        self.store.database = self.data_plane
         for topic in self.kafka.topics.values():
             topic.log.now = self.time.true
         for name in OTHERS:
@@ -78,6 +79,7 @@ class Arena(VerificationWorld):
         """A database with the same topics' names; only that of the rival writes to this Kafka, and not yet."""
         domain = "" if name == "twin" else f".{name}"  # short names of hosts may be the same in another namespace
         plane, store = FakeDataPlane(now=self.time.true, domain=domain), FakeMetadataStore(domain)
+        store.database = plane
         made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name), turn=1)
         for number, topic in enumerate(TOPICS):
             if name != "rival":

@@ -51,6 +51,10 @@ UNFENCED: dict[str, frozenset[str]] = {
 """Acts, each with what its other side compares: what moves between the last read and the act is seen by nobody else."""
 
 
+COMPARES: dict[str, frozenset[str]] = {**UNFENCED, "set_maintenance": frozenset()}
+"""With the switch, which the metasrv turns that answers then; where it was turned is judged at the end of a life."""
+
+
 @dataclass(frozen=True)
 class Move:
     """One move of the world.
@@ -105,6 +109,8 @@ class Adversary:
     """The first call of the newest action."""
     looks_since: int = 0
     """The first call of the newest look."""
+    unseen: set[str] = field(default_factory=set)
+    """Databases that were put into maintenance because a move was made after all that could have shown it."""
 
     def acting(self, process: Reconciler[Any, Any, Any, Any]) -> Reconciler[Any, Any, Any, Any]:
         """The same process; where its actions begin is known."""
@@ -118,17 +124,21 @@ class Adversary:
     def call(self, part: str, function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         """One call."""
         at = self._note(name, part)
+        is_late = name in COMPARES and any(self._is_late(made, move, at) for made, move in self.made)
         try:
             return self.arena.referee.call(function, name, *args, **kwargs)
         except Violation as violation:
-            if name in UNFENCED and any(self._is_late(made, move, at) for made, move in self.made):
+            if is_late:
                 raise Unavoidable(str(violation)) from violation
             raise
+        finally:
+            if name == "set_maintenance" and is_late and kwargs["enabled"]:
+                self.unseen |= self.arena.in_maintenance()
 
     def _is_late(self, made: int, move: Move, act: int) -> bool:
         """Whether the action asked for what would show the move, and the move was made after the last answer."""
         shown = move.touches if move.shown_by is None else move.shown_by
-        if not shown.isdisjoint(UNFENCED[self.names[act]]):
+        if not shown.isdisjoint(COMPARES[self.names[act]]):
             return False
         since = self.looks_since if move.is_evidence else self.acts_since
         shows = [n for n in range(since, act) if move.is_shown(self.names[n], self.parts[n])]

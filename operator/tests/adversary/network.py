@@ -121,6 +121,13 @@ class Network:
     stores: dict[str, str] = field(default_factory=dict)
     """The database behind the URL of an etcd."""
 
+    def lead_back(self) -> None:
+        """All addresses lead where their names say."""
+        for addresses in (self.services, self.stores):
+            for address in addresses:
+                host = address.removeprefix("http://").partition(":")[0]
+                addresses[address] = host.partition(".")[2] or "prod"
+
     def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """Connections that find out at each call whom they reach."""
         frontend, metasrv, etcd = connection.frontend, connection.metasrv, connection.etcd.endpoints[0]

@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from seawall.api.meta import Condition, ConditionType
-from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.data_plane import GreptimeDB
+from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.datanode_look import DatanodeLooks
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.restart import RestartController
+from seawall.domain.conditions import find_condition
+from seawall.domain.rollout.reasons import Reason
 from seawall.reconciler import Outcome, Reconciler
 from tests import restart_world
 from tests.adversary.arena import Arena
 from tests.adversary.judge import Violation
-from tests.adversary.lives import Adversary
+from tests.adversary.lives import Adversary, Unavoidable
 from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.purge_world import TOPICS, WAL, Guard
@@ -35,6 +38,9 @@ class RollArena(Arena):
     crashing: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     went: list[str] = field(default_factory=list)
+    unseen: set[str] = field(default_factory=set)
+    """Databases that stay in maintenance because nobody could see who answered."""
+    _lease: Maintenance | None = None
     _phase: dict[int, tuple[str, datetime]] = field(default_factory=dict)
 
     note: ClassVar[Any] = restart_world.World.note
@@ -78,6 +84,43 @@ class RollArena(Arena):
         status = (found and found.status.restart) or RestartStatus()
         return status.stage not in {None, RollStage.COMPLETED, RollStage.STALLED} or status.maintenance is not None
 
+    def in_maintenance(self) -> set[str]:
+        """The databases that are."""
+        return {each.name for each in self.network.databases.values() if each.plane.maintenance}
+
+    def is_reported(self) -> bool:
+        """Whether people hear that maintenance is left on, and the status still has where."""
+        found = self.kube.get(WALCluster, WAL)
+        if found is None:
+            return any(line.startswith("FinalizerRemoved: another database answers") for line in self.lines)
+        if found.status.restart is None or found.status.restart.maintenance is None:
+            return False
+        said = find_condition(found.status.conditions, ConditionType.DATANODES_HEALTHY)
+        return said is not None and said.reason == Reason.LEFT_ON
+
+    def correct_addresses(self) -> None:
+        """People do, in the spec and in what the names lead to."""
+        self.network.lead_back()
+        if "greptimedb" in self.cluster_spec["dataPlane"]:
+            named = {part: f"http://{part}:4000" for part in ("metasrv", "frontend")}
+            self.point(**named, metadataStore={"etcd": {"endpoints": ["http://etcd:2379"]}})
+
+    def watch_lease(self, call: str = "") -> None:
+        """Nobody can see who answers at an address that the spec no longer names, if its store is another one, too."""
+        found = self.kube.get(WALCluster, WAL)
+        lease = None if found is None or found.status.restart is None else found.status.restart.maintenance
+        before, self._lease = self._lease, lease
+        if call != "replace_status" or before is None or lease is not None or found is None:
+            return
+        spec = None if isinstance(found.spec, InvalidSpec) else found.spec.greptimedb
+        if spec is None or (spec.metasrv != before.metasrv and self._store_at(spec) != before.database):
+            answered = self.network.databases[self.network.services[before.metasrv or ""]]
+            if answered.store.head().store_id != before.database:
+                self.unseen |= self.in_maintenance()
+
+    def _store_at(self, spec: GreptimeDB) -> str:
+        return self.network.databases[self.network.stores[spec.metadata_store.etcd.endpoints[0]]].store.head().store_id
+
     def check_pods(self, call: str = "") -> None:
         """Never two are down by an eviction."""
         if call == "evict" and len(self.down()) > 1:
@@ -100,7 +143,7 @@ def roll(arena: RollArena, adversary: Adversary) -> None:
     """A roll; at its end no database is in maintenance."""
     arena.operate()
     arena.beside.insert(0, adversary.between)
-    arena.referee.beside = [arena.check_pods]
+    arena.referee.beside = [arena.check_pods, arena.watch_lease]
     arena.annotate(restart="monday")
     process = adversary.acting(arena.restarter(adversary))
     _roll_on(arena, process)
@@ -111,9 +154,23 @@ def roll(arena: RollArena, adversary: Adversary) -> None:
     _roll_on(arena, process)
     for topic in TOPICS:
         arena.prod.flush(topic)
-    left = [each.name for each in arena.network.databases.values() if each.plane.maintenance]
-    if left:
-        raise Violation(f"M: maintenance stays on in {left}")
+    _judge_maintenance(arena, adversary, process)
+
+
+def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconciler[Any, Any, Any, Any]) -> None:
+    """What stays on is reported, and ends when people have corrected the addresses."""
+    left = arena.in_maintenance()
+    unseen = adversary.unseen | arena.unseen
+    if left - unseen and not arena.is_reported():
+        raise Violation(f"M: maintenance stays on in {left}, and nobody hears of it")
+    if left and arena.kube.get(WALCluster, WAL) is not None:
+        arena.correct_addresses()
+        _roll_on(arena, process)
+        left = arena.in_maintenance()
+        if left - unseen:
+            raise Violation(f"M: maintenance stays on in {left}")
+    if left & unseen:
+        raise Unavoidable(f"M: maintenance stays on in {left}")
 
 
 def _roll_on(arena: RollArena, process: Reconciler[Any, Any, Any, Any]) -> None:

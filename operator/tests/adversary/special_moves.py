@@ -71,7 +71,12 @@ def forge_request(arena: Arena) -> None:
         for name, topic in sorted(arena.kafka.topics.items())
     )
     data = write_request(
-        Subject(NAMESPACE, CHECK.name, found.metadata.uid, 1), found.spec, KAFKA, "fake-cluster", ranges
+        Subject(NAMESPACE, CHECK.name, found.metadata.uid, 1),
+        found.spec,
+        KAFKA,
+        "fake-cluster",
+        ranges,
+        database_version="1.1",
     )
     key, maps = Key(NAMESPACE, f"{CHECK.name}-1"), arena.kube._config_maps
     forged = maps.get(key) or ConfigMap(key, {}, found.metadata.uid, "forged", is_immutable=True)

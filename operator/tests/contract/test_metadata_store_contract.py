@@ -29,6 +29,7 @@ class Database(Protocol):
     def put_topic(self, topic: str, pruned_entry_id: int | None) -> None: ...
     def put_region(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> None: ...
     def bury_region(self, topic: str, region_id: int) -> None: ...
+    def put_switch(self, *, enabled: bool) -> None: ...
 
 
 class GreptimeKeys:
@@ -51,6 +52,12 @@ class GreptimeKeys:
         for key, value in self._keys(topic, region_id, 0, None).items():
             self._put(f"__tombstone/{key}", value)
             self._etcd.delete(self._prefix + key)
+
+    def put_switch(self, *, enabled: bool) -> None:
+        if enabled:
+            self._put("__switches/maintenance", "")
+        else:
+            self._etcd.delete(self._prefix + "__switches/maintenance")
 
     def _keys(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> dict[str, object]:
         table, number = divmod(region_id, 2**32)
@@ -259,6 +266,15 @@ def test_a_store_has_an_id_of_its_own_that_stays(world: World) -> None:
     assert before.store_id == after.store_id == snapshot.store_id
     assert before.revision < after.revision <= snapshot.revision
     assert before.claims == after.claims == snapshot.claims == {"wal": OWNER}
+
+
+def test_maintenance_is_what_the_database_wrote(world: World) -> None:
+    before = world.store.maintenance()
+    world.database.put_switch(enabled=True)
+    now = world.store.maintenance()
+    world.database.put_switch(enabled=False)
+    assert [before.is_on, now.is_on, world.store.maintenance().is_on] == [False, True, False]
+    assert {before.store_id, now.store_id} == {world.store.head().store_id}
 
 
 def test_a_claim_that_is_not_as_it_was_read_is_not_taken(world: World) -> None:

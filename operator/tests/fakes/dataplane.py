@@ -21,6 +21,7 @@ from seawall.domain.dataplane.metadata import (
     MetadataSnapshot,
     RegionKey,
     Route,
+    StoredMaintenance,
     StoreHead,
     TopicMarker,
 )
@@ -151,6 +152,8 @@ class FakeMetadataStore:
     Attributes:
         is_silent: nothing answers.
         domain: what follows the name of a datanode's host.
+        database: the database whose metadata these are; its switch of maintenance is kept here.
+        switch: the same without a database.
     """
 
     def __init__(self, domain: str = "", datanodes: int = 3) -> None:
@@ -158,6 +161,19 @@ class FakeMetadataStore:
         store_id = f"etcd/{next(_STORES)}/"
         self._now = MetadataSnapshot(1, {}, {}, {}, {}, frozenset(), {}, addresses, store_id)
         self.is_silent, self.domain = False, domain
+        self.database: FakeDataPlane | None = None
+        self.switch = False
+
+    def maintenance(self) -> StoredMaintenance:
+        """Which store this is, and whether its database is in maintenance."""
+        self._answer()
+        is_on = self.switch if self.database is None else self.database.maintenance
+        return StoredMaintenance(self._now.store_id, is_on)
+
+    def put_switch(self, *, enabled: bool) -> None:
+        """A database turns its maintenance on or off."""
+        self._next()
+        self.switch = enabled
 
     def head(self) -> StoreHead:
         """Which store this is, its newest revision, and who has claimed what."""

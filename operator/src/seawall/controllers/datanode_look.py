@@ -11,15 +11,17 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.ledger_look import LedgerLooks
+from seawall.controllers.maintenance_look import ask_again, ask_metasrv, lease_of, witnesses
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.record_scans import RecordScans
 from seawall.domain.cluster_name import of_cluster
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
+from seawall.domain.rollout.answers import why_other_database, with_witnesses
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
@@ -42,13 +44,14 @@ class DatanodeLooks:
 
     def look(self, obj: WALCluster) -> Observed:
         """Everything anew. Where nothing is to be restarted any more, only whether the database is in maintenance."""
-        spec, declared, now = obj.spec, declared_datanodes(obj.spec), self.clock.now()
+        spec, declared, facts = obj.spec, declared_datanodes(obj.spec), self._no_facts(obj)
         if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
-            return self._look_at_maintenance(obj, Facts(now, None, metasrv=_declared_metasrv(spec)))
+            return self._look_at_maintenance(obj, facts)
+        facts = self._with_answer(facts, obj)
         looked = self.ledgers.look(obj)
         opened = self.ledgers.open(obj)
         kafka, beside = self._kafka(obj, opened), self._beside(obj)
-        facts = self._with_maintenance(Facts(now, None, metasrv=_declared_metasrv(spec)), obj)
+        facts = self._of_its_database(facts, obj, looked, opened)
         facts = with_people(facts, self.clock.trusted(), obj, spec, self._config_map(obj, spec))
         elder = find_elder(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
         if elder is not None:
@@ -79,18 +82,37 @@ class DatanodeLooks:
         if not has_lease:
             return Observed(facts, is_declared=is_declared)
         is_terminating = self.kube.is_terminating(obj.metadata.namespace)
-        found = self._with_maintenance(facts, obj)
+        facts = self._with_answer(facts, obj)
+        found = self._of_its_database(facts, obj, self.ledgers.look(obj), self.ledgers.open(obj))
         return Observed(found, is_declared=is_declared, namespace_terminating=is_terminating)
 
-    def _with_maintenance(self, facts: Facts, obj: WALCluster) -> Facts:
-        """What the database says that the status remembers, or else the spec names."""
+    def _no_facts(self, obj: WALCluster) -> Facts:
+        database = None if obj.status.data_plane is None else obj.status.data_plane.identity
+        return Facts(self.clock.trusted().shared, None, metasrv=_declared_metasrv(obj.spec), database=database)
+
+    def _with_answer(self, facts: Facts, obj: WALCluster) -> Facts:
+        """What whoever answers says where the status remembers maintenance, or else at the spec's address."""
         metasrv = address_of(obj.status.restart or RestartStatus(), facts.metasrv)
-        if metasrv is None:
-            return facts
-        try:
-            return replace(facts, in_maintenance=self.maintenance_of(obj, metasrv).in_maintenance())
-        except (OutsideUnavailable, Refused):
-            return facts
+        return (
+            facts if metasrv is None else replace(facts, in_maintenance=ask_metasrv(self.maintenance_of(obj, metasrv)))
+        )
+
+    def _of_its_database(
+        self, facts: Facts, obj: WALCluster, looked: Looked | CannotLook, opened: OpenedCluster | CannotLook
+    ) -> Facts:
+        """Without that answer, if a look that began after it shows that it is another database's."""
+        return with_witnesses(facts, lease_of(obj), witnesses(obj, looked, opened, self.clock.trusted()))
+
+    def require_own_database(self, obj: WALCluster) -> None:
+        """Asks again, right before maintenance is turned on or off, who answers.
+
+        Raises:
+            Conflict: another database does.
+        """
+        answers = ask_again(obj, self.ledgers.open(obj), self.clock.trusted())
+        other = why_other_database(self._no_facts(obj), lease_of(obj), answers)
+        if other is not None:
+            raise Conflict(f"another database answers: {other}")
 
     def maintenance_of(self, obj: WALCluster, metasrv: str) -> MaintenanceSwitch:
         """The maintenance of the database at this metasrv's URL."""

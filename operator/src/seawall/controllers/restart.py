@@ -114,6 +114,7 @@ class RestartController:
                 return self._flush(obj, action)
             case SetMaintenance():
                 self._require_unchanged(obj)
+                self.looks.require_own_database(obj)
                 self.looks.maintenance_of(obj, action.metasrv).set_maintenance(enabled=action.enabled)
             case Evict():
                 self._evict(obj, action)

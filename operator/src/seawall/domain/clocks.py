@@ -99,3 +99,12 @@ class TrustedTime:
     def later(self) -> datetime:
         """The later of both, however far apart: what begins now, and must not end early, is counted from then on."""
         return self.now if self.server is None else max(self.now, self.server.time + self.server.uncertainty)
+
+    @property
+    def shared(self) -> datetime:
+        """The API server's clock, which all operators share; the operator's, until an answer has told it.
+
+        For how long ago it was what a status says: an operator's clock that is wrong now, or was wrong when a time was
+        written, makes nobody wait longer and cuts no wait short. It ends nothing that must not end early.
+        """
+        return self.now if self.server is None else self.server.time

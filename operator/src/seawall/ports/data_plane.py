@@ -10,7 +10,7 @@ from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node
-from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoreHead
+from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
 
 
@@ -83,6 +83,15 @@ class MetadataStore(Protocol):
 
     def head(self) -> StoreHead:
         """Which store this is, its newest revision, and who has claimed what: two small reads.
+
+        Raises:
+            PartUnavailable: it did not answer.
+            PartRefused: it does not let us in.
+        """
+        ...
+
+    def maintenance(self) -> StoredMaintenance:
+        """Which store this is, and whether its database is in maintenance: some small reads.
 
         Raises:
             PartUnavailable: it did not answer.

@@ -15,6 +15,7 @@ from seawall.domain.dataplane.metadata import (
     MetadataSnapshot,
     RegionKey,
     Route,
+    StoredMaintenance,
     StoreHead,
     TopicMarker,
 )
@@ -36,6 +37,12 @@ class GreptimeMetadata:
         """Which store this is, its newest revision, and who has claimed what."""
         head = self._etcd.head(values.TOPIC_NAMES)
         return StoreHead(self._store_id(head), head.revision, self._claims(head))
+
+    def maintenance(self) -> StoredMaintenance:
+        """Which store this is, and whether either key is there (`src/common/meta/src/key/runtime_switch.rs`)."""
+        head = self._etcd.head(values.TOPIC_NAMES)
+        is_on = any(self._etcd.get(key, head) is not None for key in values.MAINTENANCE)
+        return StoredMaintenance(self._store_id(head), is_on)
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""

@@ -19,6 +19,8 @@ TABLE_ROUTES = "__table_route/"
 DATANODE_ADDRESSES = "__node_address/0/"
 TOMBSTONES = "__tombstone/"
 """A dropped table's keys live on as copies, with this before the whole key, until the drop cannot be undone."""
+MAINTENANCE = ("__switches/maintenance", "__maintenance")
+"""Either key, with whatever value: the database is in maintenance. The second one was written before 0.16."""
 
 _KAFKA, _NO_TOPIC = "kafka", ("raft_engine", "noop")
 _STATES = {

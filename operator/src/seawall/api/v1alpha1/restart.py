@@ -88,6 +88,9 @@ class Maintenance(StatusModel):
     metasrv: URL | None = None
     """URL of the metasrv where it is turned on, and where it is turned off, whatever the spec says by then. Absent: an
     older version of Seawall wrote this."""
+    database: Annotated[str, Field(max_length=512)] | None = None
+    """Which database is put into maintenance: the id of its metadata store, as `status.dataPlane.identity` was then.
+    What another one says at that address ends no maintenance. Absent: an older version wrote this."""
     taken_time: datetime
     """When the roll began to want it."""
     expiry_time: datetime

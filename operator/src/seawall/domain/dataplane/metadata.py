@@ -61,6 +61,19 @@ class StoreHead:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMaintenance:
+    """The switch of maintenance where the database keeps it: whichever metasrv answers, this is the store's own word.
+
+    Attributes:
+        store_id: which metadata store answers, as in `MetadataSnapshot`.
+        is_on: whether the database of this store is in maintenance.
+    """
+
+    store_id: str
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RegionKey:
     """That a region writes to a topic, with the checkpoint from which its replay may start.
 

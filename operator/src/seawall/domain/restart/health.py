@@ -124,7 +124,7 @@ def _left_on(restart: RestartStatus, observed: Observed) -> Finding | None:
     """
     if not is_left_on(restart, observed.facts) or (observed.is_settling and observed.facts.in_maintenance):
         return None
-    return Finding("False", Reason.LEFT_ON, left_on_message(restart))
+    return Finding("False", Reason.LEFT_ON, left_on_message(restart, observed.facts))
 
 
 def _is_expected(found: Diagnosis, restart: RestartStatus) -> bool:

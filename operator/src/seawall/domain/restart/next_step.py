@@ -183,10 +183,12 @@ def _given_up(cluster: WALCluster, observed: Observed) -> str | None:
     deleted = cluster.metadata.deletion_timestamp
     if deleted is None or observed.facts.in_maintenance is not None:
         return None
+    other = observed.facts.other_database
+    silent = "the database did not answer" if other is None else f"another database answers ({other})"
     if observed.namespace_terminating:
-        why = "the namespace is being deleted, and the database did not answer"
+        why = f"the namespace is being deleted, and {silent}"
     elif observed.facts.now - deleted >= GIVE_UP_AFTER:
-        why = "the database did not answer for 10 minutes"
+        why = f"{silent} for 10 minutes" if other is None else silent
     else:
         return None
     return f"{why}: it may be left in maintenance. By hand: {by_hand(cluster.status.restart or RestartStatus())}"

@@ -110,7 +110,7 @@ class Facts:
     """Everything that one decision sees.
 
     Attributes:
-        now: the operator's wall clock.
+        now: by the clock that all operators share: what the status says of times was written by any of them.
         kafka_problem: why Kafka could not be asked, in one sentence; None: it answered.
         wal_problem: what `WALIntact` says while it is not True, in one sentence; None: it is True.
         look_problem: why nobody could look at the database's ledger, in one sentence; None: it was looked at.
@@ -120,7 +120,10 @@ class Facts:
         bad_records: by the name of the pod, what a scan found; without a scan there are none.
         metasrv: the URL of the metasrv that the spec names now, without a slash at its end; None: it names none.
         in_maintenance: whether the database is in maintenance whose metasrv the status remembers, or else the spec
-            names; None: it did not say.
+            names; None: it did not say, or another database answers.
+        other_database: why what answers at that metasrv's address is another database than the one in which it was
+            turned on, in one clause; None: nothing says so.
+        database: the id of the metadata store that is pinned; None: none is.
         request: the value of `seawall.dev/restart` on the WALCluster.
         override: who lets restarts through a shut gate; None: nobody.
         override_problem: why the annotation lets nothing through, in one sentence; None: it does, or there is none.
@@ -139,6 +142,8 @@ class Facts:
     bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
     metasrv: str | None = None
     in_maintenance: bool | None = None
+    other_database: str | None = None
+    database: str | None = None
     request: str | None = None
     override: Grounds | None = None
     override_problem: str | None = None

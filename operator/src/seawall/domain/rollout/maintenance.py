@@ -7,7 +7,8 @@ that is in the status is over. The status forgets it only when it was seen off, 
 its way has had the time to arrive.
 
 It also has the address of the metasrv: the spec may name another one by then, or none. It is turned off where it was
-turned on, and no other database is asked to enter maintenance before that.
+turned on, and no other database is asked to enter maintenance before that. And it has the database, by the id of its
+metadata store: while another one answers at the address (`answers.py`), nobody knows, and the status keeps it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ SILENT = timedelta(minutes=1)
 GIVE_UP_AFTER = timedelta(minutes=10)
 """For how long a deletion, or a person's word, waits for such a database."""
 
+AT_ITS_OWN = "It is asked again and again. By hand, where the metasrv of the first one can be reached"
+
 RETRY_PART, MAX_RETRY_SECONDS = 10, 60.0
 """It is asked again after this part of the time that it has taken, and once a minute at the least."""
 
@@ -47,11 +50,12 @@ def address_of(status: RestartStatus, metasrv: str | None) -> str | None:
 
 
 def with_address(status: RestartStatus, facts: Facts) -> RestartStatus:
-    """An older version wrote no address: it meant the spec's."""
+    """An older version wrote no address, or not which database: it meant the spec's, and the pinned one."""
     lease = status.maintenance
-    if lease is None or lease.metasrv is not None or facts.metasrv is None:
+    if lease is None:
         return status
-    return status.model_copy(update={"maintenance": lease.model_copy(update={"metasrv": facts.metasrv})})
+    update = {"metasrv": lease.metasrv or facts.metasrv, "database": lease.database or facts.database}
+    return status.model_copy(update={"maintenance": lease.model_copy(update=update)})
 
 
 def is_elsewhere(status: RestartStatus, facts: Facts) -> bool:
@@ -67,15 +71,27 @@ def is_left_on(status: RestartStatus, facts: Facts) -> bool:
     return facts.in_maintenance is not False and facts.now >= lease.leaving_time + SILENT
 
 
+def is_released(status: RestartStatus, facts: Facts) -> bool:
+    """Whether a person's word ends the maintenance of a database that cannot be reached: nobody asks it any more."""
+    lease = status.maintenance
+    if lease is None or lease.leaving_time is None or facts.in_maintenance is not None or facts.override is None:
+        return False
+    is_gone = is_elsewhere(status, facts) or facts.other_database is not None
+    return is_gone and facts.now >= lease.leaving_time + GIVE_UP_AFTER
+
+
 def by_hand(status: RestartStatus) -> str:
     """What a person can type."""
     return f"curl -X POST {address_of(status, None) or 'http://<metasrv>'}/admin/maintenance/disable"
 
 
-def left_on_message(status: RestartStatus) -> str:
+def left_on_message(status: RestartStatus, facts: Facts) -> str:
     """The sentence; it stays the same while it is tried again."""
     where = address_of(status, None) or "an address that is no more in the spec"
     message = f"the database of the metasrv at {where} may be left in maintenance, in which nothing fails over"
+    if facts.other_database is not None:
+        message = f"{message}, and another database answers there ({facts.other_database}). {AT_ITS_OWN}"
+        return f"{message}: {by_hand(status)}"
     return f"{message}: it is tried again and again. By hand: {by_hand(status)}"
 
 
@@ -85,11 +101,19 @@ def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> Decision | N
     if lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time):
         return give_back(status, facts)
     if is_on is None or metasrv is None:
-        return Decision(status, Reason.ENTERING_MAINTENANCE, "the database does not say whether it is in maintenance")
+        why = f": another one answers ({facts.other_database})" if facts.other_database is not None else ""
+        message = f"the database does not say whether it is in maintenance{why}"
+        return Decision(status, Reason.ENTERING_MAINTENANCE, message)
     if lease is None:
-        taken = Maintenance(metasrv=metasrv, taken_time=facts.now, expiry_time=facts.now + LEASE, was_on=is_on)
-        return _enters(status, stage=stage, maintenance=taken)
+        return _enters(status, stage=stage, maintenance=_taken(metasrv, facts, was_on=is_on))
     return _settle(status, lease, facts) if is_on else _turn_on(status, lease, metasrv)
+
+
+def _taken(metasrv: str, facts: Facts, *, was_on: bool) -> Maintenance:
+    expiry = facts.now + LEASE
+    return Maintenance(
+        metasrv=metasrv, database=facts.database, taken_time=facts.now, expiry_time=expiry, was_on=was_on
+    )
 
 
 def _settle(status: RestartStatus, lease: Maintenance, facts: Facts) -> Decision | None:
@@ -116,7 +140,7 @@ def give_back(status: RestartStatus, facts: Facts) -> Decision | None:
         return _leaves(status, maintenance=lease.model_copy(update={"leaving_time": facts.now}))
     if is_on is False and facts.now >= lease.leaving_time + ON_ITS_WAY:
         return _leaves(status, maintenance=None)
-    leaves = _left_on(status, facts.now - lease.leaving_time) if is_left_on(status, facts) else _leaves(status)
+    leaves = _left_on(status, facts, facts.now - lease.leaving_time) if is_left_on(status, facts) else _leaves(status)
     if is_on and lease.metasrv is not None:
         return replace(leaves, actions=(SetMaintenance(enabled=False, metasrv=lease.metasrv),))
     return leaves
@@ -125,15 +149,16 @@ def give_back(status: RestartStatus, facts: Facts) -> Decision | None:
 def leave_first(status: RestartStatus, facts: Facts) -> Decision | None:
     """The next thing to do before anything else is begun, as the spec names another metasrv; None: it does not.
 
-    Who is next, and who was flushed, was found by what the database of before said.
+    Who is next, and who was flushed, was found by what the database of before said. A database that a person no longer
+    waits for is forgotten, also when it is another one that answers at the spec's address.
     """
-    if not is_elsewhere(status, facts):
-        return None
     where = address_of(status, None)
-    if facts.override is not None and _is_silent(status, facts):
+    if facts.override is not None and is_released(status, facts):
         message = f"the metasrv at {where} is no longer waited for, {facts.override.until_and_why}"
         message = f"{message}. Its database may be left in maintenance: {by_hand(status)}"
         return changed(status, Reason.GIVEN_UP, message, maintenance=None)
+    if not is_elsewhere(status, facts):
+        return None
     stage = RollStage.WAITING if status.restarting is None else status.stage
     update = {"stage": stage, "next": None, "flush": None, "flushed": ()}
     leaves = give_back(status.model_copy(update=update), facts)
@@ -141,14 +166,6 @@ def leave_first(status: RestartStatus, facts: Facts) -> Decision | None:
         return leaves
     message = f"the spec names another metasrv than {where}, whose database leaves maintenance before anything goes on"
     return replace(leaves, reason=Reason.METASRV_EDITED, message=message)
-
-
-def _is_silent(status: RestartStatus, facts: Facts) -> bool:
-    """Whether the database does not answer, and was to leave maintenance long ago."""
-    lease = status.maintenance
-    if lease is None or lease.leaving_time is None or facts.in_maintenance is not None:
-        return False
-    return facts.now >= lease.leaving_time + GIVE_UP_AFTER
 
 
 def kept_until(status: RestartStatus, facts: Facts, time: timedelta) -> Maintenance | None:
@@ -165,6 +182,6 @@ def _leaves(status: RestartStatus, **update: object) -> Decision:
     return changed(status, Reason.LEAVING_MAINTENANCE, "the database leaves maintenance", **update)
 
 
-def _left_on(status: RestartStatus, elapsed: timedelta) -> Decision:
+def _left_on(status: RestartStatus, facts: Facts, elapsed: timedelta) -> Decision:
     after = min(max(elapsed.total_seconds() / RETRY_PART, POLL_SECONDS), MAX_RETRY_SECONDS)
-    return Decision(status, Reason.LEFT_ON, left_on_message(status), after=after)
+    return Decision(status, Reason.LEFT_ON, left_on_message(status, facts), after=after)

@@ -96,10 +96,11 @@ class Reason(StrEnum):
     METASRV_EDITED = "MetasrvEdited"
     """dataPlane.greptimedb.metasrv was edited in mid-roll: the database of before leaves maintenance first."""
     LEFT_ON = "MaintenanceLeftOn"
-    """The database does not say that it has left maintenance, in which nothing fails over: type the command that is in
-    the message, where the metasrv can be reached."""
+    """The database does not say that it has left maintenance, in which nothing fails over, or another one answers in
+    its place: type the command that is in the message, where its metasrv can be reached."""
     GIVEN_UP = "MaintenanceGivenUp"
-    """A person lets restarts go on, and the metasrv of before has been silent for ten minutes: it is forgotten."""
+    """A person lets restarts go on, and the database of before has been silent, or another one has answered in its
+    place, for ten minutes: it is forgotten."""
     RESTARTING = "Restarting"
     """The pod is being deleted."""
     DISRUPTION_BUDGET = "DisruptionBudget"
