@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ObjectMeta
-from seawall.controllers import replication
+from seawall.controllers import replicas_needed, replication
 from seawall.domain.partitions import NO_RATES, PartitionId
 from seawall.domain.reassignment import batch, case, next_step, sight, stages, throttling
 from seawall.domain.reassignment.actions import SetThrottle
@@ -90,7 +90,8 @@ def in_flight_not_counted(patch: Patch) -> None:
 
 def min_isr_not_looked_at(patch: Patch) -> None:
     """Replicas go while min.insync.replicas is as high as before."""
-    patch.setattr(batch, "_why_not_fewer", lambda *_: None)
+    for module in (batch, replicas_needed):
+        patch.setattr(module, "why_not_fewer", lambda *_: None)
 
 
 def min_isr_raised_at_once(patch: Patch) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.adversary.lives import UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
+from tests.adversary.lives import REPLICA_ACTS, UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
 
 
 @dataclass
@@ -51,11 +51,17 @@ class Report:
 
 
 def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
-    """Of each move the last one before records or topics go, and of all pairs each so-manieth, at other calls."""
+    """Of each move the first one, and the last ones before records or topics go, or replicas come and go.
+
+    And of all pairs each so-manieth, at other calls.
+    """
     pairs = list(pairs_of(scenario, calm))
-    acts = [at for at, name in enumerate(calm.names) if name in UNFENCED]
-    last = {pair.move.name: pair for pair in pairs if acts and pair.at <= acts[0]}
-    first = {pair.move.name: pair for pair in reversed(pairs)}
+    if "reassign" in calm.names:
+        acts = [at for at, name in enumerate(calm.names) if name in REPLICA_ACTS]
+    else:
+        acts = [at for at, name in enumerate(calm.names) if name in UNFENCED][:1]
+    last = {(act, pair.move.name): pair for act in acts for pair in pairs if pair.at <= act}
+    first = {(-1, pair.move.name): pair for pair in reversed(pairs)}
     chosen = {(pair.at, pair.move.name): pair for pair in {**first, **last}.values()}
     chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::every]}
     return list(chosen.values())
