@@ -109,8 +109,9 @@ class WALClusterController:
             case GuardRetention():
                 self._admin(obj).alter_configs(action.changes)
             case RepairConfigs():
+                admin = self._admin(obj)
                 self._require_unchanged(obj)
-                self._admin(obj).alter_configs(action.changes)
+                admin.alter_configs(action.changes)
             case DecideDeletion():
                 self.deletion.decide(obj, self._logs(obj))
             case DeleteTopics():
