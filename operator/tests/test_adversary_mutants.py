@@ -14,12 +14,15 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers import ledger_look, opened_cluster, topic_deletion, wal_purge
+from seawall.controllers import ledger_look, opened_cluster, replication, topic_deletion, wal_cluster, wal_purge
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.ledger import fence
+from seawall.domain.reassignment import stages
+from seawall.domain.reassignment.sight import Progress
 from seawall.domain.wal_cluster import needed
 from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
+from tests.adversary.reports import sample_of
 from tests.adversary.scenarios import SCENARIOS
 from tests.support.mutants import Mutant, find_survivors
 
@@ -27,6 +30,8 @@ Patch = pytest.MonkeyPatch
 PURGE, UNUSED, HOLD = "purge in mode B", "purge of an unused topic", "hold"
 BEFORE_AN_ACT = 16
 """Calls before something goes at which moves are made."""
+EVERY = 260
+"""Of all pairs each so-manieth is in the short sample."""
 EARLY = 8
 """How many more of them are made at any time before."""
 
@@ -135,6 +140,13 @@ def object_read_once(patch: Patch) -> None:
     patch.setattr(topic_deletion.TopicDeletion, "_require_same", lambda *_: None)
 
 
+def replicas_not_counted(patch: Patch) -> None:
+    """min.insync.replicas is raised for replicas that a run takes back, and not asked when it does."""
+    patch.setattr(wal_cluster, "limit_of", lambda _: None)
+    patch.setattr(stages, "may_cancel", lambda sight: (tuple(m.id for m in sight.moves_in(Progress.TO_CANCEL)), ""))
+    patch.setattr(replication, "require_cancel", lambda *_: None)
+
+
 SERVICES_SWAPPED = "addresses lead to twin: metasrv+frontend"
 ALL_SWAPPED = f"{SERVICES_SWAPPED}+etcd"
 MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
@@ -160,3 +172,19 @@ def test_without_a_guard_the_adversary_does_damage(
     story()
     mutant: Mutant = (mutate, story)
     assert not find_survivors([mutant])
+
+
+@pytest.mark.parametrize("move", ["abort", "delete_cluster", "recreate_cluster", "shrink_again"])
+def test_the_short_sample_finds_a_growth_that_is_taken_back_with_min_insync_replicas_raised(move: str) -> None:
+    """The calls are others without the guard, so its lives are numbered anew."""
+    scenario = next(each for each in SCENARIOS if each.name == "reassignment, growth")
+    start = scenario.start()
+
+    def story() -> None:
+        calm = undisturbed(scenario, start)
+        pairs = [pair for pair in sample_of(scenario, calm, EVERY) if pair.move.name == move]
+        found = [each for pair in pairs if (each := live(scenario, start, calm, [pair])) is not None]
+        assert not [each.what for each in found if not each.is_unavoidable]
+
+    story()
+    assert not find_survivors([(replicas_not_counted, story)])

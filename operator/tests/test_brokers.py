@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.v1alpha1.kafka_brokers import BrokerState
+from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger_look import LedgerLooks
@@ -222,6 +223,25 @@ def test_kafkas_own_topics_are_corrected_when_a_person_lets_it_and_only_then() -
     assert world.condition().reason == "InSync"
     events = [event.message for event in world.kube.events if event.reason == "InternalTopicRepaired"]
     assert events == ["Set min.insync.replicas of __transaction_state to 2; it was 3"]
+
+
+def test_kafkas_own_topics_need_no_more_in_sync_replicas_while_a_run_may_take_some_back() -> None:
+    world = World()
+    own = world.kafka.add_topic("__consumer_offsets", replicas=(1, 2, 3), configs={"min.insync.replicas": "1"})
+    world.settle()
+    cluster = world.kube.get(WALCluster, KEY)
+    assert cluster is not None
+    run = ReassignmentStatus(stage=ReassignmentStage.VERIFYING, most_min_in_sync_replicas=1)
+    world.kube.replace_status(cluster, cluster.status.model_copy(update={"reassignment": run}))
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"repair": True, "minInSyncReplicas": 2}})
+    world.pass_time()
+    assert own.configs["min.insync.replicas"] == "1"
+    cluster = world.kube.get(WALCluster, KEY)
+    assert cluster is not None
+    run = run.model_copy(update={"stage": ReassignmentStage.COMPLETED})
+    world.kube.replace_status(cluster, cluster.status.model_copy(update={"reassignment": run}))
+    world.pass_time()
+    assert own.configs["min.insync.replicas"] == "2"
 
 
 def test_a_correction_that_kafka_refuses_is_told_and_tried_again_after_the_next_look_only() -> None:

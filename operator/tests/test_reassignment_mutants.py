@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from seawall.api.meta import ObjectMeta
-from seawall.controllers import replication
+from seawall.controllers import replicas_needed, replication, wal_cluster
+from seawall.domain.brokers import next_step as brokers_step
 from seawall.domain.partitions import NO_RATES, PartitionId
 from seawall.domain.reassignment import batch, case, next_step, sight, stages, throttling
 from seawall.domain.reassignment.actions import SetThrottle
@@ -18,6 +20,8 @@ from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Progress, Sight
 from seawall.domain.topics import pool
+from tests import test_brokers as brokers
+from tests import test_reassignment_min_isr as min_isr
 from tests import test_reassignment_of_two as two_runs
 from tests import test_reassignment_run as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -90,7 +94,8 @@ def in_flight_not_counted(patch: Patch) -> None:
 
 def min_isr_not_looked_at(patch: Patch) -> None:
     """Replicas go while min.insync.replicas is as high as before."""
-    patch.setattr(batch, "_why_not_fewer", lambda *_: None)
+    for module in (batch, replicas_needed):
+        patch.setattr(module, "why_not_fewer", lambda *_: None)
 
 
 def min_isr_raised_at_once(patch: Patch) -> None:
@@ -101,6 +106,37 @@ def min_isr_raised_at_once(patch: Patch) -> None:
 def min_isr_stays_in_an_abort(patch: Patch) -> None:
     """An abort does not lower min.insync.replicas before replicas go back."""
     patch.setattr(stages, "_most_min_isr", lambda _: None)
+
+
+def min_isr_raised_in_mid_run(patch: Patch) -> None:
+    """min.insync.replicas is raised for replicas that have arrived and may go back."""
+    patch.setattr(wal_cluster, "limit_of", lambda _: None)
+
+
+def internal_min_isr_raised_in_mid_run(patch: Patch) -> None:
+    """The same, of Kafka's own topics."""
+    patch.setattr(brokers_step, "limit_of", lambda _: None)
+
+
+def raised_without_reading_again(patch: Patch) -> None:
+    """The WALCluster is not read again before min.insync.replicas is raised: a run may have begun."""
+    patch.setattr(wal_cluster.WALClusterController, "_require_unchanged", lambda *_: None)
+
+
+def cancelled_whatever_is_needed(patch: Patch) -> None:
+    """A move is cancelled although min.insync.replicas needs its new replicas."""
+    patch.setattr(stages, "may_cancel", lambda found: (tuple(m.id for m in found.moves_in(Progress.TO_CANCEL)), ""))
+    patch.setattr(replication, "require_cancel", lambda *_: None)
+
+
+def cancelled_without_reading_again(patch: Patch) -> None:
+    """min.insync.replicas is not read again right before a move is cancelled."""
+    patch.setattr(replication, "require_cancel", lambda *_: None)
+
+
+def taken_without_reading_again(patch: Patch) -> None:
+    """min.insync.replicas is not read again right before replicas go."""
+    patch.setattr(replication, "require_replicas", lambda *_: None)
 
 
 def any_digest(patch: Patch) -> None:
@@ -164,6 +200,11 @@ def both_begin() -> None:
     two_runs.test_two_runs_on_one_kafka_never_move_at_once_whoever_sleeps(two_runs.Story.BOTH_BEGIN, two_runs.OTHER)
 
 
+def not_cancelled() -> None:
+    """The story of a move that arrives instead."""
+    min_isr.test_a_move_is_not_cancelled_while_min_insync_replicas_needs_its_new_replicas(min_isr.delete)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
@@ -177,6 +218,16 @@ MUTANTS: tuple[Mutant, ...] = (
     (min_isr_not_looked_at, stories.test_min_insync_replicas_is_lowered_before_replicas_go),
     (min_isr_raised_at_once, stories.test_writes_go_on_while_replicas_arrive_slowly),
     (min_isr_stays_in_an_abort, stories.test_an_abort_gives_all_partitions_their_replicas_back),
+    (min_isr_raised_in_mid_run, min_isr.test_min_insync_replicas_is_raised_once_no_abort_can_take_replicas_back),
+    (min_isr_raised_in_mid_run, min_isr.test_two_controllers_that_act_at_once_never_stop_writes),
+    (
+        internal_min_isr_raised_in_mid_run,
+        brokers.test_kafkas_own_topics_need_no_more_in_sync_replicas_while_a_run_may_take_some_back,
+    ),
+    (raised_without_reading_again, min_isr.test_min_insync_replicas_is_not_raised_for_replicas_that_have_begun_to_go),
+    (cancelled_whatever_is_needed, not_cancelled),
+    (cancelled_without_reading_again, partial(min_isr.test_min_insync_replicas_is_read_again, min_isr.cancelling)),
+    (taken_without_reading_again, partial(min_isr.test_min_insync_replicas_is_read_again, min_isr.returning)),
     (any_digest, stories.test_a_plan_waits_for_a_person_and_begins_with_its_digest_only),
     (nobody_asked, stories.test_a_plan_waits_for_a_person_and_begins_with_its_digest_only),
     (stale_plan, stories.test_a_plan_that_is_stale_is_not_what_was_approved),

@@ -46,9 +46,13 @@ UNFENCED: dict[str, frozenset[str]] = {
     "delete_records": frozenset(),
     "delete_topics": frozenset(),
     "evict": frozenset(),
+    "reassign": frozenset(),
     "advance_markers": frozenset({"etcd", "snapshot", ALL}),
 }
 """Acts, each with what its other side compares: what moves between the last read and the act is seen by nobody else."""
+
+REPLICA_ACTS = frozenset({"reassign", "alter_configs"})
+"""What two controllers do that depend on each other: replicas come and go, and min.insync.replicas with them."""
 
 
 COMPARES: dict[str, frozenset[str]] = {**UNFENCED, "set_maintenance": frozenset()}

@@ -135,6 +135,13 @@ def shrink_again(arena: ReplicaArena) -> None:
     arena.declare(replicationFactor=1)
 
 
+def raise_min_isr(arena: ReplicaArena) -> None:
+    """By hand, where that stops no writes now."""
+    for topic in arena.kafka.topics.values():
+        if len(arena.kafka.led(topic, 0)[0]) > 1:
+            topic.configs["min.insync.replicas"] = "2"
+
+
 def delete_topic(arena: ReplicaArena) -> None:
     arena.kafka.topics.pop(TOPIC, None)
     for found in [each for each in arena.kafka.moves.ongoing if each.topic == TOPIC]:
@@ -193,7 +200,7 @@ def _move(make: Callable[[ReplicaArena], object], *touches: str, name: str = "")
 
 OF_REPLICAS = (
     *(_move(make, CLUSTER) for make in (pause, abort, shrink_again, delete_cluster, recreate_cluster)),
-    *(_move(make, "kafka") for make in (delete_topic, recreate_topic, broker_goes, moves_by_hand)),
+    *(_move(make, "kafka") for make in (raise_min_isr, delete_topic, recreate_topic, broker_goes, moves_by_hand)),
     *(_move(make, ALL) for make in (second_operator, sleep_long)),
     _move(skew(2), CLOCK, name="clock is 2 h ahead"),
     _move(skew(-2), CLOCK, name="clock is 2 h behind"),

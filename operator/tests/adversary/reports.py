@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.adversary.lives import UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
+from tests.adversary.lives import REPLICA_ACTS, UNFENCED, Adversary, Finding, Pair, Scenario, live, pairs_of
+
+AFTER_AN_ACT = 12
+"""Calls after min.insync.replicas changed at which a short test makes every move: until all have acted."""
 
 
 @dataclass
@@ -51,12 +54,19 @@ class Report:
 
 
 def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
-    """Of each move the last one before records or topics go, and of all pairs each so-manieth, at other calls."""
+    """Of each move the first one, the last one before records or topics go, and of all pairs each so-manieth.
+
+    Where replicas come and go, the last one before each change of them and of min.insync.replicas, and all soon after
+    the latter.
+    """
     pairs = list(pairs_of(scenario, calm))
-    acts = [at for at, name in enumerate(calm.names) if name in UNFENCED]
-    last = {pair.move.name: pair for pair in pairs if acts and pair.at <= acts[0]}
+    of_replicas = [at for at, name in enumerate(calm.names) if name in REPLICA_ACTS and "reassign" in calm.names]
+    acts = of_replicas or [at for at, name in enumerate(calm.names) if name in UNFENCED][:1]
+    last = {(act, pair.move.name): pair for act in acts for pair in pairs if pair.at <= act}
     first = {pair.move.name: pair for pair in reversed(pairs)}
-    chosen = {(pair.at, pair.move.name): pair for pair in {**first, **last}.values()}
+    raised = [act for act in of_replicas if calm.names[act] == "alter_configs"]
+    after = [each for each in pairs if any(0 < each.at - act <= AFTER_AN_ACT for act in raised)]
+    chosen = {(pair.at, pair.move.name): pair for pair in (*first.values(), *last.values(), *after)}
     chosen |= {(pair.at, pair.move.name): pair for pair in pairs[3::every]}
     return list(chosen.values())
 

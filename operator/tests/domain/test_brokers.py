@@ -23,6 +23,7 @@ from seawall.domain.partitions import (
     Sizes,
     known_brokers,
 )
+from seawall.domain.reassignment.min_isr import Limit
 from tests.domain.builders import make_spec
 
 ALL = (1, 2, 3)
@@ -172,6 +173,15 @@ def test_min_insync_replicas_of_kafkas_own_topics_is_corrected_so_that_no_write_
     spec = make_spec(internalTopics={"repair": True, **wanted})
     found = min_isr_repairs(spec, view_of(look(topic, min_isr={topic.id.topic: min_isr})))
     assert [each.min_isr for each in found] == ([] if repaired is None else [repaired])
+
+
+@pytest.mark.parametrize(("most", "min_isr", "repaired"), [(1, 1, []), (2, 1, [2]), (1, 3, [2])])
+def test_min_insync_replicas_of_kafkas_own_topics_is_not_raised_while_a_run_may_take_replicas_back(
+    most: int, min_isr: int, repaired: list[int]
+) -> None:
+    spec, topic = make_spec(internalTopics={"repair": True, "minInSyncReplicas": 2}), partition("__consumer_offsets")
+    view = view_of(look(topic, min_isr={topic.id.topic: min_isr}))
+    assert [each.min_isr for each in min_isr_repairs(spec, view, Limit(most, is_lowered=False))] == repaired
 
 
 def voters(*behind_ms: int | None, lag: int = 0) -> Quorum:

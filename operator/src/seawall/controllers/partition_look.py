@@ -98,9 +98,9 @@ class PartitionLooks:
 
 
 def _min_isr(reassigner: PartitionReassigner, look: Look, journal: Journal) -> dict[str, int]:
-    """min.insync.replicas of topics that lose replicas, forwards or back; what Kafka does not tell is left out."""
+    """min.insync.replicas of topics that may lose replicas, wherever the run goes, as far as Kafka tells."""
     topics: set[str] = set()
-    for direction in (Direction.FORWARD, Direction.BACK):
+    for direction in Direction:
         topics |= topics_that_lose_replicas(Sight(journal, look, direction))
     found = reassigner.min_insync_replicas(sorted(topics)) if topics else {}
     return {name: value for name, value in found.items() if isinstance(value, int)}

@@ -10,6 +10,7 @@ from typing import assert_never
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.partition_look import PartitionLooks
+from seawall.controllers.replicas_needed import require_cancel, require_replicas
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
@@ -142,8 +143,10 @@ class ReplicationController:
             case ClearThrottle():
                 reassigner.alter_throttles(action.rates, dict.fromkeys(action.topics, ThrottledReplicas()))
             case Submit():
+                require_replicas(reassigner, action.targets)
                 _raise_failures(reassigner.reassign(dict(action.targets)))
             case Cancel():
+                require_cancel(reassigner, action.partitions)
                 _raise_failures(reassigner.reassign(dict.fromkeys(action.partitions)))
             case ElectLeaders():
                 reassigner.elect_preferred_leaders(action.partitions)

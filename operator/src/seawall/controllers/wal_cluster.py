@@ -14,9 +14,10 @@ from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
+from seawall.domain.reassignment.min_isr import limit_of
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
@@ -105,8 +106,12 @@ class WALClusterController:
         match action:
             case CreateTopics():
                 self._creation.create(obj, action, self._admin(obj), self._logs(obj))
-            case GuardRetention() | RepairConfigs():
+            case GuardRetention():
                 self._admin(obj).alter_configs(action.changes)
+            case RepairConfigs():
+                admin = self._admin(obj)
+                self._require_unchanged(obj)
+                admin.alter_configs(action.changes)
             case DecideDeletion():
                 self.deletion.decide(obj, self._logs(obj))
             case DeleteTopics():
@@ -125,6 +130,12 @@ class WALClusterController:
                 assert_never(action)
         return action.event()
 
+    def _require_unchanged(self, obj: WALCluster) -> None:
+        """A run may have begun meanwhile, whose replicas may go again: min.insync.replicas is not raised for them."""
+        found = self.kube.get(WALCluster, obj.metadata.key)
+        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
+            raise Conflict(f"WALCluster {obj.metadata.key} changed")
+
     def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
         connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
         return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
@@ -142,8 +153,7 @@ class WALClusterController:
             configs = admin.describe_configs(led) if led else {}
         except OutsideUnavailable as error:
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
-        most_min_isr = run.most_min_in_sync_replicas if run is not None else None
-        return view, observe_pool(spec.topics, view, configs, most_min_isr)
+        return view, observe_pool(spec.topics, view, configs, limit_of(run))
 
     def _observe_data_plane(self, key: Key, spec: WALClusterSpec) -> DataPlaneView | NoDataPlane | None:
         """What is known of it; that the API server refuses a Secret is a finding about the data plane alone."""

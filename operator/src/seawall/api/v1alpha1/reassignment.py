@@ -198,7 +198,8 @@ class ReassignmentStatus(StatusModel):
     rates_set: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=16)] = ()
     """The throttles that the run has set, the newest last. Another rate is somebody else's, and stays."""
     most_min_in_sync_replicas: Annotated[int, Field(ge=1)] | None = None
-    """While replicas go back by an abort: minInSyncReplicas of the pool is not above this, or writes would stop."""
+    """While the run may take replicas away or back: min.insync.replicas is not raised above this, and lowered to it
+    when replicas go back by an abort, or writes would stop. Absent: no partition gets another number of replicas."""
     observed_generation: Annotated[int, Field(ge=0)] | None = None
     """The metadata.generation for which it was planned."""
     rebalanced_for: Annotated[str, Field(max_length=MAX_REBALANCE)] | None = None

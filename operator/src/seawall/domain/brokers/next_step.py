@@ -13,6 +13,7 @@ from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.conditions import ConditionBuilder
 from seawall.domain.failure import Failure
+from seawall.domain.reassignment.min_isr import limit_of
 from seawall.domain.step import Act, Record, Step, Wait
 
 PERIOD_SECONDS = 30.0
@@ -60,7 +61,8 @@ def next_step(cluster: WALCluster, observed: Observed) -> BrokersStep:
     elif isinstance(spec, InvalidSpec):
         status = with_nothing_seen(cluster, kafka, Reason.NOT_ASKED, spec.message, build)
     else:
-        repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view)
+        limit = limit_of(cluster.status.reassignment)
+        repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view, limit)
         failure = observed.failure or observed.stands
         failed = failure.message if failure is not None and repairs else ""
         status = with_brokers(cluster, kafka, spec, found, build, failed=failed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
 from seawall.domain.kafka import MIN_ISR
+from seawall.domain.reassignment.min_isr import Limit
 from seawall.domain.step import Event, EventType
 from seawall.domain.topics.actions import ConfigChange
 
@@ -33,23 +34,28 @@ class RepairMinISR:
         return Event(EventType.NORMAL, "InternalTopicRepaired", said)
 
 
-def min_isr_repairs(spec: WALClusterSpec, view: ReplicationView) -> tuple[RepairMinISR, ...]:
+def min_isr_repairs(
+    spec: WALClusterSpec, view: ReplicationView, limit: Limit | None = None
+) -> tuple[RepairMinISR, ...]:
     """One for each topic whose value stops writes too early, or lets them go on too long.
 
-    It is lowered only below the replication factor, and raised only to what is in sync now: writes never stop by it.
+    It is lowered only below the replication factor, and raised only to what is in sync now, and not while a run may
+    take replicas back (`limit`): writes never stop by it.
     Two WALClusters on one Kafka come to an end, because neither lowers what the other raised.
     """
     if not spec.internal_topics.repair:
         return ()
-    return tuple(found for topic in view.internal if (found := _repair(spec, topic)) is not None)
+    return tuple(found for topic in view.internal if (found := _repair(spec, topic, limit)) is not None)
 
 
-def _repair(spec: WALClusterSpec, topic: InternalTopic) -> RepairMinISR | None:
+def _repair(spec: WALClusterSpec, topic: InternalTopic, limit: Limit | None) -> RepairMinISR | None:
     least, factor = spec.internal_topics.min_in_sync_replicas or 1, topic.replication_factor
     if topic.min_isr is None:
         return None
     if topic.min_isr >= factor > 1:
         return RepairMinISR(topic.name, factor - 1, topic.min_isr)
+    if limit is not None and limit.forbids(topic.min_isr, least):
+        return None
     if topic.min_isr < least < factor and topic.in_sync >= least:
         return RepairMinISR(topic.name, least, topic.min_isr)
     return None

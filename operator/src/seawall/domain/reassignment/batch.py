@@ -12,6 +12,7 @@ from itertools import islice
 
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.reassignment.journal import PlannedMove
+from seawall.domain.reassignment.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.order import in_turn
 from seawall.domain.reassignment.sight import Progress, Sight
@@ -58,13 +59,15 @@ def why_not_now(found: Partition, goal: tuple[int, ...], look: Look) -> str | No
         return f"{name} waits for broker {offline[0]}, which is not online"
     if found.leader is None:
         return f"{name} has no leader"
-    return _why_not_fewer(name, found, goal, look) if len(goal) < len(found.replicas) else None
+    if len(goal) >= len(found.replicas):
+        return None
+    return why_not_fewer(found, goal, look.min_isr.get(found.id.topic))
 
 
 def topics_that_lose_replicas(sight: Sight) -> frozenset[str]:
-    """The topics whose min.insync.replicas has to be known before the next batch."""
+    """The topics whose min.insync.replicas has to be known before moves are cancelled, and before the next batch."""
     found: dict[str, None] = {}
-    for move in sight.moves_in(Progress.OPEN):
+    for move in (*sight.moves_in(Progress.TO_CANCEL), *sight.moves_in(Progress.OPEN)):
         if loses_replicas(sight, move):
             found[move.id.topic] = None
         if len(found) >= ASKED_AT_ONCE:
@@ -77,14 +80,13 @@ def loses_replicas(sight: Sight, move: PlannedMove) -> bool:
     return len(sight.goal(move)) < len(sight.look.partitions[move.id].replicas)
 
 
-def _why_not_fewer(name: str, found: Partition, goal: tuple[int, ...], look: Look) -> str | None:
-    """min.insync.replicas is lowered before replicas go, and those that stay must be in sync before the others go."""
-    min_isr = look.min_isr.get(found.id.topic)
-    if min_isr is None:
-        return f"Kafka has not told min.insync.replicas of {found.id.topic} yet"
-    if min_isr > len(goal) or (min_isr == len(goal) and len(goal) > 1):
-        return f"min.insync.replicas of {found.id.topic} is {min_isr}: it has to be lowered before replicas go"
-    in_sync = len(found.isr.intersection(goal)) + len(set(goal) - set(found.replicas))
-    if in_sync < max(1, min_isr):
-        return f"{name} would have {in_sync} replicas in sync, and needs {max(1, min_isr)}"
-    return None
+def may_cancel(sight: Sight) -> tuple[tuple[PartitionId, ...], str]:
+    """What is on its way and may be taken back now; and why the first of the others may not, in one sentence."""
+    look = sight.look
+    whys = {
+        move.id: why_not_cancel(
+            look.partitions[move.id], look.ongoing[move.id].original, look.min_isr.get(move.id.topic)
+        )
+        for move in sight.moves_in(Progress.TO_CANCEL)
+    }
+    return tuple(found for found, why in whys.items() if why is None), next(filter(None, whys.values()), "")

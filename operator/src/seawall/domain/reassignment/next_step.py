@@ -191,7 +191,7 @@ def _without_journal(observed: Observed, look: Look, status: ReassignmentStatus)
             stays = status.model_copy(update={"message": _told(observed, told)})
             return Decision(stays, (throttle,) if observed.failure is None else (), WAIT_SECONDS, told)
         update = {"stage": ReassignmentStage.ABORTED, "stage_time": observed.now, "completion_time": observed.now}
-        update["throttle_bytes_per_second"] = None
+        update |= {"throttle_bytes_per_second": None, "most_min_in_sync_replicas": None}
     return Decision(status.model_copy(update={**update, "message": told}), (), 0.0, told)
 
 

@@ -9,10 +9,11 @@ from seawall.api.meta import ABORT_ANNOTATION, APPROVE_ANNOTATION, PAUSED_ANNOTA
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import AddFinalizer, Cancel, ElectLeaders, Submit, shown
-from seawall.domain.reassignment.batch import next_batch
+from seawall.domain.reassignment.batch import may_cancel, next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
 from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
+from seawall.domain.reassignment.min_isr import most_min_isr
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
     is_foreign,
@@ -39,7 +40,10 @@ def pending(case: Case) -> Decision:
     hindrance = _why_not_yet(case, case.sight(Direction.FORWARD))
     if hindrance is not None:
         return case.stays(hindrance)
-    return case.enters(ReassignmentStage.ONGOING, "replicas begin to move", start_time=case.now)
+    most = _most_min_isr(case)
+    return case.enters(
+        ReassignmentStage.ONGOING, "replicas begin to move", start_time=case.now, most_min_in_sync_replicas=most
+    )
 
 
 def await_approval(case: Case) -> Decision:
@@ -94,7 +98,7 @@ def turn_back(case: Case) -> Decision:
 
 def abort(case: Case, cause: AbortCause) -> Decision:
     """It is given up."""
-    most = _most_min_isr(case) if cause is AbortCause.BY_PERSON else None
+    most = _most_min_isr(case)
     return case.enters(
         ReassignmentStage.ABORTING, WHY_ABORTED[cause], abort_cause=cause, most_min_in_sync_replicas=most
     )
@@ -118,7 +122,8 @@ def _take_turn(case: Case) -> Decision:
     """Another run may have begun at the same moment: `elder` has the rules."""
     line = case.observed.line
     if line.elder is not None:
-        return case.enters(ReassignmentStage.PENDING, f"WALCluster {line.elder} goes first", start_time=None)
+        message = f"WALCluster {line.elder} goes first"
+        return case.enters(ReassignmentStage.PENDING, message, start_time=None, most_min_in_sync_replicas=None)
     if line.contender is not None:
         return case.stays(f"WALCluster {line.contender} begins at the same moment", POLL_SECONDS)
     return Decision(case.status.model_copy(update={"rates_before": remembered(case.look)}), (), 0.0)
@@ -164,15 +169,17 @@ def _verify(case: Case, sight: Sight) -> Decision:
     if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
         return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
     message = _at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
-    return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now)
+    return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now, most_min_in_sync_replicas=None)
 
 
 def _turn_back(case: Case, sight: Sight) -> Decision:
     if case.cluster.metadata.is_paused:
         return case.stays(f"{PAUSED_ANNOTATION} is set")
-    cancel = tuple(move.id for move in sight.moves_in(Progress.TO_CANCEL))
+    cancel, why = may_cancel(sight)
     if cancel:
         return case.stays(f"it cancels the move of {shown(cancel)}", POLL_SECONDS, Cancel(cancel))
+    if why:
+        return case.stays(f"{_so_far(sight)}; it waits: {why}", POLL_SECONDS)
     if sight.count(*UNFINISHED) and not (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
         return _move(case, sight)
     throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
@@ -186,9 +193,10 @@ def _turn_back(case: Case, sight: Sight) -> Decision:
 
 
 def _most_min_isr(case: Case) -> int | None:
-    """What min.insync.replicas may be where replicas go back: it is lowered before they go."""
-    shrinking = [len(move.original) for move in case.journal.moves if len(move.original) < len(move.wanted)]
-    return max(1, min(shrinking) - 1) if shrinking else None
+    """What min.insync.replicas may be until the run is over: replicas that come may go back. None: as many stay."""
+    both = [(len(move.original), len(move.wanted)) for move in case.journal.moves]
+    fewest = [min(before, after) for before, after in both if before != after]
+    return most_min_isr(min(fewest)) if fewest else None
 
 
 def _why_aborted(case: Case) -> AbortCause | None:

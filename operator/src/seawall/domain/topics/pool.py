@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView, Topic
+from seawall.domain.reassignment.min_isr import Limit, most_min_isr
 from seawall.domain.topics.actions import ConfigChange
 from seawall.domain.topics.config_value import is_same_value
 
@@ -64,23 +65,23 @@ def desired_configs(spec: TopicsSpec, replication_factor: int) -> dict[str, str]
     desired["max.message.bytes"] = str(spec.max_message_bytes)
     desired["segment.bytes"] = str(spec.segment_bytes)
     min_isr = spec.effective_min_in_sync_replicas()
-    if min_isr < replication_factor or min_isr == replication_factor == 1:
+    if min_isr <= most_min_isr(replication_factor):
         desired[MIN_ISR] = str(min_isr)
     return desired
 
 
 def observe_pool(
-    spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs], most_min_isr: int | None = None
+    spec: TopicsSpec, kafka: KafkaView, configs: Mapping[str, Configs], limit: Limit | None = None
 ) -> Pool:
     """Compares what is declared with what Kafka shows.
 
     `configs` has the existing topics with the prefix; one without an entry is too new for all brokers to know it.
-    `most_min_isr` is what min.insync.replicas may be at most, while a reassignment takes replicas away.
+    `limit` is what a reassignment that may take replicas away lets min.insync.replicas be.
     """
-    if most_min_isr is not None and most_min_isr < spec.effective_min_in_sync_replicas():
-        spec = spec.model_copy(update={"min_in_sync_replicas": most_min_isr})
+    if limit is not None and limit.is_lowered and limit.most < spec.effective_min_in_sync_replicas():
+        spec = spec.model_copy(update={"min_in_sync_replicas": limit.most})
     known = {name: kafka.topics[name] for name in wal_topics(spec, kafka)}
-    drift = {name: _drift(spec, topic, configs[name]) for name, topic in known.items() if name in configs}
+    drift = {name: _drift(spec, topic, configs[name], limit) for name, topic in known.items() if name in configs}
     pool = spec.topic_names()
     wanted = set(pool)
     return Pool(
@@ -107,9 +108,9 @@ def _has(configs: Configs, key: str, value: str) -> bool:
     return key in configs and is_same_value(configs[key], value)
 
 
-def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
+def _drift(spec: TopicsSpec, topic: Topic, configs: Configs, limit: Limit | None) -> ConfigChange:
     desired = desired_configs(spec, len(topic.replicas))
-    if _would_stop_writes(topic, configs.get(MIN_ISR), desired.get(MIN_ISR)):
+    if MIN_ISR in desired and _would_stop_writes(topic, _number(configs.get(MIN_ISR)), int(desired[MIN_ISR]), limit):
         del desired[MIN_ISR]
     keep = {*desired, *spec.ignored_configs, *REASSIGNMENT_CONFIGS, MIN_ISR}
     return ConfigChange(
@@ -119,14 +120,18 @@ def _drift(spec: TopicsSpec, topic: Topic, configs: Configs) -> ConfigChange:
     )
 
 
-def _would_stop_writes(topic: Topic, now: str | None, desired: str | None) -> bool:
-    """Whether min.insync.replicas would be raised beyond what is in sync.
+def _number(value: str | None) -> int | None:
+    return int(value) if value is not None and value.strip().isdigit() else None
+
+
+def _would_stop_writes(topic: Topic, now: int | None, desired: int, limit: Limit | None) -> bool:
+    """Whether min.insync.replicas would be raised beyond what is in sync, or will be when a run took replicas back.
 
     While replicas are added, Kafka shows them among the others long before they are in sync.
     """
-    if desired is None or int(desired) <= len(topic.isr):
-        return False
-    return now is None or not now.strip().isdigit() or int(now) < int(desired)
+    if limit is not None and limit.forbids(now, desired):
+        return True
+    return desired > len(topic.isr) and (now is None or now < desired)
 
 
 def _state(spec: TopicsSpec, topic: Topic | None, drift: ConfigChange | None) -> TopicState:
