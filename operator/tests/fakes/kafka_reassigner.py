@@ -26,6 +26,7 @@ from seawall.domain.partitions import (
     ThrottledReplicas,
     Throttles,
 )
+from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
 from tests.fakes.kafka_moves import begin, cancel
 
 if TYPE_CHECKING:  # they import this module
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # they import this module
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
 NOTHING = ThrottledReplicas()
-LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 
@@ -232,16 +232,17 @@ class FakeReassigner:
 
 
 def _throttle(configs: dict[str, str], wanted: ThrottledReplicas) -> None:
-    for key, replicas in ((LEADERS, wanted.leaders), (FOLLOWERS, wanted.followers)):
+    lists = ((LEADERS, wanted.leaders, wanted.every_leader), (FOLLOWERS, wanted.followers, wanted.every_follower))
+    for key, replicas, everything in lists:
         configs.pop(key, None)
-        if replicas:
-            configs[key] = ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))
+        if everything or replicas:
+            exact = ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))
+            configs[key] = "*" if everything else exact
 
 
 def _throttled(topic: FakeTopic) -> ThrottledReplicas:
     leaders, followers = topic.configs.get(LEADERS, ""), topic.configs.get(FOLLOWERS, "")
-    everything = "*" in {leaders, followers}
-    return ThrottledReplicas(_replicas(leaders), _replicas(followers), everything)
+    return ThrottledReplicas(_replicas(leaders), _replicas(followers), leaders == "*", followers == "*")
 
 
 def _replicas(text: str) -> frozenset[Replica]:

@@ -78,17 +78,20 @@ class Replica(NamedTuple):
 class ThrottledReplicas:
     """The replicas of one topic to which the rates apply.
 
-    Exact lists and never "*": that would slow down whoever catches up after a restart, and keep it out of the ISR.
+    A run makes exact lists and never "*": that would slow down whoever catches up after a restart, and keep it out of
+    the ISR. What somebody else set is put back as it was, "*" as well.
 
     Attributes:
         leaders: replicas that send no faster, while they lead, to those that are not in sync.
         followers: replicas that fetch no faster until they are in sync.
-        everything: somebody else set "*" for leaders or followers.
+        every_leader: somebody else set "*" for leaders.
+        every_follower: somebody else set "*" for followers.
     """
 
     leaders: frozenset[Replica] = frozenset()
     followers: frozenset[Replica] = frozenset()
-    everything: bool = False
+    every_leader: bool = False
+    every_follower: bool = False
 
 
 @dataclass(frozen=True, slots=True)

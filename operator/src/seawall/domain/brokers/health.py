@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, QuorumStatus
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionStatus
-from seawall.domain.partitions import Quorum, QuorumReplica
+from seawall.domain.partitions import NO_RATES, Quorum, QuorumReplica
+from seawall.domain.throttles import own_rates_sentence
 
 BEHIND_MS = 10_000
 """A voter that lacks records for so long is down or cut off. One that is well fetches twice a second."""
@@ -26,7 +27,19 @@ class Finding:
 
 
 def replication_health(spec: WALClusterSpec, view: ReplicationView) -> Finding:
-    """The worst there is to say of the partitions."""
+    """The worst there is to say of the partitions, and always of brokers that somebody throttled: that may be why."""
+    found = _of_partitions(spec, view)
+    throttled = own_rates_sentence(
+        {numbers.broker.id: numbers.own_rates for numbers in view.brokers if numbers.own_rates != NO_RATES}
+    )
+    if view.rates_unknown:
+        throttled = f"whether brokers have throttles of their own is not known: {view.rates_unknown}"
+    elif throttled and found.reason is Reason.IN_SYNC:
+        return Finding("False", Reason.THROTTLED, throttled)
+    return replace(found, message=f"{found.message}; {throttled}") if throttled else found
+
+
+def _of_partitions(spec: WALClusterSpec, view: ReplicationView) -> Finding:
     total = view.partitions
     if view.leaderless.count:
         said = f"{view.leaderless.count} of {total} partitions have no leader: {view.leaderless}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from seawall.domain.partitions import Broker, Partition, PartitionId, Quorum, Reassigning, Sizes
+from seawall.domain.partitions import NO_RATES, Broker, Partition, PartitionId, Quorum, Rates, Reassigning, Sizes
 
 SHOWN = 3
 """How many partitions a sentence names."""
@@ -23,6 +23,7 @@ class BrokerLook:
         min_isr: min.insync.replicas of Kafka's own topics, and of those that have too few in-sync replicas; one that
             Kafka did not tell is left out.
         sizes: bytes on disk; None: nobody told.
+        own_rates: throttles of single brokers that are alive; a sentence: why Kafka did not tell.
     """
 
     brokers: tuple[Broker, ...]
@@ -30,6 +31,7 @@ class BrokerLook:
     ongoing: Mapping[PartitionId, Reassigning]
     min_isr: Mapping[str, int]
     sizes: Sizes | None
+    own_rates: Mapping[int, Rates] | str = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class BrokerNumbers:
     under_min_isr: int
     log_dir_bytes: int | None
     stored: int | None
+    own_rates: Rates = NO_RATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class ReplicationView:
         under_min_isr: they have a leader, and fewer in-sync replicas than min.insync.replicas.
         under_replicated: replicas are not in sync, those left out that are only being made.
         internal: Kafka's own topics that there are.
+        rates_unknown: why Kafka did not tell of throttles of single brokers; empty: it did.
     """
 
     brokers: tuple[BrokerNumbers, ...]
@@ -86,6 +90,7 @@ class ReplicationView:
     under_min_isr: Troubled
     under_replicated: Troubled
     internal: tuple[InternalTopic, ...]
+    rates_unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,7 @@ def view_of(look: BrokerLook) -> ReplicationView:
         Troubled.of(under_min_isr),
         Troubled.of(partition.id for partition in look.partitions if lacking(partition, look.ongoing)),
         tuple(found for name in INTERNAL_TOPICS if (found := _internal(look, name)) is not None),
+        look.own_rates if isinstance(look.own_rates, str) else "",
     )
 
 
@@ -167,6 +173,7 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
         bytes_on.update(of_partition)
         stored.update(of_partition.keys())
     told = look.sizes.told if look.sizes is not None else frozenset()
+    rates = {} if isinstance(look.own_rates, str) else look.own_rates
     return tuple(
         BrokerNumbers(
             broker,
@@ -176,6 +183,7 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
             refused[broker.id],
             bytes_on[broker.id] if broker.id in told else None,
             stored[broker.id] if broker.id in told else None,
+            rates.get(broker.id, NO_RATES),
         )
         for broker in look.brokers
     )

@@ -186,7 +186,7 @@ def _without_journal(observed: Observed, look: Look, status: ReassignmentStatus)
         if any(found in look.partitions for found in look.ongoing):
             stays = status.model_copy(update={"message": "its targets are lost: it waits for what is on its way"})
             return Decision(stays, (), WAIT_SECONDS, stays.message)
-        throttle = leftover_throttle(look, look.throttles.topics.keys(), status)
+        throttle = leftover_throttle(look, look.throttles.topics.keys(), status, {})
         if throttle is not None:
             stays = status.model_copy(update={"message": _told(observed, told)})
             return Decision(stays, (throttle,) if observed.failure is None else (), WAIT_SECONDS, told)

@@ -8,17 +8,27 @@ from datetime import timedelta
 from seawall.api.meta import ABORT_ANNOTATION, APPROVE_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
 from seawall.domain.partitions import PartitionId
-from seawall.domain.reassignment.actions import AddFinalizer, Cancel, ElectLeaders, Submit, shown
+from seawall.domain.reassignment.actions import (
+    AddFinalizer,
+    Cancel,
+    ClearThrottle,
+    ElectLeaders,
+    RememberLists,
+    Submit,
+    shown,
+)
 from seawall.domain.reassignment.batch import next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
 from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
+    cluster_rate,
     is_foreign,
     leftover_throttle,
-    rate_in_force,
+    lists_of_others,
     remembered,
+    said_of_brokers,
     throttle_for,
 )
 from seawall.domain.rollout.claims import pod_that_restarts
@@ -121,19 +131,31 @@ def _take_turn(case: Case) -> Decision:
         return case.enters(ReassignmentStage.PENDING, f"WALCluster {line.elder} goes first", start_time=None)
     if line.contender is not None:
         return case.stays(f"WALCluster {line.contender} begins at the same moment", POLL_SECONDS)
+    lists = lists_of_others(case.look, case.journal.topics)
+    if lists != case.observed.journal.lists:
+        message = "it writes down what others have throttled of its topics"
+        return case.stays(message, 0.0, RememberLists(case.journal, lists, case.observed.journal.version))
     return Decision(case.status.model_copy(update={"rates_before": remembered(case.look)}), (), 0.0)
+
+
+def _leftover(case: Case) -> ClearThrottle | None:
+    """What is left of the throttle, if the run has set one."""
+    if not case.throttles:
+        return None
+    return leftover_throttle(case.look, case.journal.topics, case.status, case.observed.journal.lists)
 
 
 def _move(case: Case, sight: Sight) -> Decision:
     hindrance, batch = _why_not_yet(case, sight), next_batch(sight, case.spec.max_concurrent_partitions)
     targets = batch.targets if hindrance is None else {}
     rate = case.spec.throttle_bytes_per_second
-    throttle = throttle_for(sight, targets, case.status, rate)
+    throttle = throttle_for(sight, targets, case.status, rate, case.observed.journal.lists)
     told = _so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
     if batch.waiting and not hindrance:
         told += f"; {batch.waiting} wait: {batch.why}"
     if is_foreign(case.look, case.status):
-        told += f"; somebody else set the throttle to {rate_in_force(case.look)} bytes a second, and it stays"
+        told += f"; somebody else set the throttle to {cluster_rate(case.look)} bytes a second, and it stays"
+    told += said_of_brokers(case.look, case.journal)
     if sight.count(Progress.IN_FLIGHT):
         told += why_slow(case.status, case.now)
     if throttle is not None and not case.cluster.metadata.is_paused:
@@ -145,7 +167,7 @@ def _move(case: Case, sight: Sight) -> Decision:
 
 
 def _verify(case: Case, sight: Sight) -> Decision:
-    throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
+    throttle = _leftover(case)
     if throttle is not None:
         return case.stays("it removes the throttle", POLL_SECONDS, throttle)
     behind = [
@@ -164,6 +186,7 @@ def _verify(case: Case, sight: Sight) -> Decision:
     if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
         return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
     message = _at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
+    message += said_of_brokers(case.look, case.journal)
     return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now)
 
 
@@ -175,7 +198,7 @@ def _turn_back(case: Case, sight: Sight) -> Decision:
         return case.stays(f"it cancels the move of {shown(cancel)}", POLL_SECONDS, Cancel(cancel))
     if sight.count(*UNFINISHED) and not (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
         return _move(case, sight)
-    throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
+    throttle = _leftover(case)
     if throttle is not None:
         return case.stays("it removes the throttle", POLL_SECONDS, throttle)
     cause = case.status.abort_cause or AbortCause.SUPERSEDED
