@@ -38,7 +38,9 @@ def record_that_is_gone_was_none(patch: Patch) -> None:
 
 def made_by_the_old_decision(patch: Patch) -> None:
     """Records and annotations are read once, when it is decided."""
-    patch.setattr(TopicCreation, "create", lambda _, __, action, admin, ___: admin.create_topics(action.topics))
+    patch.setattr(
+        TopicCreation, "create", lambda _, __, action, kafka: kafka.admin.create_topics(action.topics) or action
+    )
 
 
 def object_not_read_again(patch: Patch) -> None:
@@ -233,13 +235,14 @@ def test_every_guard_that_is_taken_away_is_missed() -> None:
 def test_a_record_that_is_forgotten_after_the_topic_was_made_is_lost_in_a_crash(monkeypatch: Patch) -> None:
     """The order of the two matters: who dies in between leaves a new log beside the record of the old one."""
 
-    def late(self: TopicCreation, cluster: Any, action: Any, admin: Any, logs: Any) -> None:
+    def late(self: TopicCreation, cluster: Any, action: Any, kafka: Any) -> Any:
         current, pool = self._same(cluster), topic_creation._pool_id(cluster)
         assert pool is not None
-        _, shards = self._read(current, pool, [topic.name for topic in action.topics], logs)
-        admin.create_topics(action.topics)
+        _, shards = self._read(current, pool, [topic.name for topic in action.topics], kafka.logs)
+        kafka.admin.create_topics(action.topics)
         for number, shard in shards.without(list(action.readopted)).items():
             self.intents.write(pool, number, shard)
+        return action
 
     monkeypatch.setattr(TopicCreation, "create", late)
     with pytest.raises(AssertionError):

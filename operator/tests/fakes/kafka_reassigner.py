@@ -184,26 +184,14 @@ class FakeReassigner:
         topic = self.kafka.topics.get(partition.topic)
         if topic is None or partition.partition >= topic.partitions:
             return failure_of_partition(partition, KafkaError.UNKNOWN_TOPIC_OR_PART, None)
-        refusal = self._invalid(target) or self.kafka.moves.refuse(partition, target)
+        invalid = None if target is None else invalid_replicas(self.kafka, target)
+        refusal = invalid or self.kafka.moves.refuse(partition, target)
         if refusal is not None:
             return failure_of_partition(partition, KafkaError.INVALID_REPLICA_ASSIGNMENT, refusal)
         if target is None:
             cancel(self.kafka, partition)
         elif target != topic.replicas_of(partition.partition) or partition in self.kafka.moves.ongoing:
             begin(self.kafka, partition, target)
-        return None
-
-    def _invalid(self, target: tuple[int, ...] | None) -> str | None:
-        if target is None:
-            return None
-        if not target:
-            return "The manual partition assignment includes an empty replica list."
-        registered = set(self.kafka.brokers) - self.kafka.moves.unregistered
-        for broker in sorted(target):
-            if target.count(broker) > 1:
-                return f"The manual partition assignment includes the broker {broker} more than once."
-            if broker not in registered:
-                return f"The manual partition assignment includes broker {broker}, but no such broker is registered."
         return None
 
     def _elect(self, partition: PartitionId) -> TopicFailure | None:
@@ -229,6 +217,19 @@ class FakeReassigner:
     def _answer(self) -> None:
         if self.kafka.lose_answer():
             raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
+
+
+def invalid_replicas(kafka: FakeKafka, target: tuple[int, ...]) -> str | None:
+    """The sentence by which Kafka refuses replicas that a person names, or None."""
+    if not target:
+        return "The manual partition assignment includes an empty replica list."
+    registered = set(kafka.brokers) - kafka.moves.unregistered
+    for broker in sorted(target):
+        if target.count(broker) > 1:
+            return f"The manual partition assignment includes the broker {broker} more than once."
+        if broker not in registered:
+            return f"The manual partition assignment includes broker {broker}, but no such broker is registered."
+    return None
 
 
 def _throttle(configs: dict[str, str], wanted: ThrottledReplicas) -> None:
