@@ -10,8 +10,9 @@ import pytest
 
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import replication
+from seawall.domain.brokers import health, view
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
-from seawall.domain.reassignment import batch, case, next_step, sight, stages, throttling
+from seawall.domain.reassignment import batch, case, leaders, next_step, sight, stages, throttling
 from seawall.domain.reassignment.actions import RememberLists, SetThrottle
 from seawall.domain.reassignment.batch import Batch
 from seawall.domain.reassignment.elder import Line, find_line
@@ -20,6 +21,8 @@ from seawall.domain.reassignment.sight import Progress, Sight
 from seawall.domain.topics import pool
 from tests import test_reassignment_of_two as two_runs
 from tests import test_reassignment_run as stories
+from tests import test_rebalance as balance
+from tests.domain import test_brokers as of_brokers
 from tests.support.mutants import Mutant, find_survivors
 
 Patch = pytest.MonkeyPatch
@@ -98,6 +101,31 @@ def lists_of_deleted_topics_restored(patch: Patch) -> None:
         return original(replace(look, absent=frozenset()), *rest)
 
     patch.setattr(throttling, "unlike_before", of_all)
+
+
+def condition_without_own_rates(patch: Patch) -> None:
+    """ReplicationHealthy says nothing of brokers that somebody throttled."""
+    patch.setattr(health, "own_rates_sentence", lambda _: "")
+
+
+def condition_without_leaders(patch: Patch) -> None:
+    """Nobody is told that others lead."""
+    patch.setattr(view, "led_by_others", lambda *_: ())
+
+
+def leaders_of_what_does_not_move(patch: Patch) -> None:
+    """Who asks for balance gets leaders only of what is moved for it."""
+    patch.setattr(next_step, "_elect", lambda *_: None)
+
+
+def leaders_of_moves_only(patch: Patch) -> None:
+    """A run for balance elects leaders of its own moves only."""
+    patch.setattr(leaders, "BALANCES", frozenset())
+
+
+def leaders_that_cannot_lead(patch: Patch) -> None:
+    """Whether the preferred leader could lead is not looked at."""
+    patch.setattr(view, "led_by_others", lambda found, *_: [one.id for one in found if one.leader != one.replicas[0]])
 
 
 def throttle_of_planning(patch: Patch) -> None:
@@ -204,6 +232,11 @@ def both_begin() -> None:
     two_runs.test_two_runs_on_one_kafka_never_move_at_once_whoever_sleeps(two_runs.Story.BOTH_BEGIN, two_runs.OTHER)
 
 
+def leader_out_of_sync() -> None:
+    """The story of a preferred leader that could not lead."""
+    of_brokers.test_a_preferred_leader_that_could_not_lead_is_not_missed(of_brokers.partition(leader=2, isr=(2, 3)), {})
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
@@ -216,6 +249,20 @@ MUTANTS: tuple[Mutant, ...] = (
     (lists_of_others_forgotten, stories.test_lists_of_others_give_way_to_the_runs_and_are_put_back_topic_by_topic),
     (lists_of_planning, stories.test_a_list_that_its_owner_removes_while_a_person_is_asked_does_not_come_back),
     (lists_of_deleted_topics_restored, stories.test_the_list_of_a_topic_that_is_deleted_meanwhile_is_not_put_back),
+    (
+        condition_without_own_rates,
+        of_brokers.test_a_throttle_of_a_single_broker_is_said_whatever_else_is_with_the_command_that_removes_it,
+    ),
+    (condition_without_leaders, of_brokers.test_leaders_that_are_not_the_preferred_ones_are_told_and_no_harm),
+    (leaders_that_cannot_lead, leader_out_of_sync),
+    (
+        leaders_of_what_does_not_move,
+        balance.test_leaders_stay_after_a_restart_until_somebody_asks_and_nothing_is_moved_for_it,
+    ),
+    (
+        leaders_of_moves_only,
+        balance.test_a_run_for_balance_has_the_preferred_leaders_elected_of_what_it_does_not_move_as_well,
+    ),
     (throttle_of_planning, stories.test_the_throttle_is_edited_in_mid_move),
     (batch_too_large, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (in_flight_not_counted, stories.test_a_broker_that_dies_in_mid_move_is_waited_for),

@@ -392,6 +392,27 @@ def test_a_partition_that_somebody_else_moves_meanwhile_is_left_alone_and_planne
     assert world.is_unthrottled()
 
 
+def test_a_cancel_by_hand_is_submitted_again_unless_the_run_is_paused() -> None:
+    """Nobody can tell a move that was cancelled from one whose answer was lost (ADR 26)."""
+    world = raising(pace=0)
+    world.rounds(5)
+    ours = tuple(world.kafka.moves.ongoing)
+    assert len(ours) == 2
+    assert FakeReassigner(world.kafka).reassign(dict.fromkeys(ours)) == {}
+    world.rounds(2)
+    assert tuple(world.kafka.moves.ongoing) == ours
+    world.annotate(paused="true")
+    assert FakeReassigner(world.kafka).reassign(dict.fromkeys(ours)) == {}
+    world.rounds(8)
+    assert world.kafka.moves.ongoing == {}
+    assert "it waits: seawall.dev/paused is set" in world.run().message
+    world.annotate(paused=None)
+    world.pace = 2
+    world.settle()
+    assert world.factors() == {3}
+    assert world.is_unthrottled()
+
+
 def test_an_edit_in_mid_run_is_planned_anew_from_what_is() -> None:
     world = raising()
     world.settle(until=lambda: world.stage() == "Ongoing" and world.factors() == {1, 3})

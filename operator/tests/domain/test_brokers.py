@@ -261,3 +261,27 @@ def test_a_brokers_own_rates_win_over_the_clusters_each_for_itself(
     assert effective_rates(throttles, 2) == effective
     assert least_rate(throttles, [2]) == least
     assert least_rate(Throttles(), [1, 2]) is None
+
+
+def test_leaders_that_are_not_the_preferred_ones_are_told_and_no_harm() -> None:
+    led = [partition("a"), partition("b", leader=2), partition("c", leader=3)]
+    found = health(*led)
+    assert (found.status, found.reason) == ("True", Reason.LED_BY_OTHERS)
+    assert "2 of 3 partitions are not led by their preferred leader, which could lead: b-0, c-0" in found.message
+    assert "(a broker leads 1 to 1)" in found.message
+    assert "a new value of seawall.dev/rebalance" in found.message
+    assert health(*led, own_rates={2: Rates(1, 1)}).reason is Reason.THROTTLED, "what is wrong comes first"
+
+
+@pytest.mark.parametrize(
+    ("found", "other"),
+    [
+        (partition(leader=2, isr=(2, 3)), {}),
+        (partition(leader=2), {"fenced": [1]}),
+        (partition(leader=2), {"ongoing": {PartitionId("a", 0): Reassigning(ALL, frozenset(), frozenset())}}),
+        (partition(leader=None, isr=(1,)), {}),
+    ],
+    ids=["not in sync", "not online", "on its way", "nobody leads"],
+)
+def test_a_preferred_leader_that_could_not_lead_is_not_missed(found: Partition, other: dict[str, Any]) -> None:
+    assert view_of(look(found, **other)).led_by_others.count == 0

@@ -167,6 +167,24 @@ def known_brokers(registered: Iterable[Broker], partitions: Iterable[Partition])
     return tuple(by_id[broker] for broker in sorted(by_id))
 
 
+def led_by_others(
+    partitions: Iterable[Partition], online: Collection[int], ongoing: Collection[PartitionId]
+) -> tuple[PartitionId, ...]:
+    """The partitions whose preferred leader is in sync and on a broker that is online, and does not lead.
+
+    After a restart of its broker Kafka lets it lead again within minutes; never where auto.leader.rebalance.enable is
+    false, or as long as a broker leads no more than a tenth less than it should. What is reassigned is left out.
+    """
+    return tuple(
+        found.id
+        for found in partitions
+        if found.leader not in {None, found.replicas[0]}
+        and found.replicas[0] in found.isr
+        and found.replicas[0] in online
+        and found.id not in ongoing
+    )
+
+
 def throttled_replicas(
     moves: Mapping[PartitionId, tuple[Collection[int], Collection[int]]],
 ) -> dict[str, ThrottledReplicas]:

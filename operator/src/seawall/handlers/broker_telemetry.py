@@ -37,7 +37,7 @@ class BrokerTelemetry:
         )
         self._partitions = self._gauge(
             "seawall_partitions_in_trouble",
-            "Partitions by what they suffer from: Leaderless, UnderMinISR, UnderReplicated",
+            "Partitions by what they suffer from: Leaderless, UnderMinISR, UnderReplicated, NotPreferredLeader",
             "trouble",
         )
         self._lag = self._gauge(
@@ -64,6 +64,7 @@ class BrokerTelemetry:
             "Leaderless": found.view.leaderless,
             "UnderMinISR": found.view.under_min_isr,
             "UnderReplicated": found.view.under_replicated,
+            "NotPreferredLeader": found.view.led_by_others,
         }
         for trouble, partitions in troubles.items():
             self._partitions.labels(key.namespace, key.name, trouble).set(partitions.count)

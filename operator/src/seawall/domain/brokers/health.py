@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from seawall.api.meta import REBALANCE_ANNOTATION
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, QuorumStatus
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.reasons import Reason
@@ -34,7 +35,7 @@ def replication_health(spec: WALClusterSpec, view: ReplicationView) -> Finding:
     )
     if view.rates_unknown:
         throttled = f"whether brokers have throttles of their own is not known: {view.rates_unknown}"
-    elif throttled and found.reason is Reason.IN_SYNC:
+    elif throttled and found.status == "True":
         return Finding("False", Reason.THROTTLED, throttled)
     return replace(found, message=f"{found.message}; {throttled}") if throttled else found
 
@@ -52,6 +53,8 @@ def _of_partitions(spec: WALClusterSpec, view: ReplicationView) -> Finding:
         return Finding("False", Reason.UNDER_REPLICATED, f"{said}: {view.under_replicated}; {_where(view)}")
     if problems := [problem for topic in view.internal for problem in internal_problems(spec, topic)]:
         return Finding("False", Reason.INTERNAL_TOPICS, "; ".join(problems))
+    if view.led_by_others.count:
+        return Finding("True", Reason.LED_BY_OTHERS, _led_by_others(view))
     return Finding("True", Reason.IN_SYNC, "every replica is in sync")
 
 
@@ -68,6 +71,16 @@ def internal_problems(spec: WALClusterSpec, topic: InternalTopic) -> Iterator[st
         yield f"min.insync.replicas of {topic.name} is {topic.min_isr}, with replication factor {factor}: {stops}"
     elif topic.min_isr < (expected.min_in_sync_replicas or 0):
         yield f"min.insync.replicas of {topic.name} is {topic.min_isr}, not {expected.min_in_sync_replicas}"
+
+
+def _led_by_others(view: ReplicationView) -> str:
+    leads = [numbers.leaders for numbers in view.brokers if numbers.broker.state is BrokerState.ONLINE]
+    return (
+        f"every replica is in sync; {view.led_by_others.count} of {view.partitions} partitions are not led by their"
+        f" preferred leader, which could lead: {view.led_by_others} (a broker leads {min(leads)} to {max(leads)}); if"
+        f" Kafka does not elect it by itself in some minutes, a new value of {REBALANCE_ANNOTATION} does for the pool,"
+        " and kafka-leader-election for other topics"
+    )
 
 
 def _where(view: ReplicationView) -> str:

@@ -6,7 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from seawall.domain.partitions import NO_RATES, Broker, Partition, PartitionId, Quorum, Rates, Reassigning, Sizes
+from seawall.domain.partitions import (
+    NO_RATES,
+    Broker,
+    BrokerState,
+    Partition,
+    PartitionId,
+    Quorum,
+    Rates,
+    Reassigning,
+    Sizes,
+    led_by_others,
+)
 
 SHOWN = 3
 """How many partitions a sentence names."""
@@ -80,6 +91,7 @@ class ReplicationView:
         leaderless: nobody leads them.
         under_min_isr: they have a leader, and fewer in-sync replicas than min.insync.replicas.
         under_replicated: replicas are not in sync, those left out that are only being made.
+        led_by_others: their preferred leader could lead, and does not.
         internal: Kafka's own topics that there are.
         rates_unknown: why Kafka did not tell of throttles of single brokers; empty: it did.
     """
@@ -89,6 +101,7 @@ class ReplicationView:
     leaderless: Troubled
     under_min_isr: Troubled
     under_replicated: Troubled
+    led_by_others: Troubled
     internal: tuple[InternalTopic, ...]
     rates_unknown: str = ""
 
@@ -143,6 +156,7 @@ def worth_asking(partitions: Iterable[Partition], ongoing: Mapping[PartitionId, 
 
 def view_of(look: BrokerLook) -> ReplicationView:
     """The look in numbers."""
+    online = {broker.id for broker in look.brokers if broker.state is BrokerState.ONLINE}
     leaderless = {partition.id for partition in look.partitions if partition.leader is None}
     under_min_isr = {
         partition.id
@@ -155,6 +169,7 @@ def view_of(look: BrokerLook) -> ReplicationView:
         Troubled.of(leaderless),
         Troubled.of(under_min_isr),
         Troubled.of(partition.id for partition in look.partitions if lacking(partition, look.ongoing)),
+        Troubled.of(led_by_others(look.partitions, online, look.ongoing)),
         tuple(found for name in INTERNAL_TOPICS if (found := _internal(look, name)) is not None),
         look.own_rates if isinstance(look.own_rates, str) else "",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from seawall.api.meta import ABORT_ANNOTATION, APPROVE_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
+from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import (
@@ -21,6 +21,8 @@ from seawall.domain.reassignment.batch import next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
 from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
+from seawall.domain.reassignment.leaders import not_preferred
+from seawall.domain.reassignment.sentences import asks, at_end, so_far
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
     cluster_rate,
@@ -45,7 +47,7 @@ def pending(case: Case) -> Decision:
     if ended is not None:
         return dropped(case, ended)
     if not case.is_approved:
-        return case.enters(ReassignmentStage.AWAITING_APPROVAL, _asks(case))
+        return case.enters(ReassignmentStage.AWAITING_APPROVAL, asks(case.journal))
     hindrance = _why_not_yet(case, case.sight(Direction.FORWARD))
     if hindrance is not None:
         return case.stays(hindrance)
@@ -59,7 +61,7 @@ def await_approval(case: Case) -> Decision:
         return dropped(case, ended)
     if case.is_approved:
         return case.enters(ReassignmentStage.PENDING, "it is approved")
-    return case.stays(_asks(case))
+    return case.stays(asks(case.journal))
 
 
 def go_on(case: Case) -> Decision:
@@ -150,7 +152,7 @@ def _move(case: Case, sight: Sight) -> Decision:
     targets = batch.targets if hindrance is None else {}
     rate = case.spec.throttle_bytes_per_second
     throttle = throttle_for(sight, targets, case.status, rate, case.observed.journal.lists)
-    told = _so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
+    told = so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
     if batch.waiting and not hindrance:
         told += f"; {batch.waiting} wait: {batch.why}"
     if is_foreign(case.look, case.status):
@@ -177,15 +179,11 @@ def _verify(case: Case, sight: Sight) -> Decision:
     ]
     if behind:
         return case.stays(f"all replicas are placed; it waits until those of {shown(tuple(behind))} are in sync")
-    others = tuple(
-        move.id
-        for move in sight.moves_in(Progress.DONE)
-        if case.look.partitions[move.id].leader != move.wanted[0] and case.look.is_online(move.wanted[0])
-    )
+    others = not_preferred(sight)
     since = case.status.stage_time or case.now
     if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
         return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
-    message = _at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
+    message = at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
     message += said_of_brokers(case.look, case.journal)
     return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now)
 
@@ -252,26 +250,6 @@ def _why_not_yet(case: Case, sight: Sight) -> str | None:
 def _is_given_up(sight: Sight) -> bool:
     """Kafka refuses so much that something is wrong with all of it."""
     return sight.count(Progress.REFUSED) >= MAX_REFUSED
-
-
-def _asks(case: Case) -> str:
-    moves = len(case.journal.moves)
-    return f"{moves} partitions are to be moved: set {APPROVE_ANNOTATION}: {case.journal.digest} to let it begin"
-
-
-def _so_far(sight: Sight) -> str:
-    total, done = len(sight.journal.moves), sight.count(Progress.DONE)
-    return f"{done} of {total} partitions are moved, {sight.count(Progress.IN_FLIGHT)} are on their way"
-
-
-def _at_end(sight: Sight) -> str:
-    done, total = sight.count(Progress.DONE), len(sight.journal.moves)
-    parts = [f"{done} of {total} partitions were moved"]
-    if refused := sight.count(Progress.REFUSED):
-        parts.append(f"Kafka refused {refused}")
-    if left := sight.count(Progress.LEFT_ALONE):
-        parts.append(f"{left} are not as they were planned any more, and were left alone")
-    return "; ".join(parts)
 
 
 def refused_rows(
