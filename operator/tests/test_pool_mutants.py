@@ -58,7 +58,7 @@ def notes_not_said(patch: Patch) -> None:
 
 def dead_brokers_get_topics(patch: Patch) -> None:
     """The state of brokers is not looked at."""
-    original = topic_creation.with_replicas
+    original = placing.with_replicas
 
     def all_online(spec: Any, topics: Any, partitions: Any, brokers: Any) -> Any:
         return original(spec, topics, partitions, [replace(one, state=BrokerState.ONLINE) for one in brokers])

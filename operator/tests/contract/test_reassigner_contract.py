@@ -206,7 +206,9 @@ def test_what_somebody_else_throttled_of_everything_is_put_back_as_it_was(world:
 
 
 def test_rates_of_single_brokers_are_told_apart_from_the_default_and_stay(world: World) -> None:
-    shown = lambda: world.reassigner.throttles([])  # noqa: E731 - asked again and again
+    def shown() -> Throttles:
+        return world.reassigner.throttles([])
+
     try:
         world.bed.throttle_broker(2, Rates(20_000, 20_000))
         world.bed.throttle_broker(3, Rates(follower=5_000))

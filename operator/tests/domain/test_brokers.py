@@ -266,7 +266,7 @@ def test_a_brokers_own_rates_win_over_the_clusters_each_for_itself(
 def test_leaders_that_are_not_the_preferred_ones_are_told_and_no_harm() -> None:
     led = [partition("a"), partition("b", leader=2), partition("c", leader=3)]
     found = health(*led)
-    assert (found.status, found.reason) == ("True", Reason.LED_BY_OTHERS)
+    assert (found.status, found.reason) == ("True", Reason.IN_SYNC)
     assert "2 of 3 partitions are not led by their preferred leader, which could lead: b-0, c-0" in found.message
     assert "(a broker leads 1 to 1)" in found.message
     assert "a new value of seawall.dev/rebalance" in found.message

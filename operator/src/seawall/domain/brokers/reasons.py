@@ -18,9 +18,6 @@ class Reason(StrEnum):
     """Replicas are not in sync: ends when their brokers are back and have caught up."""
     INTERNAL_TOPICS = "InternalTopicsAtRisk"
     """Kafka's own topics lose too much with one broker: reassign their partitions, or lower min.insync.replicas."""
-    LED_BY_OTHERS = "LeadersNotPreferred"
-    """ReplicationHealthy is True all the same: every replica is in sync, but partitions are led by another than their
-    preferred leader, as after the restart of a broker. Ends by itself, or by seawall.dev/rebalance."""
     THROTTLED = "BrokersThrottled"
     """Somebody set throttles on single brokers, which win over those of Seawall's moves: the message has the command
     that removes them. While somebody's own reassignment needs them, they are as they should be."""

@@ -11,7 +11,7 @@ from seawall.domain.partitions import Broker, Partition, PartitionId
 from seawall.domain.placement.demand import Demand
 from seawall.domain.placement.even import Moving, even_out
 from seawall.domain.placement.extend import extend
-from seawall.domain.placement.grid import make_grid
+from seawall.domain.placement.grid import Mask, make_grid
 from seawall.domain.placement.infeasible import slips, why_infeasible
 from seawall.domain.placement.lead import lead
 from seawall.domain.placement.outcome import Infeasible
@@ -37,7 +37,7 @@ def place_new(
     grid = make_grid([*there, *fresh], brokers, replace(demand, replication_factor=factors), {})
     if (slip := slips(grid, demand)) is not None:
         return slip
-    is_new = ~grid.replicas.any(axis=1)
+    is_new: Mask = np.array([not row.replicas for row in grid.partitions], np.bool_)
     placed = extend(grid, grid.replicas)
     if (placed.sum(axis=1) < grid.factor).any():
         return why_infeasible(grid, placed)
