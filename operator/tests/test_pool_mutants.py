@@ -1,4 +1,4 @@
-"""The guards of lost topics and of deletions that come back are taken away one by one: each story then ends badly."""
+"""The guards of topics, made, lost, and deleted twice, are taken away one by one: each story then ends badly."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.looked import ReadShards
+from seawall.domain.partitions import BrokerState
+from seawall.domain.topics import placing
 from seawall.domain.wal_cluster import changed, deletion, going, next_step
 from seawall.domain.wal_cluster.lost import MissingTopics, find_missing
 from tests import test_crash_at_every_call as crashes
 from tests import test_lost_topics as lost
+from tests import test_made_topics as made_topics
 from tests import test_restored_deletion as restored
 from tests.fakes.kafka import FakeKafka
 from tests.support.mutants import Mutant, find_survivors
@@ -38,7 +41,29 @@ def record_that_is_gone_was_none(patch: Patch) -> None:
 
 def made_by_the_old_decision(patch: Patch) -> None:
     """Records and annotations are read once, when it is decided."""
-    patch.setattr(TopicCreation, "create", lambda _, __, action, admin, ___: admin.create_topics(action.topics))
+    patch.setattr(
+        TopicCreation, "create", lambda _, __, action, kafka: kafka.admin.create_topics(action.topics) or action
+    )
+
+
+def kafka_chooses_brokers(patch: Patch) -> None:
+    """Topics are made wherever Kafka's dice say."""
+    patch.setattr(topic_creation, "_placed", lambda _, action, __: action)
+
+
+def notes_not_said(patch: Patch) -> None:
+    """Where topics could not be made is not told."""
+    patch.setattr(placing, "_not_online", lambda _: [])
+
+
+def dead_brokers_get_topics(patch: Patch) -> None:
+    """The state of brokers is not looked at."""
+    original = placing.with_replicas
+
+    def all_online(spec: Any, topics: Any, partitions: Any, brokers: Any) -> Any:
+        return original(spec, topics, partitions, [replace(one, state=BrokerState.ONLINE) for one in brokers])
+
+    patch.setattr(topic_creation, "with_replicas", all_online)
 
 
 def object_not_read_again(patch: Patch) -> None:
@@ -222,6 +247,9 @@ MUTANTS: tuple[Mutant, ...] = (
     (deleted_by_name, restored.test_a_topic_that_is_made_anew_between_the_comparison_and_the_delete_stays),
     (unclear_is_gone, restored.test_a_topic_without_a_leader_is_waited_for),
     (decided_for_another, restored.test_nothing_is_written_down_for_a_deletion_that_was_called_off_meanwhile),
+    (kafka_chooses_brokers, made_topics.test_a_pool_that_grows_evens_out_what_is_there),
+    (notes_not_said, made_topics.test_a_broker_that_is_down_gets_nothing_and_the_event_says_so),
+    (dead_brokers_get_topics, made_topics.test_a_broker_that_is_down_gets_nothing_and_the_event_says_so),
     (database_asked_once, restored.test_somebody_who_writes_while_the_declared_database_is_asked_keeps_the_topics),
 )
 
@@ -233,13 +261,14 @@ def test_every_guard_that_is_taken_away_is_missed() -> None:
 def test_a_record_that_is_forgotten_after_the_topic_was_made_is_lost_in_a_crash(monkeypatch: Patch) -> None:
     """The order of the two matters: who dies in between leaves a new log beside the record of the old one."""
 
-    def late(self: TopicCreation, cluster: Any, action: Any, admin: Any, logs: Any) -> None:
+    def late(self: TopicCreation, cluster: Any, action: Any, kafka: Any) -> Any:
         current, pool = self._same(cluster), topic_creation._pool_id(cluster)
         assert pool is not None
-        _, shards = self._read(current, pool, [topic.name for topic in action.topics], logs)
-        admin.create_topics(action.topics)
+        _, shards = self._read(current, pool, [topic.name for topic in action.topics], kafka.logs)
+        kafka.admin.create_topics(action.topics)
         for number, shard in shards.without(list(action.readopted)).items():
             self.intents.write(pool, number, shard)
+        return action
 
     monkeypatch.setattr(TopicCreation, "create", late)
     with pytest.raises(AssertionError):

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from seawall.domain.partitions import NO_RATES, Replica, ThrottledReplicas
+from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.reassignment_world import CHANGES, World
 from tests.support.deaths import die_at_every_call
 
@@ -19,6 +21,15 @@ THREE = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 def grow() -> World:
     """The replication factor grows from 1 to 3."""
     world = World(pace=3)
+    world.declare(replicationFactor=3)
+    return world
+
+
+def grow_among_lists() -> World:
+    """The same, and somebody else had throttled a topic and all of another."""
+    world = World(pace=3)
+    lists = {"wal_0": ThrottledReplicas(frozenset({Replica(0, 1)})), "wal_3": ThrottledReplicas(every_follower=True)}
+    FakeReassigner(world.kafka).alter_throttles(None, lists)
     world.declare(replicationFactor=3)
     return world
 
@@ -60,9 +71,23 @@ def end_state(world: World) -> Any:
     )
 
 
-@pytest.mark.parametrize("scenario", [grow, abort, shrink, balance], ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize(
+    "scenario", [grow, grow_among_lists, abort, shrink, balance], ids=lambda scenario: scenario.__name__
+)
 def test_a_death_at_any_call_of_a_reassignment_changes_nothing_about_the_end(scenario: Callable[[], World]) -> None:
     world = scenario()
+    before = _lists(world)
     worlds = die_at_every_call(world, lambda each, guard: each.settle(each.process(guard)), end_state, CHANGES)
-    assert world.is_unthrottled()
+    assert _lists(world) == before, "none of ours is left, and what others had is there again"
+    assert world.kafka.moves.rates == NO_RATES
     assert worlds > 8
+
+
+def _lists(world: World) -> dict[str, dict[str, str]]:
+    """What is throttled, as Kafka has it, of topics of which anything is, but for those that are on their way."""
+    return {
+        name: found
+        for name, topic in sorted(world.kafka.topics.items())
+        if (found := {key: value for key, value in topic.configs.items() if "throttled" in key})
+        and all(partition.topic != name for partition in world.kafka.moves.ongoing)
+    }

@@ -11,10 +11,11 @@ import pytest
 
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import replicas_needed, replication, wal_cluster
+from seawall.domain.brokers import health, view
 from seawall.domain.brokers import next_step as brokers_step
-from seawall.domain.partitions import NO_RATES, PartitionId
-from seawall.domain.reassignment import batch, case, next_step, sight, stages, throttling
-from seawall.domain.reassignment.actions import SetThrottle
+from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
+from seawall.domain.reassignment import batch, case, leaders, next_step, sight, stages, throttling
+from seawall.domain.reassignment.actions import RememberLists, SetThrottle
 from seawall.domain.reassignment.batch import Batch
 from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.observed import Look
@@ -24,6 +25,8 @@ from tests import test_brokers as brokers
 from tests import test_reassignment_min_isr as min_isr
 from tests import test_reassignment_of_two as two_runs
 from tests import test_reassignment_run as stories
+from tests import test_rebalance as balance
+from tests.domain import test_brokers as of_brokers
 from tests.support.mutants import Mutant, find_survivors
 
 Patch = pytest.MonkeyPatch
@@ -66,12 +69,77 @@ def foreign_rates_overwritten(patch: Patch) -> None:
         patch.setattr(module, "is_foreign", lambda *_: False)
 
 
+def own_rates_not_told(patch: Patch) -> None:
+    """Rates of single brokers win in silence."""
+    patch.setattr(stages, "said_of_brokers", lambda *_: "")
+
+
+def default_rate_shown(patch: Patch) -> None:
+    """The status shows the cluster's default, whatever the slowest broker has."""
+    patch.setattr(case, "rate_in_force", lambda look, _: throttling.cluster_rate(look))
+
+
+def lists_of_others_forgotten(patch: Patch) -> None:
+    """What others had throttled is cleared, as the run's own lists are."""
+    patch.setattr(stages, "lists_of_others", lambda *_: {})
+
+
+def lists_of_planning(patch: Patch) -> None:
+    """What others had throttled is remembered when the plan is frozen, and not looked at again."""
+    original = replication._config_map
+
+    def with_what_stands(obj: Any, action: Any) -> Any:
+        if isinstance(action, RememberLists):
+            action = replace(action, lists={"wal_0": ThrottledReplicas(every_leader=True)})
+        return original(obj, action)
+
+    patch.setattr(replication, "_config_map", with_what_stands)
+    patch.setattr(stages, "lists_of_others", lambda *_: {"wal_0": ThrottledReplicas(every_leader=True)})
+
+
+def lists_of_deleted_topics_restored(patch: Patch) -> None:
+    """Nobody looks whether the topic still is there."""
+    original = throttling.unlike_before
+
+    def of_all(look: Look, *rest: Any) -> Any:
+        return original(replace(look, absent=frozenset()), *rest)
+
+    patch.setattr(throttling, "unlike_before", of_all)
+
+
+def condition_without_own_rates(patch: Patch) -> None:
+    """ReplicationHealthy says nothing of brokers that somebody throttled."""
+    patch.setattr(health, "own_rates_sentence", lambda _: "")
+
+
+def condition_without_leaders(patch: Patch) -> None:
+    """Nobody is told that others lead."""
+    patch.setattr(view, "led_by_others", lambda *_: ())
+
+
+def leaders_of_what_does_not_move(patch: Patch) -> None:
+    """Who asks for balance gets leaders only of what is moved for it."""
+    patch.setattr(next_step, "_elect", lambda *_: None)
+
+
+def leaders_of_moves_only(patch: Patch) -> None:
+    """A run for balance elects leaders of its own moves only."""
+    patch.setattr(leaders, "BALANCES", frozenset())
+
+
+def leaders_that_cannot_lead(patch: Patch) -> None:
+    """Whether the preferred leader could lead is not looked at."""
+    patch.setattr(view, "led_by_others", lambda found, *_: [one.id for one in found if one.leader != one.replicas[0]])
+
+
 def throttle_of_planning(patch: Patch) -> None:
     """An edit of the throttle in mid-run is not seen."""
     original = throttling.throttle_for
 
-    def at_first_rate(sight: Sight, targets: Mapping[PartitionId, Any], status: Any, rate: int) -> SetThrottle | None:
-        return original(sight, targets, status, status.rates_set[0] if status.rates_set else rate)
+    def at_first_rate(
+        sight: Sight, targets: Mapping[PartitionId, Any], status: Any, rate: int, lists: Any
+    ) -> SetThrottle | None:
+        return original(sight, targets, status, status.rates_set[0] if status.rates_set else rate, lists)
 
     patch.setattr(stages, "throttle_for", at_first_rate)
 
@@ -205,6 +273,11 @@ def not_cancelled() -> None:
     min_isr.test_a_move_is_not_cancelled_while_min_insync_replicas_needs_its_new_replicas(min_isr.delete)
 
 
+def leader_out_of_sync() -> None:
+    """The story of a preferred leader that could not lead."""
+    of_brokers.test_a_preferred_leader_that_could_not_lead_is_not_missed(of_brokers.partition(leader=2, isr=(2, 3)), {})
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (throttle_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
@@ -212,6 +285,25 @@ MUTANTS: tuple[Mutant, ...] = (
     (throttle_after_the_batch, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (rates_forgotten, stories.test_rates_that_stood_before_the_run_are_put_back_at_its_end),
     (foreign_rates_overwritten, stories.test_a_rate_that_somebody_sets_in_mid_move_stays),
+    (own_rates_not_told, stories.test_a_rate_of_a_single_broker_is_told_with_the_way_out_and_the_slowest_is_shown),
+    (default_rate_shown, stories.test_a_rate_of_a_single_broker_is_told_with_the_way_out_and_the_slowest_is_shown),
+    (lists_of_others_forgotten, stories.test_lists_of_others_give_way_to_the_runs_and_are_put_back_topic_by_topic),
+    (lists_of_planning, stories.test_a_list_that_its_owner_removes_while_a_person_is_asked_does_not_come_back),
+    (lists_of_deleted_topics_restored, stories.test_the_list_of_a_topic_that_is_deleted_meanwhile_is_not_put_back),
+    (
+        condition_without_own_rates,
+        of_brokers.test_a_throttle_of_a_single_broker_is_said_whatever_else_is_with_the_command_that_removes_it,
+    ),
+    (condition_without_leaders, of_brokers.test_leaders_that_are_not_the_preferred_ones_are_told_and_no_harm),
+    (leaders_that_cannot_lead, leader_out_of_sync),
+    (
+        leaders_of_what_does_not_move,
+        balance.test_leaders_stay_after_a_restart_until_somebody_asks_and_nothing_is_moved_for_it,
+    ),
+    (
+        leaders_of_moves_only,
+        balance.test_a_run_for_balance_has_the_preferred_leaders_elected_of_what_it_does_not_move_as_well,
+    ),
     (throttle_of_planning, stories.test_the_throttle_is_edited_in_mid_move),
     (batch_too_large, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (in_flight_not_counted, stories.test_a_broker_that_dies_in_mid_move_is_waited_for),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
+from seawall.domain.reassignment import throttling
 from seawall.domain.reassignment.journal import journal_key
+from seawall.domain.reassignment.observed import Look
 from tests.fakes.kafka_moves import Target, advance
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.reassignment_world import TOPICS, WAL, World
@@ -264,6 +267,73 @@ def test_lists_of_topics_that_are_not_ours_are_never_touched() -> None:
     assert world.kafka.moves.rates == NO_RATES
 
 
+def test_a_rate_of_a_single_broker_is_told_with_the_way_out_and_the_slowest_is_shown() -> None:
+    """Kafka's own tool sets such rates, and they win over the throttle of the run."""
+    world = raising()
+    world.pace = 0
+    world.rounds(5)
+    assert world.run().throttle_bytes_per_second == 2**20
+    world.kafka.moves.broker_rates = {2: Rates(20_000, 30_000)}
+    world.rounds(4)
+    said = (
+        "broker 2 (sends 20000 bytes/s, fetches 30000 bytes/s) has a throttle of its own, which Seawall did not set and"
+        " which wins over the cluster's; once nobody needs it: kafka-configs --bootstrap-server … --alter"
+        " --entity-type brokers --entity-name 2 --delete-config"
+        " leader.replication.throttled.rate,follower.replication.throttled.rate"
+    )
+    assert said in world.run().message
+    assert said in reason_of(world)[1]
+    assert world.run().throttle_bytes_per_second == 20_000
+    world.pace = 2
+    world.settle()
+    assert world.stage() == "Completed"
+    assert said in world.run().message, "it stays, and is no less told for that"
+    assert world.run().throttle_bytes_per_second == 20_000
+    assert world.kafka.moves.broker_rates == {2: Rates(20_000, 30_000)}, "it is not Seawall's to remove"
+    assert world.is_unthrottled()
+
+
+def test_lists_of_others_give_way_to_the_runs_and_are_put_back_topic_by_topic() -> None:
+    world = World()
+    theirs = {
+        "wal_0": ThrottledReplicas(frozenset({Replica(0, 1)}), frozenset({Replica(0, 2)})),
+        "wal_1": ThrottledReplicas(every_leader=True, every_follower=True),
+    }
+    reassigner = FakeReassigner(world.kafka)
+    reassigner.alter_throttles(None, theirs)
+    world.declare(replicationFactor=3)
+    world.settle(until=lambda: PartitionId("wal_1", 0) in world.kafka.moves.ongoing)
+    assert reassigner.throttles(["wal_1"]).topics != {"wal_1": theirs["wal_1"]}, "a run slows down nothing else"
+    world.settle(until=lambda: PartitionId("wal_2", 0) in world.kafka.moves.ongoing)
+    assert reassigner.throttles(TOPICS).topics.get("wal_1") == theirs["wal_1"], "it has arrived"
+    world.settle()
+    assert world.factors() == {3}
+    assert reassigner.throttles(TOPICS).topics == theirs
+    assert world.kafka.moves.rates == NO_RATES
+
+
+def test_a_list_that_its_owner_removes_while_a_person_is_asked_does_not_come_back() -> None:
+    world = World()
+    reassigner = FakeReassigner(world.kafka)
+    reassigner.alter_throttles(None, {"wal_0": ThrottledReplicas(every_leader=True)})
+    world.declare({"approval": "Manual"}, replicationFactor=3)
+    world.rounds(4)
+    reassigner.alter_throttles(None, {"wal_0": ThrottledReplicas()})
+    world.annotate(approve_reassignment=world.run().digest)
+    world.settle()
+    assert world.factors() == {3}
+    assert world.is_unthrottled()
+
+
+def test_the_list_of_a_topic_that_is_deleted_meanwhile_is_not_put_back() -> None:
+    """To put it back would fail for ever, and the run would never end."""
+    theirs = {"wal_0": ThrottledReplicas(every_leader=True), "wal_1": ThrottledReplicas(every_leader=True)}
+    look = Look(brokers={}, partitions={}, absent=frozenset({"wal_1"}))
+    left = throttling.leftover_throttle(look, ["wal_0", "wal_1"], ReassignmentStatus(), theirs)
+    assert left is not None
+    assert left.replicas == {"wal_0": theirs["wal_0"]}
+
+
 def test_a_broker_that_dies_in_mid_move_is_waited_for() -> None:
     world = raising(brokers=3)
     world.pace = 0
@@ -318,6 +388,27 @@ def test_a_partition_that_somebody_else_moves_meanwhile_is_left_alone_and_planne
     world.settle()
     assert world.factors() == {3}
     assert stages(world).count("ReassignmentCompleted") == 2
+    assert world.is_unthrottled()
+
+
+def test_a_cancel_by_hand_is_submitted_again_unless_the_run_is_paused() -> None:
+    """Nobody can tell a move that was cancelled from one whose answer was lost (ADR 26)."""
+    world = raising(pace=0)
+    world.rounds(5)
+    ours = tuple(world.kafka.moves.ongoing)
+    assert len(ours) == 2
+    assert FakeReassigner(world.kafka).reassign(dict.fromkeys(ours)) == {}
+    world.rounds(2)
+    assert tuple(world.kafka.moves.ongoing) == ours
+    world.annotate(paused="true")
+    assert FakeReassigner(world.kafka).reassign(dict.fromkeys(ours)) == {}
+    world.rounds(8)
+    assert world.kafka.moves.ongoing == {}
+    assert "it waits: seawall.dev/paused is set" in world.run().message
+    world.annotate(paused=None)
+    world.pace = 2
+    world.settle()
+    assert world.factors() == {3}
     assert world.is_unthrottled()
 
 

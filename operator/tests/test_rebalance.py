@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
+from seawall.domain.errors import Refused
+from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.reassignment_world import TOPICS, World
 
 THREE = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
@@ -131,3 +135,63 @@ def test_a_higher_factor_and_a_balance_are_one_run() -> None:
     world.settle()
     assert world.factors() == {3}
     assert sorted(loads(world)) == [4, 4, 5, 5]
+
+
+def led(world: World) -> list[int]:
+    """Who leads each topic."""
+    found = (world.kafka.led(topic, 0)[1] for _, topic in sorted(world.kafka.topics.items()))
+    return [leader for leader in found if leader is not None]
+
+
+def restarted(world: World, broker: int) -> None:
+    """A broker was down and is back: others lead what it led, and Kafka does not change that by itself."""
+    for topic in world.kafka.topics.values():
+        if topic.replicas[0] == broker:
+            topic.leaders[0] = topic.replicas[1]
+
+
+def test_leaders_stay_after_a_restart_until_somebody_asks_and_nothing_is_moved_for_it() -> None:
+    world = World(lambda number: THREE[number % 3], brokers=3)
+    restarted(world, 2)
+    world.rounds(30)
+    assert led(world) == [1, 3, 3, 1, 3, 3]
+    world.annotate(rebalance="after the restart")
+    world.settle()
+    assert led(world) == [1, 2, 3, 1, 2, 3]
+    assert world.run().rebalanced_for == "after the restart"
+    assert (runs(world), world.stage()) == (0, None)
+    assert world.told("LeadersElected") == [
+        "LeadersElected: Elected the preferred leaders of 2 partitions (wal_1-0, wal_4-0)"
+    ]
+    restarted(world, 2)
+    world.rounds(30)
+    assert led(world) == [1, 3, 3, 1, 3, 3], "it was answered"
+
+
+def test_a_run_for_balance_has_the_preferred_leaders_elected_of_what_it_does_not_move_as_well() -> None:
+    world = with_new_broker()
+    for name in TOPICS:
+        world.kafka.topics[name].leaders[0] = 3
+    world.annotate(rebalance="after broker 4 came")
+    world.settle()
+    assert (world.stage(), runs(world)) == ("Completed", 1)
+    assert led(world) == [replicas[0] for replicas in world.placed().values()]
+
+
+def test_a_refused_election_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(lambda number: THREE[number % 3], brokers=3)
+    restarted(world, 2)
+
+    def refuses(_: FakeReassigner, __: object) -> None:
+        raise Refused("Kafka refused to elect leaders: Cluster authorization failed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeReassigner, "elect_preferred_leaders", refuses)
+        world.annotate(rebalance="now")
+        world.rounds(20)
+        failed = world.run().failed_change
+        assert failed is not None
+        assert "Cluster authorization failed" in failed.message
+        assert world.run().rebalanced_for is None, "it is not answered"
+    world.settle()
+    assert led(world) == [1, 2, 3, 1, 2, 3]

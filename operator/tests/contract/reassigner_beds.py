@@ -6,14 +6,22 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import TopicFailure
-from seawall.domain.partitions import NO_RATES, Partition, PartitionId, ThrottledReplicas
+from seawall.domain.partitions import NO_RATES, Partition, PartitionId, Rates, ThrottledReplicas
+from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
 from seawall.domain.topics.actions import NewTopic
 from seawall.ports import KafkaClusters, PartitionReassigner
 from seawall_e2e.loopback import KafkaProcesses
@@ -37,6 +45,9 @@ class Bed(Protocol):
     def at_nobody(self) -> PartitionReassigner: ...
     def stop(self, broker: int) -> None: ...
     def start(self, broker: int) -> None: ...
+    def throttle_broker(self, broker: int, rates: Rates) -> None:
+        """Somebody sets exactly these rates on a single broker, as Kafka's tool does."""
+
     def fetch(self) -> None:
         """Time passes, in which replicas fetch."""
 
@@ -62,6 +73,9 @@ class FakeBed:
 
     def start(self, broker: int) -> None:
         self.kafka.offline.discard(broker)
+
+    def throttle_broker(self, broker: int, rates: Rates) -> None:
+        self.kafka.moves.broker_rates[broker] = rates
 
     def fetch(self) -> None:
         advance(self.kafka)
@@ -90,8 +104,26 @@ class RealBed:
     def start(self, broker: int) -> None:
         self.kafka.start(broker - 1)
 
+    def throttle_broker(self, broker: int, rates: Rates) -> None:
+        admin = AdminClient({"bootstrap.servers": self.server, "log_level": 0})
+        values = ((LEADER_RATE, rates.leader), (FOLLOWER_RATE, rates.follower))
+        resource = ConfigResource(
+            ResourceType.BROKER,
+            str(broker),
+            incremental_configs=[
+                ConfigEntry(name, None if rate is None else str(rate), incremental_operation=_set_or_delete(rate))
+                for name, rate in values
+            ],
+        )
+        for answer in admin.incremental_alter_configs([resource]).values():
+            answer.result(10)
+
     def fetch(self) -> None:
         """It passes by itself."""
+
+
+def _set_or_delete(rate: int | None) -> AlterConfigOpType:
+    return AlterConfigOpType.DELETE if rate is None else AlterConfigOpType.SET
 
 
 class World:

@@ -2,6 +2,8 @@
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -92,6 +94,20 @@ def test_a_created_topic_has_one_partition_its_replicas_and_its_configs(world: W
     world.assert_configs(topic, {"retention.ms": "-1", "min.insync.replicas": "2"})
 
 
+def test_a_topic_is_created_on_the_brokers_that_are_named_the_preferred_leader_first(world: World) -> None:
+    topics = [
+        NewTopic(f"{world.prefix}_{index}", len(on), {}, on) for index, on in enumerate(((2, 3), (3,), (1, 3, 2)))
+    ]
+    world.admin().create_topics(topics)
+    for topic in topics:
+        wait_until(partial(world.is_whole, topic.name, len(topic.replicas)), "it is whole")
+    shown = world.view().topics
+    assert {topic.name: shown[topic.name].replicas for topic in topics} == {t.name: t.replicas for t in topics}
+    assert [shown[topic.name].leader for topic in topics] == [2, 3, 1]
+    world.admin().create_topics([NewTopic(topics[0].name, 1, {}, (1,))])
+    assert world.view().topics[topics[0].name].replicas == (2, 3), "it exists, and stays where it is"
+
+
 def test_creating_a_topic_again_changes_nothing(world: World) -> None:
     topic = world.create("a", 2, {"retention.ms": "-1"})
     world.admin().create_topics([NewTopic(topic, 3, {"retention.ms": "5"}), NewTopic(f"{world.prefix}_b", 1, {})])
@@ -151,6 +167,14 @@ REFUSED_TOPICS = {
             " only 3 broker(s) are registered or some brokers have all their log directories cordoned."
         ),
     ),
+    "a broker that is not": (
+        NewTopic("", 2, {}, (1, 9)),
+        "The manual partition assignment includes broker 9, but no such broker is registered.",
+    ),
+    "a broker twice": (
+        NewTopic("", 2, {}, (1, 1)),
+        "The manual partition assignment includes the broker 1 more than once.",
+    ),
     "bad name": (
         NewTopic("!", 1, {}),
         (
@@ -165,7 +189,7 @@ REFUSED_TOPICS = {
 def test_a_topic_that_kafka_refuses_is_told_in_its_words(world: World, topic: NewTopic, sentence: str) -> None:
     name = world.prefix + topic.name
     with pytest.raises(Refused) as refused:
-        world.admin().create_topics([NewTopic(name, topic.replication_factor, topic.configs)])
+        world.admin().create_topics([replace(topic, name=name)])
     assert str(refused.value) == f"Kafka refused topic {name}: {sentence.format(name=name)}"
 
 

@@ -186,10 +186,42 @@ def test_everything_throttled_by_somebody_else_is_seen_and_removed(world: World)
     one = world.create([1])
     everybody = {"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "*"}
     world.admin.alter_configs([ConfigChange(one.topic, everybody)])
-    all_of_it = {one.topic: ThrottledReplicas(everything=True)}
+    all_of_it = {one.topic: ThrottledReplicas(every_leader=True, every_follower=True)}
     world.wait(lambda: world.reassigner.throttles([one.topic]).topics == all_of_it, "it is told")
     world.clear_throttles(one.topic)
     world.wait(lambda: world.reassigner.throttles([one.topic]) == Throttles(), "it is gone")
+
+
+def test_what_somebody_else_throttled_of_everything_is_put_back_as_it_was(world: World) -> None:
+    one = world.create([1])
+    theirs = {one.topic: ThrottledReplicas(frozenset({Replica(0, 1)}), every_follower=True)}
+    try:
+        world.reassigner.alter_throttles(None, theirs)
+        world.wait(lambda: world.reassigner.throttles([one.topic]).topics == theirs, "it is told")
+        configs = world.admin.describe_configs([one.topic])[one.topic]
+        assert configs["leader.replication.throttled.replicas"] == "0:1"
+        assert configs["follower.replication.throttled.replicas"] == "*"
+    finally:
+        world.clear_throttles(one.topic)
+
+
+def test_rates_of_single_brokers_are_told_apart_from_the_default_and_stay(world: World) -> None:
+    def shown() -> Throttles:
+        return world.reassigner.throttles([])
+
+    try:
+        world.bed.throttle_broker(2, Rates(20_000, 20_000))
+        world.bed.throttle_broker(3, Rates(follower=5_000))
+        own = {2: Rates(20_000, 20_000), 3: Rates(follower=5_000)}
+        world.wait(lambda: shown() == Throttles(NO_RATES, own), "they are told")
+        world.reassigner.alter_throttles(Rates(7_000, 7_000), {})
+        world.wait(lambda: shown() == Throttles(Rates(7_000, 7_000), own), "the default is another thing")
+        world.reassigner.alter_throttles(NO_RATES, {})
+        world.wait(lambda: shown() == Throttles(NO_RATES, own), "they stay")
+    finally:
+        for broker in (2, 3):
+            world.bed.throttle_broker(broker, NO_RATES)
+    world.wait(lambda: shown() == Throttles(), "they are gone")
 
 
 def test_the_sizes_of_all_replicas_are_told(world: World) -> None:

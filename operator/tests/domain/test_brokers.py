@@ -19,11 +19,14 @@ from seawall.domain.partitions import (
     PartitionId,
     Quorum,
     QuorumReplica,
+    Rates,
     Reassigning,
     Sizes,
+    Throttles,
     known_brokers,
 )
 from seawall.domain.reassignment.min_isr import Limit
+from seawall.domain.throttles import effective_rates, least_rate
 from tests.domain.builders import make_spec
 
 ALL = (1, 2, 3)
@@ -221,3 +224,74 @@ def test_bytes_alone_are_news_when_a_tenth_more_or_less_and_go_along_with_other_
         (item(1, 1_001),),
     ):
         assert settled(before, news) == news
+
+
+def test_a_throttle_of_a_single_broker_is_said_whatever_else_is_with_the_command_that_removes_it() -> None:
+    own = {2: Rates(follower=20_000)}
+    found = health(partition(), own_rates=own)
+    command = "--entity-type brokers --entity-name 2 --delete-config follower.replication.throttled.rate"
+    assert (found.status, found.reason) == ("False", Reason.THROTTLED)
+    assert found.message.startswith("broker 2 (fetches 20000 bytes/s) has a throttle of its own")
+    assert found.message.endswith(command)
+    lagging = health(partition(isr=(1, 2)), own_rates=own)
+    assert lagging.reason is Reason.UNDER_REPLICATED
+    assert lagging.message.endswith(command), "it may be why"
+
+
+def test_several_throttled_brokers_are_named_with_the_command_for_the_first() -> None:
+    found = health(partition(), own_rates={broker: Rates(9, 9) for broker in ALL})
+    assert found.message.startswith("brokers 1 (9 bytes/s), 2 (9 bytes/s), 3 (9 bytes/s) have throttles of their own")
+    assert found.message.endswith(", and so for the others")
+
+
+def test_throttles_of_brokers_that_are_not_told_are_no_silence() -> None:
+    found = health(partition(), own_rates="Kafka refused to describe throttles")
+    assert (found.status, found.reason) == ("True", Reason.IN_SYNC)
+    assert found.message.endswith("of their own is not known: Kafka refused to describe throttles")
+
+
+def test_the_status_of_a_broker_has_the_lesser_of_its_own_rates() -> None:
+    brokers = view_of(look(partition(), own_rates={3: Rates(7, 5)})).brokers
+    assert [numbers.own_rates for numbers in brokers] == [Rates(), Rates(), Rates(7, 5)]
+
+
+@pytest.mark.parametrize(
+    ("own", "effective", "least"),
+    [
+        ({}, Rates(100, 90), 90),
+        ({2: Rates(follower=20)}, Rates(100, 20), 20),
+        ({2: Rates(leader=500)}, Rates(500, 90), 90),
+        ({3: Rates(1, 1)}, Rates(100, 90), 90),
+    ],
+)
+def test_a_brokers_own_rates_win_over_the_clusters_each_for_itself(
+    own: dict[int, Rates], effective: Rates, least: int
+) -> None:
+    throttles = Throttles(Rates(100, 90), own)
+    assert effective_rates(throttles, 2) == effective
+    assert least_rate(throttles, [2]) == least
+    assert least_rate(Throttles(), [1, 2]) is None
+
+
+def test_leaders_that_are_not_the_preferred_ones_are_told_and_no_harm() -> None:
+    led = [partition("a"), partition("b", leader=2), partition("c", leader=3)]
+    found = health(*led)
+    assert (found.status, found.reason) == ("True", Reason.IN_SYNC)
+    assert "2 of 3 partitions are not led by their preferred leader, which could lead: b-0, c-0" in found.message
+    assert "(a broker leads 1 to 1)" in found.message
+    assert "a new value of seawall.dev/rebalance" in found.message
+    assert health(*led, own_rates={2: Rates(1, 1)}).reason is Reason.THROTTLED, "what is wrong comes first"
+
+
+@pytest.mark.parametrize(
+    ("found", "other"),
+    [
+        (partition(leader=2, isr=(2, 3)), {}),
+        (partition(leader=2), {"fenced": [1]}),
+        (partition(leader=2), {"ongoing": {PartitionId("a", 0): Reassigning(ALL, frozenset(), frozenset())}}),
+        (partition(leader=None, isr=(1,)), {}),
+    ],
+    ids=["not in sync", "not online", "on its way", "nobody leads"],
+)
+def test_a_preferred_leader_that_could_not_lead_is_not_missed(found: Partition, other: dict[str, Any]) -> None:
+    assert view_of(look(found, **other)).led_by_others.count == 0

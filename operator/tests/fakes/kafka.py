@@ -21,7 +21,7 @@ from tests.fakes.kafka_configs import config_refusal, kept_form
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.fakes.kafka_moves import FakeMoves
-from tests.fakes.kafka_reassigner import FakeReassigner
+from tests.fakes.kafka_reassigner import FakeReassigner, invalid_replicas
 
 Refusal = Callable[[str, str, str], str | None]
 """Topic, config and value to the sentence by which Kafka (a CreateTopicPolicy, say) refuses them, or None."""
@@ -192,6 +192,8 @@ class FakeKafka:
             return KafkaError(KafkaError.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
         if refusal := describe_illegal_name(topic.name):
             return KafkaError(KafkaError.TOPIC_EXCEPTION, refusal)
+        if topic.replicas:
+            return self._assignment_error(topic) or self._config_error(topic.name, topic.configs)
         if topic.replication_factor > len(self.brokers):
             wanted = topic.replication_factor
             return KafkaError(
@@ -219,10 +221,19 @@ class FakeKafka:
                 return KafkaError(KafkaError.POLICY_VIOLATION, refusal)
         return None
 
+    def _assignment_error(self, topic: NewTopic) -> KafkaError | None:
+        refusal = invalid_replicas(self, topic.replicas)
+        if refusal is None and self.offline.issuperset(topic.replicas):
+            refusal = (
+                "All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled "
+                "shutdown."
+            )
+        return None if refusal is None else KafkaError(KafkaError.INVALID_REPLICA_ASSIGNMENT, refusal)
+
     def _create(self, topic: NewTopic) -> None:
         first = next(self._placement)
         # Registered brokers that are down get replicas as well.
-        replicas = tuple(
+        replicas = topic.replicas or tuple(
             self.brokers[(first + offset) % len(self.brokers)] for offset in range(topic.replication_factor)
         )
         created = self.add_topic(topic.name, replicas=replicas, configs=_kept(topic.configs))

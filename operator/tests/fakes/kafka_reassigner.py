@@ -26,6 +26,7 @@ from seawall.domain.partitions import (
     ThrottledReplicas,
     Throttles,
 )
+from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
 from tests.fakes.kafka_moves import begin, cancel
 
 if TYPE_CHECKING:  # they import this module
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # they import this module
 
 PREFERRED_LEADER_NOT_AVAILABLE = 80
 NOTHING = ThrottledReplicas()
-LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 
 
@@ -184,26 +184,14 @@ class FakeReassigner:
         topic = self.kafka.topics.get(partition.topic)
         if topic is None or partition.partition >= topic.partitions:
             return failure_of_partition(partition, KafkaError.UNKNOWN_TOPIC_OR_PART, None)
-        refusal = self._invalid(target) or self.kafka.moves.refuse(partition, target)
+        invalid = None if target is None else invalid_replicas(self.kafka, target)
+        refusal = invalid or self.kafka.moves.refuse(partition, target)
         if refusal is not None:
             return failure_of_partition(partition, KafkaError.INVALID_REPLICA_ASSIGNMENT, refusal)
         if target is None:
             cancel(self.kafka, partition)
         elif target != topic.replicas_of(partition.partition) or partition in self.kafka.moves.ongoing:
             begin(self.kafka, partition, target)
-        return None
-
-    def _invalid(self, target: tuple[int, ...] | None) -> str | None:
-        if target is None:
-            return None
-        if not target:
-            return "The manual partition assignment includes an empty replica list."
-        registered = set(self.kafka.brokers) - self.kafka.moves.unregistered
-        for broker in sorted(target):
-            if target.count(broker) > 1:
-                return f"The manual partition assignment includes the broker {broker} more than once."
-            if broker not in registered:
-                return f"The manual partition assignment includes broker {broker}, but no such broker is registered."
         return None
 
     def _elect(self, partition: PartitionId) -> TopicFailure | None:
@@ -231,17 +219,31 @@ class FakeReassigner:
             raise OutsideUnavailable("Kafka did not answer: Local: Timed out")
 
 
+def invalid_replicas(kafka: FakeKafka, target: tuple[int, ...]) -> str | None:
+    """The sentence by which Kafka refuses replicas that a person names, or None."""
+    if not target:
+        return "The manual partition assignment includes an empty replica list."
+    registered = set(kafka.brokers) - kafka.moves.unregistered
+    for broker in sorted(target):
+        if target.count(broker) > 1:
+            return f"The manual partition assignment includes the broker {broker} more than once."
+        if broker not in registered:
+            return f"The manual partition assignment includes broker {broker}, but no such broker is registered."
+    return None
+
+
 def _throttle(configs: dict[str, str], wanted: ThrottledReplicas) -> None:
-    for key, replicas in ((LEADERS, wanted.leaders), (FOLLOWERS, wanted.followers)):
+    lists = ((LEADERS, wanted.leaders, wanted.every_leader), (FOLLOWERS, wanted.followers, wanted.every_follower))
+    for key, replicas, everything in lists:
         configs.pop(key, None)
-        if replicas:
-            configs[key] = ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))
+        if everything or replicas:
+            exact = ",".join(f"{replica.partition}:{replica.broker}" for replica in sorted(replicas))
+            configs[key] = "*" if everything else exact
 
 
 def _throttled(topic: FakeTopic) -> ThrottledReplicas:
     leaders, followers = topic.configs.get(LEADERS, ""), topic.configs.get(FOLLOWERS, "")
-    everything = "*" in {leaders, followers}
-    return ThrottledReplicas(_replicas(leaders), _replicas(followers), everything)
+    return ThrottledReplicas(_replicas(leaders), _replicas(followers), leaders == "*", followers == "*")
 
 
 def _replicas(text: str) -> frozenset[Replica]:

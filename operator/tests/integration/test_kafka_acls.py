@@ -123,7 +123,8 @@ def look(user: User) -> str:
 def create(user: User) -> str:
     if NEW in shown(user.boss).topics:
         user.boss.delete_topics(topic_ids(user.boss.logs, [NEW]))
-    user.admin.create_topics([NewTopic(NEW, 1, {"retention.ms": "-1"})])
+    (only,) = user.reassigner.brokers()
+    user.admin.create_topics([NewTopic(NEW, 1, {"retention.ms": "-1"}, (only.id,))])
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,28 @@ def test_a_broker_is_drained_under_load_though_another_is_killed_in_mid_move(
     site.becomes(lambda: is_throttled(site), expected=False)
     assert "throttled.rate" not in default_rates(site)
     assert kafka_says(site, tmp_path).count("is completed") == COUNT
+
+
+def test_what_a_person_cancels_with_kafkas_tool_is_submitted_again_and_arrives(
+    own_site: Site, new_operator: NewOperator, tmp_path: Path
+) -> None:
+    """As docs/replication.md says: who wants a run to stop tells Seawall."""
+    site = own_site
+    new_operator().start()
+    declare_pool(site, replication_factor=1)
+    site.edit(replicationFactor=3)
+    site.wait(lambda: is_throttled(site), "a topic is moved")
+    tool = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+    listed = site.kafka.tool(tool, "--list")
+    (moved, *_) = re.findall(rf"^({site.prefix}_\d+)-0: replicas:", listed, re.MULTILINE)
+    path = tmp_path / "cancel.json"
+    moves = [{"topic": moved, "partition": 0, "replicas": [1, 2, 3]}]
+    path.write_text(json.dumps({"version": 1, "partitions": moves}))
+    said = site.kafka.tool(tool, "--reassignment-json-file", path, "--cancel")
+    assert f"Successfully cancelled partition reassignment for: {moved}-0" in said, said
+    reassigns(site, throttleBytesPerSecond="1Gi")
+    site.wait(lambda: run_of(site).get("stage") == "Completed", "all is moved", within=BOUND)
+    assert {len(found) for found in replicas(site).values()} == {3}
+    assert kafka_says(site, tmp_path).count("is completed") == COUNT
+    site.becomes(lambda: is_throttled(site), expected=False)
+    assert "throttled.rate" not in default_rates(site)

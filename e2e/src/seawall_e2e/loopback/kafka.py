@@ -6,7 +6,7 @@ import base64
 import shutil
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -56,8 +56,8 @@ class KafkaProcesses:
     Topics are never created by themselves. Data survive kill, stop and start of a broker, not `close()`. More than half
     of the brokers must run for anything to work: they are the quorum.
 
-    `properties` come on top of server.properties. `instead_of` makes another cluster at the addresses of one whose
-    brokers were killed.
+    `racks` are those of the first brokers. `properties` come on top of server.properties. `instead_of` makes another
+    cluster at the addresses of one whose brokers were killed.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class KafkaProcesses:
         brokers: int = 1,
         *,
         sasl_ssl: bool = False,
+        racks: Sequence[str] = (),
         properties: Mapping[str, str] | None = None,
         instead_of: KafkaProcesses | None = None,
     ) -> None:
@@ -76,6 +77,7 @@ class KafkaProcesses:
         if sasl_ssl:
             self._secure = self._make_secure()
         self._extra = dict(properties or {})
+        self._racks = racks
         self._nodes: list[Process] = []
         try:
             self._build_archive()
@@ -171,7 +173,9 @@ class KafkaProcesses:
         build_archive(self._java, "kafka.Kafka", path, folder=folder, ready=STARTED, timeout=START_TIMEOUT)
 
     def _new_node(self, index: int) -> Process:
-        path = self._write_properties(self._folder / f"broker-{self.broker_id(index)}", index, self.ports, self._extra)
+        rack = {"broker.rack": self._racks[index]} if index < len(self._racks) else {}
+        folder = self._folder / f"broker-{self.broker_id(index)}"
+        path = self._write_properties(folder, index, self.ports, {**rack, **self._extra})
         self._format(path, index)
         command = self._java.command("kafka.Kafka", path, options=["-Xms128m", "-Xmx512m"])
         return Process(f"kafka-{self.broker_id(index)}", command, path.parent)

@@ -92,16 +92,7 @@ class ConfluentKafkaAdmin:
         """Creates topics with one partition each; one that exists already is no error."""
 
         def create(client: AdminClient, batch: Sequence[NewTopic]) -> dict[str, Future[Any]]:
-            new = [
-                ClientNewTopic(
-                    topic.name,
-                    num_partitions=1,
-                    replication_factor=topic.replication_factor,
-                    config=dict(topic.configs),
-                )
-                for topic in batch
-            ]
-            return client.create_topics(new, **self._write_timeouts())
+            return client.create_topics([_new(topic) for topic in batch], **self._write_timeouts())
 
         refuse_repeated(topic.name for topic in topics)
         self._in_batches(batches(topics, WRITE_RECORDS, records_of_topic), create, fine=ALREADY_EXISTS)
@@ -185,6 +176,16 @@ class ConfluentKafkaAdmin:
             if failures.has_unanswered():
                 break  # each further batch would wait for a deadline of its own
         failures.raise_any()
+
+
+def _new(topic: NewTopic) -> ClientNewTopic:
+    """The client takes a replication factor or replicas, not both."""
+    where: dict[str, Any] = (
+        {"replica_assignment": [list(topic.replicas)]}
+        if topic.replicas
+        else {"replication_factor": topic.replication_factor}
+    )
+    return ClientNewTopic(topic.name, num_partitions=1, config=dict(topic.configs), **where)
 
 
 def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:

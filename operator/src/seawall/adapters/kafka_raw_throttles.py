@@ -18,9 +18,10 @@ from seawall.adapters.kafka_topic_answers import failure_of, unanswered
 from seawall.domain.kafka import MIN_ISR
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import NO_RATES, Rates, Replica, ThrottledReplicas
+from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
 
-LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 LEADERS, FOLLOWERS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+EVERYTHING = "*"
 TOPIC, BROKER = 2, 4
 EVERY_BROKER = ""
 SET, DELETE = 0, 1
@@ -63,7 +64,10 @@ def throttled(kafka: RawKafka, topics: Collection[str]) -> dict[str, ThrottledRe
         values = {config.name: config.value or "" for config in answer.configs}
         leaders, followers = values.get(LEADERS, ""), values.get(FOLLOWERS, "")
         some = ThrottledReplicas(
-            frozenset(_replicas(leaders)), frozenset(_replicas(followers)), everything="*" in {leaders, followers}
+            frozenset(_replicas(leaders)),
+            frozenset(_replicas(followers)),
+            every_leader=leaders == EVERYTHING,
+            every_follower=followers == EVERYTHING,
         )
         if some != NOTHING:
             found[answer.resource_name] = some
@@ -73,7 +77,11 @@ def throttled(kafka: RawKafka, topics: Collection[str]) -> dict[str, ThrottledRe
 def set_throttled(kafka: RawKafka, replicas: Mapping[str, ThrottledReplicas]) -> None:
     """Sets what of each topic is throttled; where that is nothing, it is no error that the topic is gone."""
     changes = {
-        topic: {LEADERS: _text(some.leaders), FOLLOWERS: _text(some.followers)} for topic, some in replicas.items()
+        topic: {
+            LEADERS: EVERYTHING if some.every_leader else _text(some.leaders),
+            FOLLOWERS: EVERYTHING if some.every_follower else _text(some.followers),
+        }
+        for topic, some in replicas.items()
     }
     for answer in answered(kafka.ask_any(_alter(TOPIC, changes))).responses:
         if replicas[answer.resource_name] != NOTHING or answer.error_code not in UNKNOWN_TOPIC:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import ConditionType, Key
@@ -17,7 +18,7 @@ from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import TopicFailure
-from seawall.domain.partitions import Quorum, Sizes, known_brokers
+from seawall.domain.partitions import Quorum, Rates, Sizes, known_brokers
 from seawall.domain.step import Event
 from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch
 
@@ -167,6 +168,7 @@ def _read(reassigner: PartitionReassigner) -> BrokerLook:
         ongoing,
         {topic: told for topic, told in min_isr.items() if isinstance(told, int)},
         _sizes(reassigner),
+        _own_rates(reassigner),
     )
 
 
@@ -175,6 +177,16 @@ def _sizes(reassigner: PartitionReassigner) -> Sizes | None:
         return reassigner.sizes()
     except OutsideUnavailable:
         return None
+
+
+def _own_rates(reassigner: PartitionReassigner) -> Mapping[int, Rates] | str:
+    """A right of its own lets them be described: who lacks it is told so, and of all else as before."""
+    try:
+        return reassigner.throttles(()).by_broker
+    except Refused as refused:
+        return str(refused)
+    except OutsideUnavailable:  # not its words: they are others each time
+        return "Kafka did not answer"
 
 
 def _quorum(reassigner: PartitionReassigner) -> Quorum | str:

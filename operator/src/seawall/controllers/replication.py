@@ -23,6 +23,7 @@ from seawall.domain.reassignment.actions import (
     ElectLeaders,
     MovesRefused,
     ReassignmentAction,
+    RememberLists,
     RemoveFinalizer,
     SetThrottle,
     Submit,
@@ -37,6 +38,7 @@ from seawall.domain.reassignment.journal import (
     encode_journal,
     journal_key,
 )
+from seawall.domain.reassignment.lists import LISTS_KEY, decode_lists, encode_lists
 from seawall.domain.reassignment.observed import FoundJournal, Look, Observed
 from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
 from seawall.domain.replication.demand import demand_of
@@ -119,7 +121,7 @@ class ReplicationController:
         """Does one action, if the object still is as it was when that was decided."""
         others = [name for name in obj.metadata.finalizers if name != REASSIGNMENT_FINALIZER]
         match action:
-            case WriteJournal():
+            case WriteJournal() | RememberLists():
                 self.kube.write_config_map(obj, _config_map(obj, action))
             case AddFinalizer():
                 self.kube.set_finalizers(obj, [*others, REASSIGNMENT_FINALIZER])
@@ -141,7 +143,7 @@ class ReplicationController:
                 rate = action.bytes_per_second
                 reassigner.alter_throttles(None if rate is None else Rates(rate, rate), action.replicas)
             case ClearThrottle():
-                reassigner.alter_throttles(action.rates, dict.fromkeys(action.topics, ThrottledReplicas()))
+                reassigner.alter_throttles(action.rates, action.replicas)
             case Submit():
                 require_replicas(reassigner, action.targets)
                 _raise_failures(reassigner.reassign(dict(action.targets)))
@@ -163,10 +165,11 @@ class ReplicationController:
             return FoundJournal()
         is_foreign = found.controller_uid != obj.metadata.uid
         try:
-            journal: Journal | str = decode_journal(found.binary_data.get(DATA_KEY, b""))
+            journal = decode_journal(found.binary_data.get(DATA_KEY, b""))
+            lists = decode_lists(found.binary_data[LISTS_KEY]) if LISTS_KEY in found.binary_data else {}
         except UnreadableJournal as error:
-            journal = str(error)
-        return FoundJournal(journal, found.resource_version, is_foreign)
+            return FoundJournal(str(error), found.resource_version, is_foreign)
+        return FoundJournal(journal, found.resource_version, is_foreign, lists)
 
     def _plan(self, obj: WALCluster, spec: WALClusterSpec, look: Look) -> Journal | CannotPlan | None:
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""
@@ -186,13 +189,17 @@ class ReplicationController:
         return freeze(found, demand, sizes.by_partition, self.clock.now())
 
 
-def _config_map(obj: WALCluster, action: WriteJournal) -> ConfigMap:
+def _config_map(obj: WALCluster, action: WriteJournal | RememberLists) -> ConfigMap:
+    lists = action.lists if isinstance(action, RememberLists) else {}
     return ConfigMap(
         key=journal_key(obj.metadata.key),
         data={"about": ABOUT, "digest": action.journal.digest},
         controller_uid=obj.metadata.uid,
         resource_version=action.version,
-        binary_data={DATA_KEY: encode_journal(action.journal)},
+        binary_data={
+            DATA_KEY: encode_journal(action.journal),
+            **({LISTS_KEY: encode_lists(lists)} if lists else {}),
+        },
     )
 
 

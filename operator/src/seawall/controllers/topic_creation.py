@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from seawall.api.meta import READOPT_ANNOTATION
+from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.ledger.fence import parse_readoption
 from seawall.domain.ledger.looked import ReadShards, read_shards
 from seawall.domain.topics.actions import CreateTopics
+from seawall.domain.topics.placing import with_replicas
 from seawall.domain.wal_cluster.identity import pinned_id
 from seawall.domain.wal_cluster.lost import MissingTopics, find_missing
-from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube
+from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube, PartitionReassigner
+
+
+@dataclass(frozen=True, slots=True)
+class CreatesIn:
+    """The Kafka cluster in which topics are made."""
+
+    admin: KafkaAdmin
+    logs: KafkaLogs
+    reassigner: PartitionReassigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +41,28 @@ class TopicCreation:
         pool = _pool_id(cluster)
         return MissingTopics() if pool is None or not names else self._read(cluster, pool, names, logs)[0]
 
-    def create(self, cluster: WALCluster, action: CreateTopics, admin: KafkaAdmin, logs: KafkaLogs) -> None:
+    def create(self, cluster: WALCluster, action: CreateTopics, kafka: CreatesIn) -> CreateTopics:
         """Creates topics, if by their records and by what a person declares right now they still may be.
+
+        Returns:
+            The action with the replicas that they got.
 
         Raises:
             Conflict: they may not, or the WALCluster or a record changed: decide again.
             SeawallError: the API server did not answer, or refused; and what `KafkaAdmin.create_topics` raises.
         """
+        placed = _placed(cluster, action, kafka.reassigner)
         names = [topic.name for topic in action.topics]
         current, pool = self._same(cluster), _pool_id(cluster)
         if pool is None:
             raise Conflict("the Kafka cluster is not known yet")
-        missing, shards = self._read(current, pool, names, logs)
+        missing, shards = self._read(current, pool, names, kafka.logs)
         if missing.kept:
             raise Conflict(f"{min(missing.kept)} must not be made")
         for number, shard in shards.without(missing.readopted).items():
             self.intents.write(pool, number, shard)
-        admin.create_topics(action.topics)
+        kafka.admin.create_topics(placed.topics)
+        return placed
 
     def _same(self, cluster: WALCluster) -> WALCluster:
         """The object as it is now: annotations may have changed, and they are no part of the generation."""
@@ -86,6 +101,20 @@ def _pool_id(cluster: WALCluster) -> PoolId | None:
     """None before first contact: nothing is made then."""
     cluster_id, prefix = pinned_id(cluster), cluster.prefix
     return None if cluster_id is None or prefix is None else PoolId(cluster.metadata.namespace, cluster_id, prefix)
+
+
+def _placed(cluster: WALCluster, action: CreateTopics, reassigner: PartitionReassigner) -> CreateTopics:
+    """The topics with their replicas, by the brokers as they are right now."""
+    if isinstance(cluster.spec, InvalidSpec):
+        raise Conflict(cluster.spec.message)
+    try:
+        described = reassigner.partitions(cluster.spec.topics.topic_names()).values()
+        brokers = reassigner.brokers()
+    except Refused as refused:
+        return replace(action, note=f"Kafka chose their brokers: {refused}")
+    partitions = [found for topic in described if not isinstance(topic, TopicFailure) for found in topic]
+    topics, note = with_replicas(cluster.spec, action.topics, partitions, brokers)
+    return replace(action, topics=topics, note=note)
 
 
 def _describe(logs: KafkaLogs, names: Sequence[str]) -> dict[str, DescribedTopic | TopicFailure]:

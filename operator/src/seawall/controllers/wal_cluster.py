@@ -10,7 +10,7 @@ from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import required_kafka, resolve_data_plane, resolve_kafka
-from seawall.controllers.topic_creation import TopicCreation
+from seawall.controllers.topic_creation import CreatesIn, TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
@@ -105,7 +105,7 @@ class WALClusterController:
         others = [name for name in obj.metadata.finalizers if name != TOPICS_FINALIZER]
         match action:
             case CreateTopics():
-                self._creation.create(obj, action, self._admin(obj), self._logs(obj))
+                return self._creation.create(obj, action, self._creates_in(obj)).event()
             case GuardRetention():
                 self._admin(obj).alter_configs(action.changes)
             case RepairConfigs():
@@ -195,6 +195,10 @@ class WALClusterController:
 
     def _admin(self, obj: WALCluster) -> KafkaAdmin:
         return self.kafka_clusters.connect(obj.metadata.key, required_kafka(self.kube, obj))
+
+    def _creates_in(self, obj: WALCluster) -> CreatesIn:
+        reassigner = self.kafka_clusters.reassigner(obj.metadata.key, required_kafka(self.kube, obj))
+        return CreatesIn(self._admin(obj), self._logs(obj), reassigner)
 
     def _logs(self, obj: WALCluster) -> KafkaLogs:
         return self.kafka_clusters.logs(obj.metadata.key, required_kafka(self.kube, obj))

@@ -78,17 +78,20 @@ class Replica(NamedTuple):
 class ThrottledReplicas:
     """The replicas of one topic to which the rates apply.
 
-    Exact lists and never "*": that would slow down whoever catches up after a restart, and keep it out of the ISR.
+    A run makes exact lists and never "*": that would slow down whoever catches up after a restart, and keep it out of
+    the ISR. What somebody else set is put back as it was, "*" as well.
 
     Attributes:
         leaders: replicas that send no faster, while they lead, to those that are not in sync.
         followers: replicas that fetch no faster until they are in sync.
-        everything: somebody else set "*" for leaders or followers.
+        every_leader: somebody else set "*" for leaders.
+        every_follower: somebody else set "*" for followers.
     """
 
     leaders: frozenset[Replica] = frozenset()
     followers: frozenset[Replica] = frozenset()
-    everything: bool = False
+    every_leader: bool = False
+    every_follower: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,24 @@ def known_brokers(registered: Iterable[Broker], partitions: Iterable[Partition])
         for replica in partition.replicas:
             by_id.setdefault(replica, Broker(replica, None, BrokerState.OFFLINE))
     return tuple(by_id[broker] for broker in sorted(by_id))
+
+
+def led_by_others(
+    partitions: Iterable[Partition], online: Collection[int], ongoing: Collection[PartitionId]
+) -> tuple[PartitionId, ...]:
+    """The partitions whose preferred leader is in sync and on a broker that is online, and does not lead.
+
+    After a restart of its broker Kafka lets it lead again within minutes; never where auto.leader.rebalance.enable is
+    false, or as long as a broker leads no more than a tenth less than it should. What is reassigned is left out.
+    """
+    return tuple(
+        found.id
+        for found in partitions
+        if found.leader not in {None, found.replicas[0]}
+        and found.replicas[0] in found.isr
+        and found.replicas[0] in online
+        and found.id not in ongoing
+    )
 
 
 def throttled_replicas(

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from seawall.api.meta import Key
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.partitions import BrokerState, Quorum
+from seawall.domain.throttles import least_of
 from seawall.handlers.object_labels import OBJECT, labels_of
 
 
@@ -29,9 +30,14 @@ class BrokerTelemetry:
         self._bytes = self._gauge(
             "seawall_broker_log_dir_bytes", "Bytes of all logs on a broker; absent when it does not tell", "broker"
         )
+        self._throttle = self._gauge(
+            "seawall_broker_throttle_bytes_per_second",
+            "Bytes a second that somebody set for this one broker, the lesser of both directions; absent without",
+            "broker",
+        )
         self._partitions = self._gauge(
             "seawall_partitions_in_trouble",
-            "Partitions by what they suffer from: Leaderless, UnderMinISR, UnderReplicated",
+            "Partitions by what they suffer from: Leaderless, UnderMinISR, UnderReplicated, NotPreferredLeader",
             "trouble",
         )
         self._lag = self._gauge(
@@ -52,10 +58,13 @@ class BrokerTelemetry:
             self._behind.labels(*labels).set(numbers.under_replicated)
             if numbers.log_dir_bytes is not None:
                 self._bytes.labels(*labels).set(numbers.log_dir_bytes)
+            if (throttle := least_of(numbers.own_rates)) is not None:
+                self._throttle.labels(*labels).set(throttle)
         troubles = {
             "Leaderless": found.view.leaderless,
             "UnderMinISR": found.view.under_min_isr,
             "UnderReplicated": found.view.under_replicated,
+            "NotPreferredLeader": found.view.led_by_others,
         }
         for trouble, partitions in troubles.items():
             self._partitions.labels(key.namespace, key.name, trouble).set(partitions.count)

@@ -56,7 +56,9 @@ class KafkaAdmin(Protocol):
         ...
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
-        """Creates topics with one partition each; one that exists already is no error.
+        """Creates topics with one partition each; one that exists already is no error, wherever its replicas are.
+
+        Replicas on brokers that are registered and down are made when these are back, if another of the topic is up.
 
         Raises:
             Refused: Kafka said no to some of them; the message is its sentence for the first.

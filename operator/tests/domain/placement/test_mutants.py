@@ -14,6 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.domain.placement import test_fresh as fresh
 from tests.domain.placement import test_placement as stories
 from tests.domain.placement.clusters import cases
 from tests.support.mutants import Mutant, find_survivors
@@ -31,7 +32,7 @@ def without(name: str, module: str, guard: str, instead: str, story: Callable[[]
         changed: dict[str, Any] = {"__name__": original.__name__}
         exec(source.replace(guard, instead), changed)  # noqa: S102 - our own source
         users = [found for path, found in sys.modules.items() if path.startswith(PACKAGE)]
-        for user in [*users, stories]:
+        for user in [*users, stories, fresh]:
             for attribute, value in vars(user).copy().items():
                 if inspect.isfunction(value) and value.__module__ == original.__name__:
                     patch.setattr(user, attribute, changed[value.__name__])
@@ -61,6 +62,16 @@ LOWERED = same_clusters(stories.test_what_stays_of_lowered_partitions_is_as_even
 LEADERS = same_clusters(stories.test_preferred_leaders_are_as_even_as_can_be_with_the_fewest_changes, HEALTHY)
 ORDER = same_clusters(
     stories.test_the_order_in_which_kafka_tells_of_things_decides_nothing, ANY, st.randoms(use_true_random=False)
+)
+NEW = same_clusters(
+    fresh.test_new_topics_are_as_even_as_what_is_there_and_the_racks_allow, ANY, fresh.FRESH, fresh.FACTOR
+)
+NEW_RULES = same_clusters(
+    fresh.test_new_topics_are_on_brokers_that_are_online_and_not_excluded_each_once,
+    *(ANY, fresh.FRESH, fresh.FACTOR),
+)
+NEW_LEADERS = same_clusters(
+    fresh.test_preferred_leaders_of_new_topics_are_as_even_as_their_replicas_allow, HEALTHY, fresh.FRESH, fresh.FACTOR
 )
 TO_OTHER_RACK = stories.test_a_new_replica_goes_to_another_rack
 LEADER_STAYS = stories.test_leaders_stay_in_lowered_partitions_even_if_all_are_on_one_broker
@@ -104,6 +115,24 @@ MUTANTS = (
         LEADERS,
     ),
     without("the late one leads", "lead", "(grid.in_sync | ~grid.replicas)", "True", LATE_LEADER),
+    without(
+        "new ones go where it happens",
+        "fresh",
+        "placed = even_out(",
+        "placed, _ = placed, (",
+        fresh.test_the_least_loaded_broker_of_the_emptiest_rack_is_not_always_best,
+    ),
+    without("what is there does not count", "fresh", "[*there, *fresh]", "[*fresh]", NEW),
+    without(
+        "what is there moves",
+        "fresh",
+        "may = is_new[:, None] & grid.usable",
+        "may = ~is_new[:, None] | grid.usable",
+        fresh.test_new_ones_are_even_with_what_is_there_and_not_with_what_could_move,
+    ),
+    without("new leaders as it happens", "fresh", "preferred = lead(", "preferred, _ = first, lead(", NEW_LEADERS),
+    without("new ones on dead brokers", "extend", "grid.usable &", "~grid.excluded &", NEW_RULES),
+    without("new ones on excluded brokers", "grid", "usable=online & ~excluded", "usable=online", NEW_RULES),
     without(
         "partitions as they come", "grid", "sorted(partitions, key=lambda partition: partition.id)", "partitions", ORDER
     ),

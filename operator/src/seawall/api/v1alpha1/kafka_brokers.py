@@ -74,6 +74,9 @@ class BrokerStatus(StatusModel):
     """Bytes of all logs on it, as it last told. Written with other changes, or when a tenth more or less."""
     drained: StrictBool | None = None
     """Only of those in reassignment.excludeBrokers. True: nothing is on it, of whatever topic; it may be removed."""
+    throttle_bytes_per_second: Annotated[int, Field(ge=0)] | None = None
+    """Bytes a second that somebody lets this one broker send or fetch for throttled replicas, the lesser of both; it
+    wins over the throttle of a run. Absent: it has none of its own."""
 
 
 class QuorumStatus(StatusModel):

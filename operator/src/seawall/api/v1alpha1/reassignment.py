@@ -191,7 +191,8 @@ class ReassignmentStatus(StatusModel):
     estimated_seconds: Annotated[int, Field(ge=0)] | None = None
     """How long the copying takes at the throttle of the time of planning, if nothing else is written."""
     throttle_bytes_per_second: Annotated[int, Field(ge=0)] | None = None
-    """The throttle in force; absent: none."""
+    """The throttle in force, of the slowest broker of the run: somebody may have set another on a single one. Absent:
+    none."""
     rates_before: RatesBefore | None = None
     """The rates that somebody had set before replicas began to move: they are put back at the end. Absent: it is not
     the turn of this run yet, because only one moves replicas on a Kafka."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from seawall.api.meta import REBALANCE_ANNOTATION
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, QuorumStatus
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionStatus
-from seawall.domain.partitions import Quorum, QuorumReplica
+from seawall.domain.partitions import NO_RATES, Quorum, QuorumReplica
+from seawall.domain.throttles import own_rates_sentence
 
 BEHIND_MS = 10_000
 """A voter that lacks records for so long is down or cut off. One that is well fetches twice a second."""
@@ -26,7 +28,19 @@ class Finding:
 
 
 def replication_health(spec: WALClusterSpec, view: ReplicationView) -> Finding:
-    """The worst there is to say of the partitions."""
+    """The worst there is to say of the partitions, and always of brokers that somebody throttled: that may be why."""
+    found = _of_partitions(spec, view)
+    throttled = own_rates_sentence(
+        {numbers.broker.id: numbers.own_rates for numbers in view.brokers if numbers.own_rates != NO_RATES}
+    )
+    if view.rates_unknown:
+        throttled = f"whether brokers have throttles of their own is not known: {view.rates_unknown}"
+    elif throttled and found.status == "True":
+        return Finding("False", Reason.THROTTLED, throttled)
+    return replace(found, message=f"{found.message}; {throttled}") if throttled else found
+
+
+def _of_partitions(spec: WALClusterSpec, view: ReplicationView) -> Finding:
     total = view.partitions
     if view.leaderless.count:
         said = f"{view.leaderless.count} of {total} partitions have no leader: {view.leaderless}"
@@ -39,6 +53,8 @@ def replication_health(spec: WALClusterSpec, view: ReplicationView) -> Finding:
         return Finding("False", Reason.UNDER_REPLICATED, f"{said}: {view.under_replicated}; {_where(view)}")
     if problems := [problem for topic in view.internal for problem in internal_problems(spec, topic)]:
         return Finding("False", Reason.INTERNAL_TOPICS, "; ".join(problems))
+    if view.led_by_others.count:
+        return Finding("True", Reason.IN_SYNC, _led_by_others(view))
     return Finding("True", Reason.IN_SYNC, "every replica is in sync")
 
 
@@ -55,6 +71,17 @@ def internal_problems(spec: WALClusterSpec, topic: InternalTopic) -> Iterator[st
         yield f"min.insync.replicas of {topic.name} is {topic.min_isr}, with replication factor {factor}: {stops}"
     elif topic.min_isr < (expected.min_in_sync_replicas or 0):
         yield f"min.insync.replicas of {topic.name} is {topic.min_isr}, not {expected.min_in_sync_replicas}"
+
+
+def _led_by_others(view: ReplicationView) -> str:
+    """No harm, and after a restart for some minutes nothing but usual: so the condition stays True."""
+    leads = [numbers.leaders for numbers in view.brokers if numbers.broker.state is BrokerState.ONLINE]
+    return (
+        f"every replica is in sync; {view.led_by_others.count} of {view.partitions} partitions are not led by their"
+        f" preferred leader, which could lead: {view.led_by_others} (a broker leads {min(leads)} to {max(leads)}); if"
+        f" Kafka does not elect it by itself in some minutes, a new value of {REBALANCE_ANNOTATION} does for the pool,"
+        " and kafka-leader-election for other topics"
+    )
 
 
 def _where(view: ReplicationView) -> str:

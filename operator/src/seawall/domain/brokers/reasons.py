@@ -18,6 +18,9 @@ class Reason(StrEnum):
     """Replicas are not in sync: ends when their brokers are back and have caught up."""
     INTERNAL_TOPICS = "InternalTopicsAtRisk"
     """Kafka's own topics lose too much with one broker: reassign their partitions, or lower min.insync.replicas."""
+    THROTTLED = "BrokersThrottled"
+    """Somebody set throttles on single brokers, which win over those of Seawall's moves: the message has the command
+    that removes them. While somebody's own reassignment needs them, they are as they should be."""
     KEEPING_UP = "VotersKeepUp"
     """QuorumHealthy: all voters have what the leader has."""
     VOTERS_BEHIND = "VotersBehind"

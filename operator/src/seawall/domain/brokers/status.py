@@ -12,6 +12,7 @@ from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, loss_event, with_own
 from seawall.domain.step import Event, EventType
+from seawall.domain.throttles import least_of
 
 OWN_CONDITIONS = (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY)
 NEWS_SHARE = 10
@@ -103,6 +104,7 @@ def _item(numbers: BrokerNumbers, before: BrokerStatus | None, *, is_excluded: b
         under_min_in_sync_replicas=numbers.under_min_isr,
         log_dir_bytes=last_bytes if numbers.log_dir_bytes is None else numbers.log_dir_bytes,
         drained=is_empty if is_excluded else None,
+        throttle_bytes_per_second=least_of(numbers.own_rates),
     )
 
 

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from seawall.domain.partitions import Broker, Partition, PartitionId, Quorum, Reassigning, Sizes
+from seawall.domain.partitions import (
+    NO_RATES,
+    Broker,
+    BrokerState,
+    Partition,
+    PartitionId,
+    Quorum,
+    Rates,
+    Reassigning,
+    Sizes,
+    led_by_others,
+)
 
 SHOWN = 3
 """How many partitions a sentence names."""
@@ -23,6 +34,7 @@ class BrokerLook:
         min_isr: min.insync.replicas of Kafka's own topics, and of those that have too few in-sync replicas; one that
             Kafka did not tell is left out.
         sizes: bytes on disk; None: nobody told.
+        own_rates: throttles of single brokers that are alive; a sentence: why Kafka did not tell.
     """
 
     brokers: tuple[Broker, ...]
@@ -30,6 +42,7 @@ class BrokerLook:
     ongoing: Mapping[PartitionId, Reassigning]
     min_isr: Mapping[str, int]
     sizes: Sizes | None
+    own_rates: Mapping[int, Rates] | str = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,7 @@ class BrokerNumbers:
     under_min_isr: int
     log_dir_bytes: int | None
     stored: int | None
+    own_rates: Rates = NO_RATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,9 @@ class ReplicationView:
         leaderless: nobody leads them.
         under_min_isr: they have a leader, and fewer in-sync replicas than min.insync.replicas.
         under_replicated: replicas are not in sync, those left out that are only being made.
+        led_by_others: their preferred leader could lead, and does not.
         internal: Kafka's own topics that there are.
+        rates_unknown: why Kafka did not tell of throttles of single brokers; empty: it did.
     """
 
     brokers: tuple[BrokerNumbers, ...]
@@ -85,7 +101,9 @@ class ReplicationView:
     leaderless: Troubled
     under_min_isr: Troubled
     under_replicated: Troubled
+    led_by_others: Troubled
     internal: tuple[InternalTopic, ...]
+    rates_unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +156,7 @@ def worth_asking(partitions: Iterable[Partition], ongoing: Mapping[PartitionId, 
 
 def view_of(look: BrokerLook) -> ReplicationView:
     """The look in numbers."""
+    online = {broker.id for broker in look.brokers if broker.state is BrokerState.ONLINE}
     leaderless = {partition.id for partition in look.partitions if partition.leader is None}
     under_min_isr = {
         partition.id
@@ -150,7 +169,9 @@ def view_of(look: BrokerLook) -> ReplicationView:
         Troubled.of(leaderless),
         Troubled.of(under_min_isr),
         Troubled.of(partition.id for partition in look.partitions if lacking(partition, look.ongoing)),
+        Troubled.of(led_by_others(look.partitions, online, look.ongoing)),
         tuple(found for name in INTERNAL_TOPICS if (found := _internal(look, name)) is not None),
+        look.own_rates if isinstance(look.own_rates, str) else "",
     )
 
 
@@ -167,6 +188,7 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
         bytes_on.update(of_partition)
         stored.update(of_partition.keys())
     told = look.sizes.told if look.sizes is not None else frozenset()
+    rates = {} if isinstance(look.own_rates, str) else look.own_rates
     return tuple(
         BrokerNumbers(
             broker,
@@ -176,6 +198,7 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
             refused[broker.id],
             bytes_on[broker.id] if broker.id in told else None,
             stored[broker.id] if broker.id in told else None,
+            rates.get(broker.id, NO_RATES),
         )
         for broker in look.brokers
     )

@@ -139,8 +139,15 @@ def _end_of_moves(run: ReassignmentStatus, done: int, now: datetime) -> datetime
         return None
     if done:
         return now + (now - run.start_time) * (run.bytes_left / done)
-    estimated = run.start_time + timedelta(seconds=run.estimated_seconds or 0)
+    estimated = run.start_time + timedelta(seconds=(run.estimated_seconds or 0) * _slower(run))
     return estimated if estimated > now else None
+
+
+def _slower(run: ReassignmentStatus) -> float:
+    """How many times slower the slowest broker is than the throttle of the run: somebody throttled it."""
+    if not run.rates_set or not run.throttle_bytes_per_second:
+        return 1.0
+    return max(1.0, run.rates_set[-1] / run.throttle_bytes_per_second)
 
 
 def _of_purge(run: WALPurge) -> Progress | None:

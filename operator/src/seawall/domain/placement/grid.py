@@ -34,7 +34,7 @@ class Grid:
         replicas: where replicas are now, rows by brokers.
         in_sync: which of them are in sync.
         leader: of each row, a column or NOBODY.
-        preferred: of each row, the column of the first replica.
+        preferred: of each row, the column of the first replica; NOBODY while it has none.
         factor: how many replicas each row should have.
         sizes: bytes of one replica of each row.
         racks_demanded: whether no two replicas of a row may be in one rack.
@@ -99,7 +99,7 @@ def make_grid(
         replicas=replicas,
         in_sync=in_sync & replicas,
         leader=np.array([NOBODY if row.leader is None else column.get(row.leader, NOBODY) for row in rows], np.int64),
-        preferred=np.array([column[row.replicas[0]] for row in rows], np.int64),
+        preferred=np.array([column[row.replicas[0]] if row.replicas else NOBODY for row in rows], np.int64),
         factor=np.array(wanted, np.int64),
         sizes=np.array([sizes.get(row.id, 0) for row in rows], np.int64),
         racks_demanded=demand.racks,

@@ -10,6 +10,7 @@ from seawall.api.quantity import format_bytes
 from seawall.domain.errors import Refused
 from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
 from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.lists import Lists
 from seawall.domain.step import Event, EventType
 
 SHOWN = 3
@@ -30,6 +31,20 @@ class WriteJournal:
             f" ({', '.join(found.why)}; {format_bytes(found.copied)} bytes to copy), digest {found.digest}"
         )
         return Event(EventType.NORMAL, "ReassignmentPlanned", message)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberLists:
+    """Write down beside the plan what others have throttled of its topics, before any of it is changed."""
+
+    journal: Journal
+    lists: Lists
+    version: str | None
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Wrote down what somebody else throttled of {len(self.lists)} topics: it is put back at the end"
+        return Event(EventType.NORMAL, "ThrottleRemembered", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +70,7 @@ class RemoveFinalizer:
 
 @dataclass(frozen=True, slots=True)
 class SetThrottle:
-    """Set the rate, and what of these topics it applies to; a topic with nothing to throttle is cleared.
+    """Set the rate, and what of these topics it applies to; one that has arrived gets what it had before the run.
 
     Attributes:
         bytes_per_second: None: somebody else set another rate in mid-run, and it stays.
@@ -75,14 +90,14 @@ class SetThrottle:
 
 @dataclass(frozen=True, slots=True)
 class ClearThrottle:
-    """Put back the rates of before the run, and take these topics out of the throttle.
+    """Put back the rates of before the run, and what of these topics was throttled then: mostly nothing.
 
     Attributes:
         rates: None: the rates are somebody else's, and stay.
     """
 
     rates: Rates | None
-    topics: frozenset[str]
+    replicas: Mapping[str, ThrottledReplicas]
 
     def event(self) -> Event:
         """What the event says."""
@@ -123,7 +138,15 @@ class ElectLeaders:
 
 
 ReassignmentAction = (
-    WriteJournal | AddFinalizer | RemoveFinalizer | SetThrottle | ClearThrottle | Submit | Cancel | ElectLeaders
+    WriteJournal
+    | RememberLists
+    | AddFinalizer
+    | RemoveFinalizer
+    | SetThrottle
+    | ClearThrottle
+    | Submit
+    | Cancel
+    | ElectLeaders
 )
 
 

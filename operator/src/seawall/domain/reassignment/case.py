@@ -92,7 +92,7 @@ class Case:
         update = {
             "partitions": count_partitions(sight),
             "bytes_left": sight.bytes_left,
-            "throttle_bytes_per_second": rate_in_force(self.look),
+            "throttle_bytes_per_second": rate_in_force(self.look, self.journal),
         }
         status = decision.status.model_copy(update=update)
         return Decision(status, decision.actions, decision.after, decision.why)

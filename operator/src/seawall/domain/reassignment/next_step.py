@@ -39,10 +39,11 @@ from seawall.api.v1alpha1.reassignment import (
 )
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.reassignment import stages
-from seawall.domain.reassignment.actions import RemoveFinalizer, WriteJournal
+from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
 from seawall.domain.reassignment.case import MAX_MESSAGE, WAIT_SECONDS, Case, Decision
 from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.leaders import not_preferred_in
 from seawall.domain.reassignment.observed import Look, Observed
 from seawall.domain.reassignment.throttling import leftover_throttle
 from seawall.domain.step import EventType
@@ -110,7 +111,7 @@ def _without_run(
     if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
         return Decision(status, why="no reassignment begins: deleted, paused, or an annotation forbids it")
     if isinstance(observed.look, str) or observed.plan is None:
-        return Decision(_at_rest(cluster, status, observed))
+        return _elect(cluster, status, observed) or Decision(_at_rest(cluster, status, observed))
     if not isinstance(observed.plan, Journal):
         told = (status or ReassignmentStatus()).model_copy(update={"infeasible": observed.plan.message[:MAX_MESSAGE]})
         return Decision(told, why=observed.plan.message)
@@ -145,6 +146,18 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
         progress_time=observed.now,
     )
     return Decision(status, (), 0.0, status.message)
+
+
+def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> Decision | None:
+    """Who asks for balance and has it in replicas gets preferred leaders as well; None: they lead, or nobody asks."""
+    look, asked = observed.look, cluster.metadata.rebalance_asked
+    if isinstance(look, str) or asked is None or (status is not None and status.rebalanced_for == asked):
+        return None
+    others = not_preferred_in(look)
+    if not others or any(found in look.partitions for found in look.ongoing):
+        return None
+    actions = (ElectLeaders(others),) if observed.failure is None else ()
+    return Decision(status, actions, WAIT_SECONDS, "preferred leaders are elected")
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
@@ -186,7 +199,7 @@ def _without_journal(observed: Observed, look: Look, status: ReassignmentStatus)
         if any(found in look.partitions for found in look.ongoing):
             stays = status.model_copy(update={"message": "its targets are lost: it waits for what is on its way"})
             return Decision(stays, (), WAIT_SECONDS, stays.message)
-        throttle = leftover_throttle(look, look.throttles.topics.keys(), status)
+        throttle = leftover_throttle(look, look.throttles.topics.keys(), status, {})
         if throttle is not None:
             stays = status.model_copy(update={"message": _told(observed, told)})
             return Decision(stays, (throttle,) if observed.failure is None else (), WAIT_SECONDS, told)

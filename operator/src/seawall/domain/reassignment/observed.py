@@ -10,6 +10,7 @@ from seawall.domain.failure import Failure
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning, Throttles
 from seawall.domain.reassignment.elder import Line
 from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.lists import Lists
 from seawall.domain.reassignment.planning import CannotPlan
 
 
@@ -57,11 +58,13 @@ class FoundJournal:
         journal: what it says; a sentence when it cannot be read; None when there is none.
         version: the resource version that a write replaces; None: there must be none.
         is_foreign: it was not made by this WALCluster, and is left alone.
+        lists: what others had throttled of the run's topics when it took its turn.
     """
 
     journal: Journal | str | None = None
     version: str | None = None
     is_foreign: bool = False
+    lists: Lists = field(default_factory=dict)
 
     @property
     def readable(self) -> Journal | None:

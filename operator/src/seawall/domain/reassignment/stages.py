@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from seawall.api.meta import ABORT_ANNOTATION, APPROVE_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
+from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
 from seawall.domain.partitions import PartitionId
-from seawall.domain.reassignment.actions import AddFinalizer, Cancel, ElectLeaders, Submit, shown
+from seawall.domain.reassignment.actions import (
+    AddFinalizer,
+    Cancel,
+    ClearThrottle,
+    ElectLeaders,
+    RememberLists,
+    Submit,
+    shown,
+)
 from seawall.domain.reassignment.batch import may_cancel, next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
 from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
+from seawall.domain.reassignment.leaders import not_preferred
 from seawall.domain.reassignment.min_isr import most_min_isr
+from seawall.domain.reassignment.sentences import asks, at_end, so_far
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
+    cluster_rate,
     is_foreign,
     leftover_throttle,
-    rate_in_force,
+    lists_of_others,
     remembered,
+    said_of_brokers,
     throttle_for,
 )
 from seawall.domain.rollout.claims import pod_that_restarts
@@ -36,7 +48,7 @@ def pending(case: Case) -> Decision:
     if ended is not None:
         return dropped(case, ended)
     if not case.is_approved:
-        return case.enters(ReassignmentStage.AWAITING_APPROVAL, _asks(case))
+        return case.enters(ReassignmentStage.AWAITING_APPROVAL, asks(case.journal))
     hindrance = _why_not_yet(case, case.sight(Direction.FORWARD))
     if hindrance is not None:
         return case.stays(hindrance)
@@ -53,7 +65,7 @@ def await_approval(case: Case) -> Decision:
         return dropped(case, ended)
     if case.is_approved:
         return case.enters(ReassignmentStage.PENDING, "it is approved")
-    return case.stays(_asks(case))
+    return case.stays(asks(case.journal))
 
 
 def go_on(case: Case) -> Decision:
@@ -126,19 +138,31 @@ def _take_turn(case: Case) -> Decision:
         return case.enters(ReassignmentStage.PENDING, message, start_time=None, most_min_in_sync_replicas=None)
     if line.contender is not None:
         return case.stays(f"WALCluster {line.contender} begins at the same moment", POLL_SECONDS)
+    lists = lists_of_others(case.look, case.journal.topics)
+    if lists != case.observed.journal.lists:
+        message = "it writes down what others have throttled of its topics"
+        return case.stays(message, 0.0, RememberLists(case.journal, lists, case.observed.journal.version))
     return Decision(case.status.model_copy(update={"rates_before": remembered(case.look)}), (), 0.0)
+
+
+def _leftover(case: Case) -> ClearThrottle | None:
+    """What is left of the throttle, if the run has set one."""
+    if not case.throttles:
+        return None
+    return leftover_throttle(case.look, case.journal.topics, case.status, case.observed.journal.lists)
 
 
 def _move(case: Case, sight: Sight) -> Decision:
     hindrance, batch = _why_not_yet(case, sight), next_batch(sight, case.spec.max_concurrent_partitions)
     targets = batch.targets if hindrance is None else {}
     rate = case.spec.throttle_bytes_per_second
-    throttle = throttle_for(sight, targets, case.status, rate)
-    told = _so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
+    throttle = throttle_for(sight, targets, case.status, rate, case.observed.journal.lists)
+    told = so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
     if batch.waiting and not hindrance:
         told += f"; {batch.waiting} wait: {batch.why}"
     if is_foreign(case.look, case.status):
-        told += f"; somebody else set the throttle to {rate_in_force(case.look)} bytes a second, and it stays"
+        told += f"; somebody else set the throttle to {cluster_rate(case.look)} bytes a second, and it stays"
+    told += said_of_brokers(case.look, case.journal)
     if sight.count(Progress.IN_FLIGHT):
         told += why_slow(case.status, case.now)
     if throttle is not None and not case.cluster.metadata.is_paused:
@@ -150,7 +174,7 @@ def _move(case: Case, sight: Sight) -> Decision:
 
 
 def _verify(case: Case, sight: Sight) -> Decision:
-    throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
+    throttle = _leftover(case)
     if throttle is not None:
         return case.stays("it removes the throttle", POLL_SECONDS, throttle)
     behind = [
@@ -160,15 +184,12 @@ def _verify(case: Case, sight: Sight) -> Decision:
     ]
     if behind:
         return case.stays(f"all replicas are placed; it waits until those of {shown(tuple(behind))} are in sync")
-    others = tuple(
-        move.id
-        for move in sight.moves_in(Progress.DONE)
-        if case.look.partitions[move.id].leader != move.wanted[0] and case.look.is_online(move.wanted[0])
-    )
+    others = not_preferred(sight)
     since = case.status.stage_time or case.now
     if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
         return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
-    message = _at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
+    message = at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
+    message += said_of_brokers(case.look, case.journal)
     return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now, most_min_in_sync_replicas=None)
 
 
@@ -179,10 +200,10 @@ def _turn_back(case: Case, sight: Sight) -> Decision:
     if cancel:
         return case.stays(f"it cancels the move of {shown(cancel)}", POLL_SECONDS, Cancel(cancel))
     if why:
-        return case.stays(f"{_so_far(sight)}; it waits: {why}", POLL_SECONDS)
+        return case.stays(f"{so_far(sight)}; it waits: {why}", POLL_SECONDS)
     if sight.count(*UNFINISHED) and not (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
         return _move(case, sight)
-    throttle = leftover_throttle(case.look, case.journal.topics, case.status) if case.throttles else None
+    throttle = _leftover(case)
     if throttle is not None:
         return case.stays("it removes the throttle", POLL_SECONDS, throttle)
     cause = case.status.abort_cause or AbortCause.SUPERSEDED
@@ -237,26 +258,6 @@ def _why_not_yet(case: Case, sight: Sight) -> str | None:
 def _is_given_up(sight: Sight) -> bool:
     """Kafka refuses so much that something is wrong with all of it."""
     return sight.count(Progress.REFUSED) >= MAX_REFUSED
-
-
-def _asks(case: Case) -> str:
-    moves = len(case.journal.moves)
-    return f"{moves} partitions are to be moved: set {APPROVE_ANNOTATION}: {case.journal.digest} to let it begin"
-
-
-def _so_far(sight: Sight) -> str:
-    total, done = len(sight.journal.moves), sight.count(Progress.DONE)
-    return f"{done} of {total} partitions are moved, {sight.count(Progress.IN_FLIGHT)} are on their way"
-
-
-def _at_end(sight: Sight) -> str:
-    done, total = sight.count(Progress.DONE), len(sight.journal.moves)
-    parts = [f"{done} of {total} partitions were moved"]
-    if refused := sight.count(Progress.REFUSED):
-        parts.append(f"Kafka refused {refused}")
-    if left := sight.count(Progress.LEFT_ALONE):
-        parts.append(f"{left} are not as they were planned any more, and were left alone")
-    return "; ".join(parts)
 
 
 def refused_rows(

@@ -1,7 +1,9 @@
 """What is throttled while replicas are on their way: only they, and only as long.
 
 The rates are the cluster's default. Those that stood before the run are put back at its end; a rate that is neither of
-them nor one that the run has set is somebody else's, who had a reason in mid-run: it stays.
+them nor one that the run has set is somebody else's, who had a reason in mid-run: it stays. The lists of topics are the
+run's own as long as these are on their way; what somebody else had listed before is put back then (`lists`). Rates of
+single brokers are never changed: they are told (`domain/throttles.py`).
 """
 
 from __future__ import annotations
@@ -11,15 +13,18 @@ from collections.abc import Collection, Mapping
 from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStatus
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, ThrottledReplicas, throttled_replicas
 from seawall.domain.reassignment.actions import ClearThrottle, SetThrottle
+from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.lists import Lists
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.throttles import least_of, least_rate, own_rates_sentence
 
 NOTHING = ThrottledReplicas()
 MAX_REMEMBERED = 16
 
 
 def throttle_for(
-    sight: Sight, batch: Mapping[PartitionId, tuple[int, ...]], status: ReassignmentStatus, rate: int
+    sight: Sight, batch: Mapping[PartitionId, tuple[int, ...]], status: ReassignmentStatus, rate: int, lists: Lists
 ) -> SetThrottle | None:
     """The throttle to set before a batch is submitted; None: it stands, or nothing is copied.
 
@@ -33,20 +38,22 @@ def throttle_for(
     wanted = throttled_replicas(moves)
     if not wanted:
         return None
-    standing = _standing(sight.look, sight.journal.topics)
+    before = unlike_before(sight.look, sight.journal.topics - wanted.keys(), lists)
     changed = {topic: found for topic, found in wanted.items() if sight.look.throttles.topics.get(topic) != found}
-    changed |= dict.fromkeys(standing - wanted.keys(), NOTHING)
+    changed |= before
     rates = None if is_foreign(sight.look, status) else Rates(rate, rate)
     is_rate_right = rates is None or sight.look.throttles.rates == rates
     return None if is_rate_right and not changed else SetThrottle(None if rates is None else rate, changed)
 
 
-def leftover_throttle(look: Look, topics: Collection[str], status: ReassignmentStatus) -> ClearThrottle | None:
-    """What is left of the throttle; None: it is gone, and the rates are as they were before."""
-    standing, before = _standing(look, topics), before_run(status)
-    rates = None if is_foreign(look, status) else before
+def leftover_throttle(
+    look: Look, topics: Collection[str], status: ReassignmentStatus, lists: Lists
+) -> ClearThrottle | None:
+    """What is left of the throttle; None: it is gone, and rates and lists are as they were before."""
+    changed = unlike_before(look, topics, lists)
+    rates = None if is_foreign(look, status) else before_run(status)
     is_rate_right = rates is None or look.throttles.rates == rates
-    return None if is_rate_right and not standing else ClearThrottle(rates, frozenset(standing))
+    return None if is_rate_right and not changed else ClearThrottle(rates, changed)
 
 
 def is_foreign(look: Look, status: ReassignmentStatus) -> bool:
@@ -77,11 +84,33 @@ def rates_with(status: ReassignmentStatus, rate: int) -> tuple[int, ...]:
     return (*status.rates_set, rate)[-MAX_REMEMBERED:]
 
 
-def _standing(look: Look, topics: Collection[str]) -> set[str]:
-    return {topic for topic in topics if look.throttles.topics.get(topic, NOTHING) != NOTHING}
+def lists_of_others(look: Look, topics: Collection[str]) -> dict[str, ThrottledReplicas]:
+    """What is throttled of these topics while the run has throttled nothing yet."""
+    return {topic: look.throttles.topics[topic] for topic in topics if topic in look.throttles.topics}
 
 
-def rate_in_force(look: Look) -> int | None:
-    """The throttle as the status shows it."""
-    rates = [rate for rate in (look.throttles.rates.leader, look.throttles.rates.follower) if rate is not None]
-    return min(rates, default=None)
+def unlike_before(look: Look, topics: Collection[str], lists: Lists) -> dict[str, ThrottledReplicas]:
+    """The topics of which something else is throttled than before the run, with what it was; a deleted one has none."""
+    before = {topic: lists.get(topic, NOTHING) for topic in topics if topic not in look.absent}
+    return {topic: found for topic, found in before.items() if look.throttles.topics.get(topic, NOTHING) != found}
+
+
+def cluster_rate(look: Look) -> int | None:
+    """The cluster's default, the lesser of both."""
+    return least_of(look.throttles.rates)
+
+
+def rate_in_force(look: Look, journal: Journal) -> int | None:
+    """The throttle as the status shows it: that of the slowest broker of the run."""
+    return least_rate(look.throttles, _brokers(journal))
+
+
+def said_of_brokers(look: Look, journal: Journal) -> str:
+    """A clause about brokers of the run whose own rates win over the throttle; empty if there are none."""
+    brokers = _brokers(journal)
+    sentence = own_rates_sentence({found: own for found, own in look.throttles.by_broker.items() if found in brokers})
+    return f"; {sentence}" if sentence else ""
+
+
+def _brokers(journal: Journal) -> frozenset[int]:
+    return frozenset(broker for move in journal.moves for broker in (*move.original, *move.wanted))

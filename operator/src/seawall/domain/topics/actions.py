@@ -10,11 +10,16 @@ from seawall.domain.step import Event, EventType
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create: one partition, so that its offsets are the entry ids."""
+    """A topic to create: one partition, so that its offsets are the entry ids.
+
+    Attributes:
+        replicas: the brokers that it shall be on, the preferred leader first; empty: Kafka chooses.
+    """
 
     name: str
     replication_factor: int
     configs: Mapping[str, str]
+    replicas: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +43,17 @@ class CreateTopics:
         topics: the topics.
         readopted: those of them that were written to before, and that a person lets be made again.
         grounds: why that person does.
+        note: what people should know of where they were made.
     """
 
     topics: tuple[NewTopic, ...]
     readopted: tuple[str, ...] = ()
     grounds: str = ""
+    note: str = ""
 
     def event(self) -> Event:
         """What the event says."""
-        created = f"Created {listed([topic.name for topic in self.topics])}"
+        created = f"Created {listed([topic.name for topic in self.topics])}" + (f"; {self.note}" if self.note else "")
         if not self.readopted:
             return Event(EventType.NORMAL, "TopicsCreated", created)
         why = f"as seawall.dev/readopt says: {self.grounds}"
