@@ -20,6 +20,8 @@ from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
 STAGING_CONFIG = "staging-wal"
+OTHER = "is gone from the metadata store"
+"""Both etcds were bootstrapped alike, so even their ids are the same: what is missing in the second one is the claim."""
 
 
 def test_a_walcluster_that_is_pointed_at_a_second_database_purges_nothing_and_says_so(
@@ -37,6 +39,7 @@ def test_a_walcluster_that_is_pointed_at_a_second_database_purges_nothing_and_sa
             lambda: min(starts(site, ours)) > 0, "all topics shrink", within=150, every=1, explain=purges.explain
         )
         assert wal.status()["dataPlane"]["claimed"] is True
+        before_id = wal.status()["dataPlane"]["identity"]
         point(site, second.namespace)
         stalled = wal.wait("DatabaseChanged")
         before = starts(site, ours)
@@ -60,8 +63,8 @@ def test_a_walcluster_that_is_pointed_at_a_second_database_purges_nothing_and_sa
         verdicts = [rows.judge(), others.judge()]
 
     message = next(each["message"] for each in stalled["status"]["conditions"] if each["type"] == "Stalled")
-    assert "is pinned" in message
-    assert "seawall.dev/readopt" in message
+    assert OTHER in message
+    assert f"metadata store {before_id}" in message
     assert [verdict["lost"] for verdict in verdicts] == [0, 0]
     assert all(verdict["holds"] and verdict["acked"] >= 200 for verdict in verdicts)
 
@@ -80,7 +83,7 @@ def point(site: Site, namespace: str) -> None:
 def finds_another_database(site: Site) -> bool:
     """Whether a run waits because another database answers."""
     conditions = (each for run in items(site.namespace, "walpurges") for each in run["status"].get("conditions", ()))
-    return any("is pinned" in each["message"] for each in conditions)
+    return any(OTHER in each["message"] for each in conditions)
 
 
 @contextmanager
