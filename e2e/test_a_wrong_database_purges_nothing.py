@@ -21,7 +21,7 @@ from seawall_e2e.waiting import wait_until
 
 STAGING_CONFIG = "staging-wal"
 OTHER = "is gone from the metadata store"
-"""Both etcds were bootstrapped alike, so even their ids are the same: what is missing in the second one is the claim."""
+"""Both etcds were bootstrapped alike, so even their ids are the same: what the second one lacks is the claim."""
 
 
 def test_a_walcluster_that_is_pointed_at_a_second_database_purges_nothing_and_says_so(
