@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers import ledger_look, opened_cluster, replication, topic_deletion, wal_cluster, wal_purge
+from seawall.controllers import (
+    database_reader,
+    ledger_look,
+    log_witnesses,
+    opened_cluster,
+    replication,
+    topic_deletion,
+    wal_cluster,
+    wal_purge,
+)
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.ledger import fence
 from seawall.domain.reassignment import stages
@@ -92,7 +101,7 @@ def no_licence(patch: Patch) -> None:
 
 def no_intents(patch: Patch) -> None:
     """Intents are not read again before the delete."""
-    patch.setattr(ledger_look.LedgerLooks, "require_intents", lambda *_: None)
+    patch.setattr(wal_purge, "require_intents", lambda *_: None)
 
 
 def no_topic_id(patch: Patch) -> None:
@@ -109,13 +118,13 @@ def no_identity(patch: Patch) -> None:
     """The metadata store may be another; neither log nor record is asked: each would be enough here."""
     no_witness(patch)
     patch.setattr(fence, "is_of_other_database", lambda *_: False)
-    for module in (ledger_look, opened_cluster):
+    for module in (database_reader, opened_cluster):
         patch.setattr(module, "why_other_database", lambda *_: None)
 
 
 def no_witness(patch: Patch) -> None:
     """The log is not asked who wrote it."""
-    patch.setattr(ledger_look, "find_strangers", lambda *_: ())
+    patch.setattr(log_witnesses, "find_strangers", lambda *_: ())
 
 
 def no_holds(patch: Patch) -> None:
