@@ -114,7 +114,7 @@ def test_of_two_claims_to_a_prefix_the_younger_waits_and_takes_over(site: Site) 
     site.operator.wait_for_idle_ticks()
     assert len(site.eyes.topics(site.prefix)) == 2
     assert "flush.ms" not in site.eyes.config(site.topic(0))
-    site.wait_ready("older")
+    assert f"{site.namespace}/younger claims the same topics" in site.wait_stalled("PrefixContested", "older")
     site.delete("older")
     site.wait_ready("younger")
     site.becomes(lambda: len(site.eyes.topics(site.prefix)), 4)

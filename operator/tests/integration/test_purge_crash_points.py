@@ -52,8 +52,14 @@ def changes_in_memory() -> list[str]:
 
 
 def chosen(points: list[Point]) -> list[Point]:
-    step = len(points) / SAMPLE
-    return points if ALL_POINTS else [points[int((number + 0.5) * step)] for number in range(SAMPLE)]
+    """All of them, or some that are evenly spread, and at least one of each kind of change."""
+    if ALL_POINTS:
+        return points
+    first = {point.name: point for point in reversed(points)}
+    others = [point for point in points if point not in first.values()]
+    step = len(others) / (SAMPLE - len(first))
+    spread = [others[int((number + 0.5) * step)] for number in range(SAMPLE - len(first))]
+    return [point for point in points if point in first.values() or point in spread]
 
 
 @pytest.mark.timeout(1_500)

@@ -91,7 +91,8 @@ class Site:
 
     def with_key(self, page: str) -> str:
         """The path of a page of the operator that leads here, as whoever may read its Lease asks for it."""
-        lease = self.kube.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases/seawall")
+        namespace = self.operator.namespace
+        lease = self.kube.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/seawall")
         return f"{page}?key={lease['metadata']['annotations'][PAGE_KEY_ANNOTATION]}"
 
     def read(self, name: str = "wal") -> Object:

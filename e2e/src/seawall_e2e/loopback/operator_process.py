@@ -43,7 +43,7 @@ class OperatorProcess:
     """
 
     def __init__(self, kubeconfig: Path, name: str = "operator", *, is_forked: bool = True, **settings: object) -> None:
-        self.name = name
+        self.name, self.namespace = name, str(settings.get("pod_namespace", "default"))
         (self._port,) = free_ports(1)
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-operator-"))
         settings = {"http_port": self._port, "pod_name": name, **settings}
