@@ -206,7 +206,8 @@ def _append(topic: str, pairs: list[tuple[Any, Any]]) -> None:
         if error is not None:
             failed.append(error)
 
-    producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], "acks": "all", "batch.size": 8_192})
+    ordered = {"acks": "all", "enable.idempotence": True, "batch.size": 8_192}
+    producer = Producer({"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"], **ordered})
     for key, value in pairs:
         while True:
             try:

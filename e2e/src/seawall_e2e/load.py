@@ -54,7 +54,8 @@ class Load:
 
     def fill(self, records: int) -> None:
         """Appends so many records of a kilobyte to each topic, and waits until they are acknowledged."""
-        producer = Producer({"bootstrap.servers": self._servers, "acks": "all", "log_level": 0, "linger.ms": 5})
+        once = {"acks": "all", "enable.idempotence": True, "log_level": 0, "linger.ms": 5}
+        producer = Producer({"bootstrap.servers": self._servers, **once})
         for topic in self.acknowledged:
             for _ in range(records):
                 producer.produce(topic, FILLER, partition=0, on_delivery=self._filled)

@@ -37,7 +37,9 @@ class Topics:
             if error is not None:
                 failed.append(error)
 
-        producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "linger.ms": 5})
+        # A batch that is sent again (its topic was just made, its leader is not known yet) must not land behind later ones.
+        ordered = {"acks": "all", "enable.idempotence": True, "linger.ms": 5}
+        producer = Producer({"bootstrap.servers": self.servers, **ordered})
         for name, records in logs.items():
             for key, value in records:
                 producer.produce(name, value, key, partition=0, timestamp=timestamp, on_delivery=on_delivery)
