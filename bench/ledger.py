@@ -13,14 +13,15 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from report import Report, Result
+from report import Result
+from sizes import Sizes
 
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
@@ -33,12 +34,28 @@ from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.replay import replay_by_datanode
 from seawall.domain.ledger.tables import Freshness, Regions, TopicLog, make_topics, no_bounds
 
-SIZES = (10_000, 100_000, 1_000_000)
 PER_TOPIC = 100
 DATANODES = 50
 REPETITIONS = 5
+STEPS = 3
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 REGIME = Regime(Mode.B)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Regions of the greatest size; each of those before has `growth` times fewer."""
+
+    regions: int = 1_000_000
+    growth: int = 10
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The sizes, from the least."""
+        return tuple(self.regions // self.growth**step for step in reversed(range(STEPS)))
+
+
+SIZES = Sizes("ledger", __doc__, Size(), Size(4_000, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +82,34 @@ class Looked:
     peak_mb: float
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measures and reports; a missed goal is no failure."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--child", choices=["plan", "look"])
-    parser.add_argument("--regions", type=int, default=SIZES[-1])
-    arguments = parser.parse_args()
-    if arguments.child is not None:
-        child = measure_plan if arguments.child == "plan" else measure_look
-        print(json.dumps(asdict(child(arguments.regions))))
-        return
-    report = Report("ledger", {"perTopic": PER_TOPIC, "mode": "B", "datanodes": DATANODES, "repetitions": REPETITIONS})
-    found = {size: Measured(**run("plan", size)) for size in SIZES}
+    asked = SIZES.parse(arguments)
+    steps = asked.size.steps
+    facts = {"perTopic": PER_TOPIC, "mode": "B", "datanodes": DATANODES, "repetitions": REPETITIONS}
+    report = asked.report({**facts, "sizes": steps})
+    found = {size: Measured(**run("plan", size)) for size in steps}
     for size, measured in found.items():
-        report.results += lines(size, measured)
+        report.results += lines(size, measured, is_last=size == steps[-1])
     report.results += growth(found)
-    looked = Looked(**run("look", SIZES[-1]))
-    what = f"a look at {SIZES[-1]:,} regions from the ports' objects"
-    report.results += [Result(what, "s", looked.seconds), Result(f"CPU of {what}", "s", looked.cpu)]
-    report.results.append(
-        Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb])
-    )
-    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+    looked = Looked(**run("look", steps[-1]))
+    what = f"a look at {steps[-1]:,} regions from the ports' objects"
+    report.results += [
+        Result(what, "s", looked.seconds, max_value=2),
+        Result(f"CPU of {what}", "s", looked.cpu),
+        Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb], max_value=500),
+    ]
+    asked.finish(report)
+
+
+def child_main() -> None:
+    """What a process does that measures one size: prints what it measured."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--child", choices=["plan", "look"], required=True)
+    parser.add_argument("--regions", type=int, required=True)
+    arguments = parser.parse_args()
+    child = measure_plan if arguments.child == "plan" else measure_look
+    print(json.dumps(asdict(child(arguments.regions))))
 
 
 def run(kind: str, regions: int) -> dict[str, Any]:
@@ -98,9 +121,8 @@ def run(kind: str, regions: int) -> dict[str, Any]:
     return found
 
 
-def lines(size: int, measured: Measured) -> list[Result]:
+def lines(size: int, measured: Measured, *, is_last: bool) -> list[Result]:
     """The lines of one size; the goals are those of the greatest."""
-    is_last = size == SIZES[-1]
     what = f"{size:,} regions"
     raw = "least by topic in raw numpy"
     return [
@@ -131,7 +153,7 @@ def growth(found: dict[int, Measured]) -> list[Result]:
             [seconds / small * 1e6 for seconds in found[small].plan],
             max_ratio=2,
         )
-        for small, large in pairwise(SIZES)
+        for small, large in pairwise(found)
     ]
 
 
@@ -143,13 +165,16 @@ def measure_plan(count: int) -> Measured:
     ledger = plan(inputs)
     assert len(announcements(ledger)) == count // PER_TOPIC  # noqa: S101 - a benchmark of nothing would be fast
     assert permit(inputs, seen).purge_to.known.all()  # noqa: S101
-    planned = timed(lambda: plan(inputs))
-    cpu = timed(lambda: plan(inputs), clock=time.process_time)
-    permitted = timed(lambda: permit(inputs, seen))
-    replayed = timed(lambda: replay_by_datanode(ledger))
-    raw = timed(lambda: raw_least(inputs.regions, count // PER_TOPIC))
-    peak = peak_mb()
-    return Measured(planned, cpu, permitted, replayed, raw, plain_least(inputs.regions), start, peak)
+    pairs = list(zip(inputs.regions.topic.tolist(), inputs.regions.data_flushed.listed(), strict=True))
+    planned, permitted, replayed, raw, plain = timed(
+        lambda: plan(inputs),
+        lambda: permit(inputs, seen),
+        lambda: replay_by_datanode(ledger),
+        lambda: raw_least(inputs.regions, count // PER_TOPIC),
+        lambda: plain_least(pairs),
+    )
+    (cpu,) = timed(lambda: plan(inputs), clock=time.process_time)
+    return Measured(planned, cpu, permitted, replayed, raw, plain, start, peak_mb())
 
 
 def make_inputs(count: int) -> Inputs:
@@ -195,18 +220,13 @@ def raw_least(regions: Regions, topics: int) -> Any:
     return found
 
 
-def plain_least(regions: Regions) -> list[float]:
-    """The same once, in a loop over plain objects that are there."""
-    pairs = list(zip(regions.topic.tolist(), regions.data_flushed.listed(), strict=True))
-
-    def loop() -> dict[int, int]:
-        found: dict[int, int] = {}
-        for topic, flushed in pairs:
-            if flushed is not None and (topic not in found or flushed < found[topic]):
-                found[topic] = flushed
-        return found
-
-    return timed(loop)
+def plain_least(pairs: Sequence[tuple[int, int | None]]) -> dict[int, int]:
+    """The same in a loop over plain objects that are there: topics and flushed ids."""
+    found: dict[int, int] = {}
+    for topic, flushed in pairs:
+        if flushed is not None and (topic not in found or flushed < found[topic]):
+            found[topic] = flushed
+    return found
 
 
 def measure_look(count: int) -> Looked:
@@ -257,14 +277,15 @@ def make_read(count: int) -> Read:
     )
 
 
-def timed(work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Seconds of some repetitions, after one that warms up."""
-    work()
-    found = []
-    for _ in range(REPETITIONS):
-        begin = clock()
-        work()
-        found.append(clock() - begin)
+def timed(*works: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[list[float]]:
+    """Seconds of some repetitions of each, in turns, after one that warms up."""
+    found: list[list[float]] = [[] for _ in works]
+    for repetition in range(REPETITIONS + 1):
+        for seconds, work in zip(found, works, strict=True):
+            begin = clock()
+            work()
+            if repetition:
+                seconds.append(clock() - begin)
     return found
 
 
@@ -280,4 +301,4 @@ def peak_mb() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    child_main() if "--child" in sys.argv else main()

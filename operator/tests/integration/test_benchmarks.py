@@ -1,0 +1,97 @@
+"""Every benchmark runs small, on the beds of the other tests: it ends, its peer ran, and its JSON is of the format.
+
+Nothing is said of its times. A benchmark that nobody runs does not run any more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import ledger
+import purge
+import pytest
+import reassign
+import reference_database
+import result_format
+import run
+import topics
+import verify
+from beds import Beds
+
+from seawall_e2e.loopback import ApiServer, KafkaProcesses
+from seawall_e2e.loopback.etcd import EtcdProcess
+
+SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java programs that do little work on a busy machine."""
+ON_PODS = {"roll"}
+"""Of e2e/test_benchmarks.py."""
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What benchmarks change of this process, or take from it, is as before afterwards."""
+    monkeypatch.setenv("KUBECONFIG", os.environ.get("KUBECONFIG", ""))
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT)
+
+
+def small(folder: Path) -> list[str]:
+    return ["--size", "small", "--results", str(folder)]
+
+
+def peers_of(folder: Path, name: str) -> set[str]:
+    """What a result compares with, once it is known to be of the format."""
+    body: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+    result_format.require_valid(body)
+    assert body["name"] == name
+    assert body["command"] == f"make bench BENCH={name} SIZE=small"
+    return {result["against"] for result in body["results"]} - {None}
+
+
+def test_each_benchmark_has_a_test_here_or_on_pods() -> None:
+    assert {f"test_{name}" for name in run.PROGRAMS.keys() - ON_PODS} <= globals().keys()
+    assert all((Path(run.__file__).parent / program).is_file() for program in run.PROGRAMS.values())
+
+
+def test_ledger(tmp_path: Path) -> None:
+    ledger.main(small(tmp_path))
+    assert {"least by topic in raw numpy", "least by topic of plain objects"} < peers_of(tmp_path, "ledger")
+
+
+@pytest.mark.integration
+def test_topics(api_server: ApiServer, kafka: KafkaProcesses, tmp_path: Path) -> None:
+    topics.main(small(tmp_path), Beds(kafka, api_server))
+    assert peers_of(tmp_path, "topics") == {
+        "create_topics until every leader answers",
+        "create_topics until metadata shows every leader",
+        "list_topics and describe_configs",
+    }
+
+
+@pytest.mark.integration
+def test_purge(api_server: ApiServer, kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None:
+    purge.main(small(tmp_path), Beds(kafka, api_server, etcd))
+    assert peers_of(tmp_path, "purge") == {"list_offsets twice and delete_records"}
+
+
+@pytest.mark.integration
+def test_reassign(api_server: ApiServer, kafka: KafkaProcesses, tmp_path: Path) -> None:
+    reassign.main(small(tmp_path), Beds(kafka, api_server))
+    assert {"the busiest broker's bytes / throttle", "before, with one replica"} < peers_of(tmp_path, "reassign")
+
+
+@pytest.mark.integration
+def test_refdb(kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None:
+    reference_database.main(small(tmp_path), Beds(kafka, shared_etcd=etcd))
+    assert {peer.partition(",")[0] for peer in peers_of(tmp_path, "refdb")} == {
+        "kafka-producer-perf-test",
+        "kafka-consumer-perf-test on the same topic",
+    }
+
+
+@pytest.mark.integration
+def test_verify(kafka: KafkaProcesses, tmp_path: Path) -> None:
+    verify.main(small(tmp_path), Beds(kafka))
+    assert {verify.LOOP, verify.PERF} < peers_of(tmp_path, "verify")
