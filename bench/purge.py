@@ -59,13 +59,18 @@ class RawPurge:
         started = time.monotonic()
         self._listed(topics, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
         ends = self.ends(topics)
-        before = [TopicPartition(topic, 0, end - RECORDS // 2) for topic, end in ends.items()]
-        futures = self._client.delete_records(before, request_timeout=TIMEOUT, operation_timeout=TIMEOUT)
-        starts = {topic: deleted.low_watermark for topic, deleted in self._answers(futures).items()}
+        before = {topic: end - RECORDS // 2 for topic, end in ends.items()}
+        starts = self.delete(before)
         seconds = time.monotonic() - started
-        if starts != {each.topic: each.offset for each in before}:
+        if starts != before:
             raise RuntimeError("the peer did not delete what it meant to")
         return seconds
+
+    def delete(self, before: Mapping[str, int]) -> dict[str, int]:
+        """Deletes by topic all records before an offset; where the logs begin then."""
+        asked = [TopicPartition(topic, 0, offset) for topic, offset in before.items()]
+        futures = self._client.delete_records(asked, request_timeout=TIMEOUT, operation_timeout=TIMEOUT)
+        return {topic: deleted.low_watermark for topic, deleted in self._answers(futures).items()}
 
     def ends(self, topics: Sequence[str]) -> dict[str, int]:
         """The end of each log."""

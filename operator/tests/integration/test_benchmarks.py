@@ -20,6 +20,7 @@ import run
 import topics
 import verify
 from beds import Beds
+from raw_kafka import RawKafka, RawPasses
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
@@ -95,3 +96,21 @@ def test_refdb(kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None
 def test_verify(kafka: KafkaProcesses, tmp_path: Path) -> None:
     verify.main(small(tmp_path), Beds(kafka))
     assert {verify.LOOP, verify.PERF} < peers_of(tmp_path, "verify")
+
+
+@pytest.mark.integration
+def test_a_peer_that_does_other_work_is_no_peer(kafka: KafkaProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = topics.Size(topics=2)
+    with Beds(kafka).brokers(3) as brokers:
+        servers = ",".join(brokers.bootstrap_servers)
+        raw = RawKafka(servers)
+        with pytest.raises(RuntimeError, match="other configs"):
+            topics.create_raw(raw, "bench-broken", size, {})
+        with RawPasses(servers, "bench-broken", 3) as passes, pytest.raises(RuntimeError, match="2 topics of 3"):
+            passes.run()
+        bare = purge.RawPurge(servers)
+        purge.Writer(servers).write(["bench-broken_0"], lambda _: [None])
+        assert bare.purge(["bench-broken_0"]) > 0
+        monkeypatch.setattr(bare, "delete", lambda before: dict.fromkeys(before, 0))
+        with pytest.raises(RuntimeError, match="did not delete"):
+            bare.purge(["bench-broken_0"])
