@@ -107,11 +107,15 @@ class WALClusters:
 
     def _until(self, holds: Callable[[str, Object], bool], seconds: float = TIMEOUT) -> float:
         """When the watch saw what holds."""
-        deadline = time.monotonic() + seconds
+        deadline, last = time.monotonic() + seconds, "nothing"
         while True:
-            at, kind, found = self._seen.get(timeout=max(0.01, deadline - time.monotonic()))
+            try:
+                at, kind, found = self._seen.get(timeout=max(0.01, deadline - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError(f"not within {seconds:g} s; the watch saw last: {last}") from None
             if holds(kind, found):
                 return at
+            last = f"{kind} {found['metadata']['name']}: {json.dumps(found.get('status'))}"
 
     def _watch(self) -> None:
         watching: Any = watch.Watch()  # type: ignore[no-untyped-call]

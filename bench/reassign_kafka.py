@@ -37,7 +37,7 @@ from seawall_e2e.waiting import wait_until
 BROKERS = 3
 PREFIX = "bench-moved"
 RECORD_BYTES = 10_000
-BOUND = 600.0
+BOUND = 300.0
 SHARE_OF_THROTTLE = 0.9
 MEBI = 2**20
 DEFAULT_MEBI_PER_SECOND = 50
@@ -125,8 +125,8 @@ def move(load: Load, beds: Beds) -> list[Result]:
     scaled = {key: str(round(value * scale)) for key, value in FETCHED_AT_ONCE.items()}
     with beds.api_server() as server, beds.brokers(BROKERS, scaled) as brokers:
         clusters = WALClusters(server, brokers.bootstrap_servers)
-        own = {"namespaces": clusters.namespace, "pod_namespace": clusters.namespace}
-        with OperatorProcess(server.kubeconfig, **own) as operator:
+        scope = clusters.namespace
+        with OperatorProcess(server.kubeconfig, namespaces=scope, pod_namespace=scope) as operator:
             wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
             rounds, failed = measure(clusters, brokers.bootstrap_servers, load)
     what = f"rf 1 to 3, {load.megabytes} MB in {load.topics} topics at {load.mebi_per_second} MiB/s"

@@ -85,8 +85,8 @@ def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> No
     with beds.api_server() as server, beds.brokers(BROKERS, soon) as brokers:
         servers = ",".join(brokers.bootstrap_servers)
         clusters = WALClusters(server, brokers.bootstrap_servers)
-        own = {"namespaces": clusters.namespace, "pod_namespace": clusters.namespace}
-        with OperatorProcess(server.kubeconfig, is_forked=False, **own) as operator:
+        scope = clusters.namespace
+        with OperatorProcess(server.kubeconfig, is_forked=False, namespaces=scope, pod_namespace=scope) as operator:
             wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
             topics = Topics(run.size, RawKafka(servers), clusters, operator)
             report.results += creation(topics)
