@@ -37,6 +37,8 @@ from seawall_e2e.waiting import wait_until
 BROKERS = 3
 PREFIX = "bench-moved"
 RECORD_BYTES = 10_000
+RECORDS_PER_SECOND = 100
+"""Of the producer beside the move."""
 BOUND = 300.0
 SHARE_OF_THROTTLE = 0.9
 MEBI = 2**20
@@ -105,12 +107,15 @@ class Writer:
         return statistics.quantiles(found, n=100)[98]
 
     def _write(self) -> None:
-        number = 0
+        number, began = 0, time.monotonic()
         while not self._stop.is_set():
             sent = partial(self._on_delivery, time.monotonic())
             self._producer.produce(self._topics[number % len(self._topics)], b"x" * 100, on_delivery=sent)
-            self._producer.poll(0.01)
             number += 1
+            # poll() returns at each answer: without a date the records would fill the throttle of what is moved.
+            while (left := began + number / RECORDS_PER_SECOND - time.monotonic()) > 0:
+                self._producer.poll(left)
+            self._producer.poll(0)
         self.failed += self._producer.flush(60)
 
     def _on_delivery(self, sent: float, error: KafkaError | None, _: Message) -> None:

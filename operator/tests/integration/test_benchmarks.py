@@ -20,7 +20,8 @@ import run
 import topics
 import verify
 from beds import Beds
-from raw_kafka import RawKafka, RawPasses
+from confluent_kafka.admin import AdminClient, NewTopic
+from raw_kafka import MAX_RECORDS, TIMEOUT, RawKafka, RawPasses, records_of_topic
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
@@ -114,3 +115,18 @@ def test_a_peer_that_does_other_work_is_no_peer(kafka: KafkaProcesses, monkeypat
         monkeypatch.setattr(bare, "delete", lambda before: dict.fromkeys(before, 0))
         with pytest.raises(RuntimeError, match="did not delete"):
             bare.purge(["bench-broken_0"])
+
+
+@pytest.mark.integration
+def test_a_request_of_the_peer_has_as_many_topics_as_kafka_takes(kafka: KafkaProcesses) -> None:
+    client = AdminClient({"bootstrap.servers": ",".join(kafka.bootstrap_servers), "log_level": 0})
+    configs = {"min.insync.replicas": "2", "retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}
+
+    def is_taken(count: int) -> bool:
+        new = [NewTopic(f"bench-many_{number}", 1, 3, config=configs) for number in range(count)]
+        answers = client.create_topics(new, request_timeout=TIMEOUT, validate_only=True).values()
+        return not any(answer.exception(TIMEOUT) for answer in answers)
+
+    most = MAX_RECORDS // records_of_topic(configs)
+    assert is_taken(most)
+    assert not is_taken(most + 1)
