@@ -98,5 +98,5 @@ cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on 
 cluster-down: ## Stop it
 	$(PLATFORM)/cluster down
 
-bench: .venv/.stamp ## Run a benchmark: make bench BENCH=topics
-	$(PY) bench/$(BENCH).py
+bench: .venv/.stamp ## Run all benchmarks, or one: make bench BENCH=topics; SIZE=small takes seconds, to try it
+	$(PY) bench/run.py $(if $(SIZE),--size $(SIZE)) $(BENCH)

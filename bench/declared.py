@@ -11,27 +11,25 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from beds import new_namespace
 from kubernetes import client, config, watch
-from report import ROOT
 from urllib3.exceptions import HTTPError
 
 from seawall_e2e.loopback import ApiServer
 
 GROUP, VERSION, PLURAL = "seawall.dev", "v1alpha1", "walclusters"
-NAMESPACE = "default"
 TIMEOUT = 120.0
 
 Object = dict[str, Any]
 
 
 class WALClusters:
-    """Declares WALClusters and watches all of them from a thread."""
+    """Declares WALClusters in a namespace of their own and watches all of them from a thread."""
 
     def __init__(self, server: ApiServer, bootstrap_servers: Sequence[str]) -> None:
         self._server = server
         self._servers = list(bootstrap_servers)
-        server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
-        server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        self.namespace = new_namespace(server)
         connection = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
         self._api = client.CustomObjectsApi(connection)
         self._seen: queue.SimpleQueue[tuple[float, str, Object]] = queue.SimpleQueue()
@@ -48,7 +46,7 @@ class WALClusters:
         """Creates many at once and waits until all are Ready."""
         for prefix in prefixes:
             self._api.create_namespaced_custom_object(
-                GROUP, VERSION, NAMESPACE, PLURAL, self._declare(prefix, count, replication_factor)
+                GROUP, VERSION, self.namespace, PLURAL, self._declare(prefix, count, replication_factor)
             )
         open_ = set(prefixes)
 
@@ -61,7 +59,7 @@ class WALClusters:
 
     def delete(self, name: str) -> None:
         """Deletes one (its topics stay) and waits until it is gone."""
-        self._api.delete_namespaced_custom_object(GROUP, VERSION, NAMESPACE, PLURAL, name)
+        self._api.delete_namespaced_custom_object(GROUP, VERSION, self.namespace, PLURAL, name)
         self._until(lambda kind, found: kind == "DELETED" and found["metadata"]["name"] == name)
 
     def edit(self, name: str) -> float:
@@ -92,14 +90,14 @@ class WALClusters:
         )
 
     def _patch(self, name: str, patch: Object) -> Object:
-        patched: Any = self._api.patch_namespaced_custom_object(GROUP, VERSION, NAMESPACE, PLURAL, name, patch)
+        patched: Any = self._api.patch_namespaced_custom_object(GROUP, VERSION, self.namespace, PLURAL, name, patch)
         return dict(patched)
 
     def _declare(self, prefix: str, count: int, replication_factor: int) -> Object:
         return {
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "WALCluster",
-            "metadata": {"name": prefix, "namespace": NAMESPACE},
+            "metadata": {"name": prefix, "namespace": self.namespace},
             "spec": {
                 "kafka": {"external": {"bootstrapServers": self._servers}},
                 "topics": {"prefix": prefix, "count": count, "replicationFactor": replication_factor},
@@ -109,16 +107,22 @@ class WALClusters:
 
     def _until(self, holds: Callable[[str, Object], bool], seconds: float = TIMEOUT) -> float:
         """When the watch saw what holds."""
-        deadline = time.monotonic() + seconds
+        deadline, last = time.monotonic() + seconds, "nothing"
         while True:
-            at, kind, found = self._seen.get(timeout=max(0.01, deadline - time.monotonic()))
+            try:
+                at, kind, found = self._seen.get(timeout=max(0.01, deadline - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError(f"not within {seconds:g} s; the watch saw last: {last}") from None
             if holds(kind, found):
                 return at
+            last = f"{kind} {found['metadata']['name']}: {json.dumps(found.get('status'))}"
 
     def _watch(self) -> None:
         watching: Any = watch.Watch()  # type: ignore[no-untyped-call]
         with contextlib.suppress(HTTPError):  # the server's end; before that, whoever waits for an event tells
-            for event in watching.stream(self._api.list_namespaced_custom_object, GROUP, VERSION, NAMESPACE, PLURAL):
+            for event in watching.stream(
+                self._api.list_namespaced_custom_object, GROUP, VERSION, self.namespace, PLURAL
+            ):
                 self._seen.put((time.monotonic(), event["type"], event["object"]))
 
 

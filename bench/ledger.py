@@ -13,32 +13,40 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from report import Report, Result
+from ledger_inputs import DATANODES, PER_TOPIC, REGIME, make_inputs, make_read
+from report import Result
+from sizes import Sizes
 
-from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
-from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
-from seawall.domain.ledger.columns import Ids
-from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.ledger import Inputs, announcements, permit, plan
-from seawall.domain.ledger.look import Memory, Read, look
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.ledger import announcements, permit, plan
+from seawall.domain.ledger.look import Memory, look
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.replay import replay_by_datanode
-from seawall.domain.ledger.tables import Freshness, Regions, TopicLog, make_topics, no_bounds
+from seawall.domain.ledger.tables import Regions
 
-SIZES = (10_000, 100_000, 1_000_000)
-PER_TOPIC = 100
-DATANODES = 50
 REPETITIONS = 5
-NOW = datetime(2026, 11, 21, tzinfo=UTC)
-REGIME = Regime(Mode.B)
+STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Regions of the greatest size; each of those before has `growth` times fewer."""
+
+    regions: int = 1_000_000
+    growth: int = 10
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The sizes, from the least."""
+        return tuple(self.regions // self.growth**step for step in reversed(range(STEPS)))
+
+
+SIZES = Sizes("ledger", __doc__, Size(), Size(4_000, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +73,34 @@ class Looked:
     peak_mb: float
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measures and reports; a missed goal is no failure."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--child", choices=["plan", "look"])
-    parser.add_argument("--regions", type=int, default=SIZES[-1])
-    arguments = parser.parse_args()
-    if arguments.child is not None:
-        child = measure_plan if arguments.child == "plan" else measure_look
-        print(json.dumps(asdict(child(arguments.regions))))
-        return
-    report = Report("ledger", {"perTopic": PER_TOPIC, "mode": "B", "datanodes": DATANODES, "repetitions": REPETITIONS})
-    found = {size: Measured(**run("plan", size)) for size in SIZES}
+    asked = SIZES.parse(arguments)
+    steps = asked.size.steps
+    facts = {"perTopic": PER_TOPIC, "mode": "B", "datanodes": DATANODES, "repetitions": REPETITIONS}
+    report = asked.report({**facts, "sizes": steps})
+    found = {size: Measured(**run("plan", size)) for size in steps}
     for size, measured in found.items():
-        report.results += lines(size, measured)
+        report.results += lines(size, measured, is_last=size == steps[-1])
     report.results += growth(found)
-    looked = Looked(**run("look", SIZES[-1]))
-    what = f"a look at {SIZES[-1]:,} regions from the ports' objects"
-    report.results += [Result(what, "s", looked.seconds), Result(f"CPU of {what}", "s", looked.cpu)]
-    report.results.append(
-        Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb])
-    )
-    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+    looked = Looked(**run("look", steps[-1]))
+    what = f"a look at {steps[-1]:,} regions from the ports' objects"
+    report.results += [
+        Result(what, "s", looked.seconds, max_value=2),
+        Result(f"CPU of {what}", "s", looked.cpu),
+        Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb], max_value=500),
+    ]
+    asked.finish(report)
+
+
+def child_main() -> None:
+    """What a process does that measures one size: prints what it measured."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--child", choices=["plan", "look"], required=True)
+    parser.add_argument("--regions", type=int, required=True)
+    arguments = parser.parse_args()
+    child = measure_plan if arguments.child == "plan" else measure_look
+    print(json.dumps(asdict(child(arguments.regions))))
 
 
 def run(kind: str, regions: int) -> dict[str, Any]:
@@ -98,9 +112,8 @@ def run(kind: str, regions: int) -> dict[str, Any]:
     return found
 
 
-def lines(size: int, measured: Measured) -> list[Result]:
+def lines(size: int, measured: Measured, *, is_last: bool) -> list[Result]:
     """The lines of one size; the goals are those of the greatest."""
-    is_last = size == SIZES[-1]
     what = f"{size:,} regions"
     raw = "least by topic in raw numpy"
     return [
@@ -131,7 +144,7 @@ def growth(found: dict[int, Measured]) -> list[Result]:
             [seconds / small * 1e6 for seconds in found[small].plan],
             max_ratio=2,
         )
-        for small, large in pairwise(SIZES)
+        for small, large in pairwise(found)
     ]
 
 
@@ -143,49 +156,16 @@ def measure_plan(count: int) -> Measured:
     ledger = plan(inputs)
     assert len(announcements(ledger)) == count // PER_TOPIC  # noqa: S101 - a benchmark of nothing would be fast
     assert permit(inputs, seen).purge_to.known.all()  # noqa: S101
-    planned = timed(lambda: plan(inputs))
-    cpu = timed(lambda: plan(inputs), clock=time.process_time)
-    permitted = timed(lambda: permit(inputs, seen))
-    replayed = timed(lambda: replay_by_datanode(ledger))
-    raw = timed(lambda: raw_least(inputs.regions, count // PER_TOPIC))
-    peak = peak_mb()
-    return Measured(planned, cpu, permitted, replayed, raw, plain_least(inputs.regions), start, peak)
-
-
-def make_inputs(count: int) -> Inputs:
-    """Healthy regions with ids at random, every topic purgeable."""
-    random = np.random.default_rng(count)
-    topics = count // PER_TOPIC
-    flushed = random.integers(1_000, 5_000, count)
-    none = np.zeros(count, np.bool_)
-    regions = Regions(
-        topic=np.repeat(np.arange(topics), PER_TOPIC),
-        region=np.arange(count).astype(np.uint64) + np.uint64(2**42),
-        leader=Ids.of_known(random.integers(0, DATANODES, count)),
-        route_revision=Ids.of_known(np.ones(count, np.int64)),
-        key_revision=Ids.of_known(np.ones(count, np.int64)),
-        epoch=Ids.of_known(np.ones(count, np.int64)),
-        reported_at=Ids.of_known(np.ones(count, np.int64)),
-        data_flushed=Ids.of_known(flushed),
-        data_checkpoint=Ids(flushed - 10, random.random(count) < 0.5),
-        data_idle=Ids(flushed + 10, random.random(count) < 0.5),
-        metric=random.random(count) < 0.3,
-        metadata_flushed=Ids.of_known(flushed),
-        metadata_checkpoint=Ids.unknown(count),
-        metadata_idle=Ids.of_known(flushed + 10),
-        opening=none,
+    pairs = list(zip(inputs.regions.topic.tolist(), inputs.regions.data_flushed.listed(), strict=True))
+    planned, permitted, replayed, raw, plain = timed(
+        lambda: plan(inputs),
+        lambda: permit(inputs, seen),
+        lambda: replay_by_datanode(ledger),
+        lambda: raw_least(inputs.regions, count // PER_TOPIC),
+        lambda: plain_least(pairs),
     )
-    names = tuple(f"wal_{number}" for number in range(topics))
-    log = TopicLog("id", 1, 500, 10_000, 10**7)
-    rows = make_topics(
-        names,
-        1,
-        logs=dict.fromkeys(names, log),
-        markers=dict.fromkeys(names, 900),
-        unmapped=frozenset(),
-        vanished=frozenset(),
-    )
-    return Inputs(REGIME, regions, Freshness(none, ~none, ~none, none, none), rows, no_bounds(topics))
+    (cpu,) = timed(lambda: plan(inputs), clock=time.process_time)
+    return Measured(planned, cpu, permitted, replayed, raw, plain, start, peak_mb())
 
 
 def raw_least(regions: Regions, topics: int) -> Any:
@@ -195,18 +175,13 @@ def raw_least(regions: Regions, topics: int) -> Any:
     return found
 
 
-def plain_least(regions: Regions) -> list[float]:
-    """The same once, in a loop over plain objects that are there."""
-    pairs = list(zip(regions.topic.tolist(), regions.data_flushed.listed(), strict=True))
-
-    def loop() -> dict[int, int]:
-        found: dict[int, int] = {}
-        for topic, flushed in pairs:
-            if flushed is not None and (topic not in found or flushed < found[topic]):
-                found[topic] = flushed
-        return found
-
-    return timed(loop)
+def plain_least(pairs: Sequence[tuple[int, int | None]]) -> dict[int, int]:
+    """The same in a loop over plain objects that are there: topics and flushed ids."""
+    found: dict[int, int] = {}
+    for topic, flushed in pairs:
+        if flushed is not None and (topic not in found or flushed < found[topic]):
+            found[topic] = flushed
+    return found
 
 
 def measure_look(count: int) -> Looked:
@@ -224,47 +199,15 @@ def measure_look(count: int) -> Looked:
     return Looked(seconds, cpu, objects, peak_mb())
 
 
-def make_read(count: int) -> Read:
-    """What the ports give: an object for each region's report, key and route."""
-    names = [f"wal_{number}" for number in range(count // PER_TOPIC)]
-    topic_of = {2**42 + number: names[number // PER_TOPIC] for number in range(count)}
-    return Read(
-        began=0,
-        reports=[
-            RegionReport(
-                region, region % DATANODES, 1, RegionRole.LEADER, NOW, "mito", 0, InnerReport(region % 997, None)
-            )
-            for region in topic_of
-        ],
-        snapshot=MetadataSnapshot(
-            revision=1,
-            topics={name: TopicMarker(0, 1) for name in names},
-            region_keys={(name, region): RegionKey(None, None, 1) for region, name in topic_of.items()},
-            wal_topics={region: frozenset((name,)) for region, name in topic_of.items()},
-            tombstoned_topics={},
-            without_topic=frozenset(),
-            routes={region: Route(region % DATANODES, LeaderState.NORMAL, 1) for region in topic_of},
-            datanodes={},
-            store_id="etcd/1/",
-        ),
-        logs={name: TopicLog("AAAAAAAAAAAAAAAAAAAAAA", 1, 0, 1000, 10**7) for name in names},
-        epoch_ends=dict.fromkeys(names, 1000),
-        records={name: FenceRecord("AAAAAAAAAAAAAAAAAAAAAA", 1, 0, 1000, 0) for name in names},
-        holds=(),
-        seen={},
-        ended=int(timedelta(seconds=1) / timedelta(milliseconds=1)),
-        now=NOW,
-    )
-
-
-def timed(work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Seconds of some repetitions, after one that warms up."""
-    work()
-    found = []
-    for _ in range(REPETITIONS):
-        begin = clock()
-        work()
-        found.append(clock() - begin)
+def timed(*works: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[list[float]]:
+    """Seconds of some repetitions of each, in turns, after one that warms up."""
+    found: list[list[float]] = [[] for _ in works]
+    for repetition in range(REPETITIONS + 1):
+        for seconds, work in zip(found, works, strict=True):
+            begin = clock()
+            work()
+            if repetition:
+                seconds.append(clock() - begin)
     return found
 
 
@@ -280,4 +223,4 @@ def peak_mb() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    child_main() if "--child" in sys.argv else main()

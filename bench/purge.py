@@ -7,33 +7,45 @@ announces, remembers, asks for holds, and looks again.
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
+from beds import Beds, new_namespace
 from confluent_kafka import KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from purge_cycle import REGIONS, Database, JumpingClock, Purges
+from jumping_clock import JumpingClock
+from purge_cycle import Purges
+from purge_database import REGIONS, Database
 from raw_kafka import TIMEOUT, RawKafka
-from report import Report, Result
+from report import Result
+from sizes import Sizes
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Deleted, LogOffsets
-from seawall_e2e.loopback import ApiServer, KafkaProcesses
-from seawall_e2e.loopback.etcd import EtcdProcess
 
 BROKERS = 3
 REPLICATION_FACTOR = 3
-ROUNDS = 3
-RECORDS = 4
-"""Written to each topic before each turn; half of them are deleted."""
-PREFIX, RAW_PREFIX = "purge", "raw"
+RECORDS = 2 * REGIONS
+"""Written to each topic before each turn, of each region in turn two; half of them are deleted."""
+PREFIX, RAW_PREFIX = "bench-purge", "bench-raw-purge"
 """Of the runs and of the bare deletes: to a run, those of somebody else are a reason to stop."""
 WRITE_TIMEOUT = 300.0
 """Brokers open the logs of new topics while the first records come in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Topics, and rounds of the three ways."""
+
+    topics: int = 1_000
+    rounds: int = 5
+
+
+SIZES = Sizes("purge", __doc__, Size(), Size(6, 1))
 
 
 class RawPurge:
@@ -47,9 +59,18 @@ class RawPurge:
         started = time.monotonic()
         self._listed(topics, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
         ends = self.ends(topics)
-        before = [TopicPartition(topic, 0, end - RECORDS // 2) for topic, end in ends.items()]
-        self._answers(self._client.delete_records(before, request_timeout=TIMEOUT, operation_timeout=TIMEOUT))
-        return time.monotonic() - started
+        before = {topic: end - RECORDS // 2 for topic, end in ends.items()}
+        starts = self.delete(before)
+        seconds = time.monotonic() - started
+        if starts != before:
+            raise RuntimeError("the peer did not delete what it meant to")
+        return seconds
+
+    def delete(self, before: Mapping[str, int]) -> dict[str, int]:
+        """Deletes by topic all records before an offset; where the logs begin then."""
+        asked = [TopicPartition(topic, 0, offset) for topic, offset in before.items()]
+        futures = self._client.delete_records(asked, request_timeout=TIMEOUT, operation_timeout=TIMEOUT)
+        return {topic: deleted.low_watermark for topic, deleted in self._answers(futures).items()}
 
     def ends(self, topics: Sequence[str]) -> dict[str, int]:
         """The end of each log."""
@@ -86,11 +107,13 @@ class Writer:
         self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 50})
         self._failed: list[KafkaError] = []
 
-    def write(self, topics: Sequence[str]) -> None:
-        """Some records for each topic."""
+    def write(self, topics: Sequence[str], keys: Callable[[str], Sequence[bytes | None]]) -> None:
+        """Some records for each topic, with these keys in turn."""
         for topic in topics:
-            for _ in range(RECORDS):
-                self._producer.produce(topic, b"x" * 100, on_delivery=self._on_delivery)
+            of_regions = keys(topic)
+            for number in range(RECORDS):
+                key = of_regions[number % len(of_regions)]
+                self._producer.produce(topic, b"x" * 100, key, on_delivery=self._on_delivery)
             self._producer.poll(0)
         if self._producer.flush(WRITE_TIMEOUT) or self._failed:
             raise RuntimeError(f"not all records were written: {self._failed[:1]}")
@@ -100,44 +123,45 @@ class Writer:
             self._failed.append(error)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> None:
     """Measures and reports."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--topics", type=int, default=1_000)
-    count = parser.parse_args().topics
-    facts = {"topics": count, "regions": REGIONS * count, "replicationFactor": REPLICATION_FACTOR, "brokers": BROKERS}
-    report = Report("purge", {**facts, "rounds": ROUNDS, "run": "its ticks; the clocks jump over what it waits"})
-    with KafkaProcesses(BROKERS) as brokers, ApiServer() as server, EtcdProcess() as etcd:
-        servers = ",".join(brokers.bootstrap_servers)
-        kafka = RawKafka(servers)
+    run, beds = SIZES.parse(arguments), beds or Beds()
+    count = run.size.topics
+    facts = {"regions": REGIONS * count, "replicationFactor": REPLICATION_FACTOR, "brokers": BROKERS}
+    report = run.report({**facts, "run": "its ticks; the clocks jump over what it waits"})
+    with beds.brokers(BROKERS) as brokers, beds.api_server() as server, beds.etcd() as etcd:
+        kafka = RawKafka(",".join(brokers.bootstrap_servers))
         for prefix in (PREFIX, RAW_PREFIX):
             kafka.create(prefix, count, REPLICATION_FACTOR, configs={"min.insync.replicas": "2"})
         with Database(etcd, [f"{PREFIX}_{i}" for i in range(count)], JumpingClock()) as database:
-            purges = Purges(server, brokers.bootstrap_servers, PREFIX, database, etcd)
-            report.results += measure(brokers.bootstrap_servers, [f"{RAW_PREFIX}_{i}" for i in range(count)], purges)
-    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+            purges = Purges(server, brokers.bootstrap_servers, PREFIX, database, new_namespace(server))
+            raw_topics = [f"{RAW_PREFIX}_{i}" for i in range(count)]
+            report.results += measure(brokers.bootstrap_servers, raw_topics, purges, run.size.rounds)
+    run.finish(report)
 
 
-def measure(servers: Sequence[str], raw_topics: Sequence[str], purges: Purges) -> list[Result]:
+def measure(servers: Sequence[str], raw_topics: Sequence[str], purges: Purges, rounds: int) -> list[Result]:
     """The three ways in turns, after one round that warms up."""
     raw, admin = RawPurge(",".join(servers)), ConfluentKafkaAdmin(KafkaConnection(tuple(servers)))
-    writer, own_topics = Writer(",".join(servers)), list(purges.database.flushed)
+    writer, database = Writer(",".join(servers)), purges.database
     by_client, by_port, runs = [], [], []
-    for _ in range(ROUNDS + 1):
-        writer.write(raw_topics)
+    for _ in range(rounds + 1):
+        writer.write(raw_topics, lambda _: [None])
         by_client.append(raw.purge(raw_topics))
-        writer.write(raw_topics)
+        writer.write(raw_topics, lambda _: [None])
         by_port.append(purge_by_port(admin, raw_topics))
-        writer.write(own_topics)
-        purges.database.flushed.update({topic: end - RECORDS // 2 for topic, end in raw.ends(own_topics).items()})
+        writer.write(database.topics, database.keys)
+        # Each region has flushed the second of its two new records, so the log says who it is.
+        database.flushed.update({topic: end - REGIONS for topic, end in raw.ends(database.topics).items()})
         runs.append(purges.purge())
         print(f"raw {by_client[-1]:.2f} s, port {by_port[-1]:.2f} s, {runs[-1]}", flush=True)
-    against, what = "list_offsets twice and delete_records", f"{len(own_topics)} topics"
+    against, what = "list_offsets twice and delete_records", f"{len(database.topics)} topics"
     peer = by_client[1:]
     return [
         Result(f"offsets read and records deleted, {what}", "s", by_port[1:], against, peer),
         Result(f"a whole run but its waits, {what}", "s", [run.worked for run in runs[1:]], against, peer, 2.0),
         Result(f"looks while it waits, {what}", "s", [run.waited for run in runs[1:]]),
+        Result("ticks of a run that did something", "ticks", [run.ticks for run in runs[1:]]),
         Result("calls of ports in a run but its waits", "calls", [run.calls.total() for run in runs[1:]]),
     ]
 

@@ -1,29 +1,24 @@
 """A whole purge of many topics by the operator's own controller, on real Kafka, etcd and API server.
 
-The database is what the controller sees of one: its keys in etcd, and heartbeats by HTTP from this process, in
-GreptimeDB's forms. Its clock and the operator's jump over the times that a run waits (staleAfter, openGrace), so that
-what is left is work.
+The database is what the controller sees of one (`purge_database.py`). Its clock and the operator's jump over the times
+that a run waits (staleAfter, openGrace), so that what is left is work.
 """
 
 from __future__ import annotations
 
-import http.server
 import itertools
 import json
 import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import Any, Self
+from datetime import timedelta
+from typing import Any
 
 from prometheus_client import CollectorRegistry
-from report import ROOT
+from purge_database import Database
 
-from seawall.adapters.dataplane.etcd import MAX_OPERATIONS, Etcd
 from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
@@ -31,48 +26,28 @@ from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import (
+    BrokersStatus,
+    DataPlaneStatus,
+    KafkaStatus,
+    WALCluster,
+    WALClusterStatus,
+)
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
-from seawall.domain.clocks import ServerTime, TrustedTime
-from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection
+from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.wal_telemetry import WALTelemetry
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import ApiServer
-from seawall_e2e.loopback.etcd import EtcdProcess
 
-NAMESPACE = "default"
-DATANODES = 3
-REGIONS = 10
-"""Of each topic; they are one table's."""
-FIRST_TABLE = 1024
 JUMP = timedelta(seconds=30)
 """How far the clocks jump when the run waits: less than staleAfter."""
+MAX_TICKS = 300
 SAFETY = {"staleAfter": "60s", "openGrace": "70s"}
-
-
-@dataclass
-class JumpingClock:
-    """Both clocks of the operator, and the database's."""
-
-    ahead: timedelta = timedelta(0)
-
-    def now(self) -> datetime:
-        """The wall clock."""
-        return datetime.now(UTC) + self.ahead
-
-    def trusted(self) -> TrustedTime:
-        """The API server's clock jumps as well."""
-        now = self.now()
-        return TrustedTime(now, ServerTime(now, timedelta(0), timedelta(0)))
-
-    def milliseconds(self) -> int:
-        """The monotonic clock."""
-        return time.monotonic_ns() // 1_000_000 + self.ahead // timedelta(milliseconds=1)
 
 
 @dataclass
@@ -125,97 +100,6 @@ class _CountedPlanes:
         self._planes.forget(key)
 
 
-class Database:
-    """Topics, tables and datanodes in etcd, and a metasrv that tells of its datanodes' heartbeats.
-
-    Attributes:
-        flushed: what every region of a topic has flushed, by topic.
-        clock: whose time the heartbeats have.
-    """
-
-    def __init__(self, etcd: EtcdProcess, topics: Sequence[str], clock: JumpingClock) -> None:
-        self.flushed = dict.fromkeys(topics, 0)
-        self.clock, self._topics = clock, list(topics)
-        self._fill(Etcd(EtcdConnection((etcd.url,))))
-        database = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                body = database.heartbeats()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args: object) -> None:  # a line for each request would be noise
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def heartbeats(self) -> bytes:
-        """The newest heartbeat of each datanode: of now."""
-        now = int(self.clock.now().timestamp() * 1000)
-        return json.dumps([[self._heartbeat(node, now)] for node in range(DATANODES)]).encode()
-
-    def _heartbeat(self, node: int, now: int) -> dict[str, Any]:
-        regions = [
-            {
-                "id": region,
-                "engine": "mito",
-                "role": "Leader",
-                "region_manifest": {"Mito": {"manifest_version": 1, "flushed_entry_id": self.flushed[topic]}},
-                "memtable_size": 0,
-            }
-            for table, topic in enumerate(self._topics)
-            if table % DATANODES == node
-            for region in _regions(table)
-        ]
-        return {"timestamp_millis": now, "id": node, "addr": "a", "node_epoch": 1, "region_stats": regions}
-
-    def _fill(self, etcd: Etcd) -> None:
-        keys: dict[str, str] = {
-            f"__node_address/0/{node}": json.dumps({"peer": {"id": node, "addr": "a"}}) for node in range(DATANODES)
-        }
-        for table, topic in enumerate(self._topics):
-            keys |= _table_keys(table, topic)
-        pairs = iter(keys.items())
-        while page := dict(itertools.islice(pairs, MAX_OPERATIONS)):
-            etcd.write(page, [])
-
-
-def _regions(table: int) -> list[int]:
-    return [(FIRST_TABLE + table) << 32 | number for number in range(REGIONS)]
-
-
-def _table_keys(table: int, topic: str) -> dict[str, str]:
-    """The keys of one table, all of whose regions write to one topic."""
-    node, identifier = table % DATANODES, FIRST_TABLE + table
-    option = json.dumps({"wal.provider": "kafka", "wal.kafka.topic": topic})
-    options = {str(number): option for number in range(REGIONS)}
-    datanode_table = {"table_id": identifier, "regions": list(range(REGIONS)), "region_wal_options": options}
-    leader = {"id": node, "addr": "a"}
-    routes = [{"region": {"id": region, "name": ""}, "leader_peer": leader} for region in _regions(table)]
-    return {
-        f"__topic_name/kafka/{topic}": '{"pruned_entry_id":0}',
-        f"__dn_table/{node}/{identifier}": json.dumps(datanode_table),
-        f"__table_route/{identifier}": json.dumps({"type": "physical", "region_routes": routes, "version": 0}),
-        **{f"__topic_region/{topic}/{region}": "" for region in _regions(table)},
-    }
-
-
 @dataclass
 class RunCost:
     """What the ticks of a run took: those that did something, and those that looked and had to wait, in seconds."""
@@ -244,29 +128,29 @@ class Purges:
     """Runs of one WALCluster, one after another, by a controller that runs in this process."""
 
     def __init__(
-        self, server: ApiServer, servers: Sequence[str], prefix: str, database: Database, etcd: EtcdProcess
+        self, server: ApiServer, servers: Sequence[str], prefix: str, database: Database, namespace: str
     ) -> None:
-        self._server, self._numbers = server, itertools.count()
+        self._server, self._numbers, self._namespace = server, itertools.count(), namespace
         self.database, self._counted = database, Counted()
         os.environ["KUBECONFIG"] = str(server.kubeconfig)
-        server.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
-        server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         api = KubeApi(connections=4)
-        self._kube = KubeAdapter(api, (NAMESPACE,))
+        self._kube = KubeAdapter(api, (namespace,))
         counted = self._counted.port
         opener = ClusterOpener(counted(self._kube), counted(ConfluentKafkaClusters()), _CountedPlanes(self._counted))
         looks = LedgerLooks(opener, counted(ConfigMapIntentStore(api)), database.clock, database.clock)
         meter = WALTelemetry(CollectorRegistry(), per_topic=False)
         controller = WALPurgeController(counted(self._kube), looks, database.clock, database.clock, meter)
         self._reconciler = Reconciler(controller, may_write=lambda: True)
-        self._declare(servers, prefix, len(database.flushed), database.url, etcd.url)
+        self._declare(servers, prefix)
 
     def purge(self) -> RunCost:
         """One run of all topics."""
         name = f"run-{next(self._numbers)}"
         self._apply("WALPurge", name, {"clusterRef": {"name": "wal"}, "safety": SAFETY})
-        key, cost = Key(NAMESPACE, name), RunCost()
+        key, cost, ticks = Key(self._namespace, name), RunCost(), 0
         while not (run := self._run(key)).status.is_finished:
+            if (ticks := ticks + 1) > MAX_TICKS:
+                raise RuntimeError(f"the run does not end: {run.status}")
             self._counted.calls.clear()
             started = time.monotonic()
             ticked = self._reconciler.tick(key)
@@ -284,30 +168,33 @@ class Purges:
             raise RuntimeError(f"there is no run {key}")
         return run
 
-    def _declare(self, servers: Sequence[str], prefix: str, count: int, metasrv: str, etcd: str) -> None:
+    def _declare(self, servers: Sequence[str], prefix: str) -> None:
+        """A WALCluster that has met its Kafka and its database."""
+        database = self.database
         greptimedb = {
             "version": "1.1",
             "autoPrune": "Disabled",
-            "metasrv": metasrv,
-            "frontend": metasrv,
-            "metadataStore": {"etcd": {"endpoints": [etcd]}},
+            "metasrv": database.url,
+            "frontend": database.url,
+            "metadataStore": {"etcd": {"endpoints": [database.etcd_url], "prefix": database.prefix}},
         }
         spec = {
             "kafka": {"external": {"bootstrapServers": list(servers)}},
-            "topics": {"prefix": prefix, "count": count, "replicationFactor": 3},
+            "topics": {"prefix": prefix, "count": len(database.topics), "replicationFactor": 3},
             "dataPlane": {"greptimedb": greptimedb},
         }
         self._apply("WALCluster", "wal", spec)
-        cluster = self._kube.get(WALCluster, Key(NAMESPACE, "wal"))
+        cluster = self._kube.get(WALCluster, Key(self._namespace, "wal"))
         if cluster is None:
             raise RuntimeError("the WALCluster is gone")
         view = ConfluentKafkaAdmin(KafkaConnection(tuple(servers))).view()
         if not isinstance(view, KafkaView):
             raise TypeError(view.message)
         met = KafkaStatus(cluster_id=view.cluster_id, brokers=BrokersStatus(total=3, online=3))
-        self._kube.replace_status(cluster, WALClusterStatus(kafka=met))
+        identity = DataPlaneStatus(identity=database.identity())
+        self._kube.replace_status(cluster, WALClusterStatus(kafka=met, data_plane=identity))
 
     def _apply(self, kind: str, name: str, spec: dict[str, Any]) -> None:
-        metadata = {"name": name, "namespace": NAMESPACE}
+        metadata = {"name": name, "namespace": self._namespace}
         body = {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec}
         self._server.kubectl("apply", "-f", "-", stdin=json.dumps(body))

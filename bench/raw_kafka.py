@@ -1,7 +1,8 @@
 """The peer: the same work by confluent-kafka's AdminClient alone, with nothing declared, checked or reported.
 
 Run as a program it is the peer of a periodic pass, in a process of its own so that its CPU time can be told:
-`raw_kafka.py <servers> <prefix>` does one pass for each line on its stdin and answers with `<seconds> <CPU seconds>`.
+`raw_kafka.py <servers> <prefix>` does one pass for each line on its stdin and answers with `<seconds> <CPU seconds>
+<topics>`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from typing import Self
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, NewTopic, OffsetSpec, ResourceType
 
-TIMEOUT = 60.0
+TIMEOUT = 300.0
+"""Brokers on a busy machine take more than a minute to make the logs of some thousand topics."""
 DESCRIBE_BATCH = 500
 POLL_SECONDS = 0.05
-MAX_RECORDS = 9_999
-"""The controller refuses a request that causes 10,000 metadata records."""
-RECORDS_OF_PLAIN_TOPIC = 2
-"""One for the topic and one for its partition; each config is one more."""
+MAX_RECORDS = 10_000
+"""The controller (Kafka 4.3.1) refuses a request that causes more metadata records."""
 
 
 class RawKafka:
@@ -42,20 +42,20 @@ class RawKafka:
         """
         started = time.monotonic()
         new = [NewTopic(f"{prefix}_{i}", 1, replication_factor, config=dict(configs)) for i in range(count)]
-        size = MAX_RECORDS // (RECORDS_OF_PLAIN_TOPIC + len(configs))
+        size = MAX_RECORDS // records_of_topic(configs)
         for start in range(0, count, size):
             futures = self._client.create_topics(
                 new[start : start + size], request_timeout=TIMEOUT, operation_timeout=TIMEOUT
             )
             for future in futures.values():
                 future.result(TIMEOUT)
-        while self._led(prefix) < count:
-            _check(started)
+        while (led_topics := self._led(prefix)) < count:
+            _check(started, f"{led_topics} of {count} topics have a leader")
             time.sleep(POLL_SECONDS)
         led = time.monotonic() - started
         silent = {f"{prefix}_{i}" for i in range(count)}
         while silent := self._silent(silent):
-            _check(started)
+            _check(started, f"{len(silent)} of {count} leaders do not answer, one is of {min(silent)}")
             time.sleep(POLL_SECONDS)
         return led, time.monotonic() - started
 
@@ -68,8 +68,8 @@ class RawKafka:
             ).values():
                 future.result(TIMEOUT)
         started = time.monotonic()
-        while self.topics(prefix):
-            _check(started)
+        while left := self.topics(prefix):
+            _check(started, f"{len(left)} topics are not deleted")
             time.sleep(POLL_SECONDS)
 
     def configs(self, topic: str) -> dict[str, str]:
@@ -107,9 +107,10 @@ class RawKafka:
 
 
 class RawPasses:
-    """The program below, as a child process."""
+    """The program below, as a child process; a pass that does not find so many topics is none."""
 
-    def __init__(self, servers: str, prefix: str) -> None:
+    def __init__(self, servers: str, prefix: str, count: int) -> None:
+        self._count = count
         self._child = subprocess.Popen(
             [sys.executable, __file__, servers, prefix], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -120,7 +121,9 @@ class RawPasses:
             raise RuntimeError("the child has no pipes")
         self._child.stdin.write("pass\n")
         self._child.stdin.flush()
-        seconds, cpu = self._child.stdout.readline().split()
+        seconds, cpu, described = self._child.stdout.readline().split()
+        if int(described) != self._count:
+            raise RuntimeError(f"the peer described {described} topics of {self._count}")
         return float(seconds), float(cpu)
 
     def __enter__(self) -> Self:
@@ -132,9 +135,14 @@ class RawPasses:
         self._child.__exit__(kind, error, trace)
 
 
-def _check(started: float) -> None:
+def records_of_topic(configs: Mapping[str, str]) -> int:
+    """The topic, its partition, each config; min.insync.replicas is two, as it clears eligible leader replicas."""
+    return 2 + len(configs) + ("min.insync.replicas" in configs)
+
+
+def _check(started: float, state: str) -> None:
     if time.monotonic() - started > TIMEOUT:
-        raise TimeoutError(f"Kafka did not get there within {TIMEOUT:g} s")
+        raise TimeoutError(f"after {TIMEOUT:g} s, {state}")
 
 
 def _main(arguments: Sequence[str]) -> None:
@@ -142,8 +150,8 @@ def _main(arguments: Sequence[str]) -> None:
     kafka = RawKafka(servers)
     for _ in sys.stdin:
         started, cpu = time.monotonic(), time.process_time()
-        kafka.look(prefix)
-        print(time.monotonic() - started, time.process_time() - cpu, flush=True)
+        described = kafka.look(prefix)
+        print(time.monotonic() - started, time.process_time() - cpu, described, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ brokers have above an equal share. Seconds are also told of the CPU, because the
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 from collections import Counter
@@ -16,13 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from reassign_kafka import TOPICS, move
-from report import Report, Result
+from beds import Beds
+from reassign_kafka import Load, move
+from report import Result
+from sizes import Sizes
 
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
 from seawall.domain.placement import Demand, Placement, place
 
-PARTITIONS = 10_000
 BROKERS = 30
 RACKS = 3
 REPETITIONS = 5
@@ -39,33 +39,44 @@ class Planned:
     fewest: int
 
 
-def main() -> None:
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Partitions of part "plan"; of part "move" (without it: 0 megabytes) what `Load` says."""
+
+    partitions: int = 10_000
+    megabytes: int = 200
+    topics: int = 20
+    throttle: int = 6
+    rounds: int = 5
+    calm: float = 20.0
+
+    @property
+    def load(self) -> Load:
+        """Of part "move"."""
+        return Load(self.megabytes, self.topics, self.throttle, self.rounds, self.calm)
+
+
+SIZES = Sizes("reassign", __doc__, Size(), Size(100, megabytes=3, topics=3, throttle=1, rounds=1, calm=1.0))
+
+
+def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> None:
     """Measures and reports; a missed goal is no failure."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--megabytes", type=int, default=200, help="that part move copies twice; 0: part plan only")
-    parser.add_argument("--throttle", type=int, default=6, help="MiB a second, of part move")
-    args = parser.parse_args()
-    report = Report(
-        "reassign",
-        {
-            "plan": {"partitions": PARTITIONS, "brokers": BROKERS, "racks": RACKS},
-            "move": {"megabytes": args.megabytes, "topics": TOPICS, "throttleMiB": args.throttle, "brokers": 3},
-        },
-    )
-    report.results += plan()
-    if args.megabytes:
-        report.results += move(args.megabytes, args.throttle)
-    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+    run = SIZES.parse(arguments)
+    report = run.report({"plan": {"brokers": BROKERS, "racks": RACKS}, "move": {"brokers": 3, "throttle": "MiB/s"}})
+    report.results += plan(run.size.partitions)
+    if run.size.megabytes:
+        report.results += move(run.size.load, beds or Beds())
+    run.finish(report)
 
 
-def plan() -> list[Result]:
+def plan(count: int) -> list[Result]:
     """Part "plan": each case in turn."""
     brokers = [Broker(number, f"rack-{number % RACKS}", BrokerState.ONLINE) for number in range(BROKERS)]
     found: list[Result] = []
-    for case in cases():
+    for case in cases(count):
         placement = place(case.partitions, brokers, case.demand)
         assert isinstance(placement, Placement)  # noqa: S101 - a benchmark of nothing would be fast
-        what = f"{case.name}, {PARTITIONS:,} partitions on {BROKERS} brokers"
+        what = f"{case.name}, {count:,} partitions on {BROKERS} brokers"
         seconds, cpu = timed(partial(place, case.partitions, brokers, case.demand))
         found += [
             Result(f"plan: {what}", "s", seconds, max_value=2),
@@ -75,35 +86,35 @@ def plan() -> list[Result]:
     return found
 
 
-def cases() -> list[Planned]:
+def cases(count: int) -> list[Planned]:
     """A higher and a lower replication factor, a broker that goes and one that comes."""
     everybody = range(BROKERS)
-    one, three = partitions(1, everybody), partitions(3, everybody)
-    crowded = partitions(3, range(BROKERS - 1))
+    one, three = partitions(count, 1, everybody), partitions(count, 3, everybody)
+    crowded, names = partitions(count, 3, range(BROKERS - 1)), topic_names(count)
     drained = sum(DRAINED in partition.replicas for partition in three)
-    share = 3 * PARTITIONS // BROKERS
+    share = 3 * count // BROKERS
     return [
-        Planned("rf 1 to 3", one, Demand(dict.fromkeys(names(), 3)), 2 * PARTITIONS),
-        Planned("rf 1 to 3 in racks of their own", one, Demand(dict.fromkeys(names(), 3), racks=True), 2 * PARTITIONS),
-        Planned("rf 3 to 2", three, Demand(dict.fromkeys(names(), 2)), 0),
+        Planned("rf 1 to 3", one, Demand(dict.fromkeys(names, 3)), 2 * count),
+        Planned("rf 1 to 3 in racks of their own", one, Demand(dict.fromkeys(names, 3), racks=True), 2 * count),
+        Planned("rf 3 to 2", three, Demand(dict.fromkeys(names, 2)), 0),
         Planned("drain of one broker", three, Demand(exclude=frozenset({DRAINED})), drained),
         Planned("a new broker", crowded, Demand(rebalance=True), above(crowded, share)),
     ]
 
 
-def partitions(replicas: int, brokers: range) -> list[Partition]:
+def partitions(count: int, replicas: int, brokers: range) -> list[Partition]:
     """One partition a topic, replicas at random."""
-    chance = random.Random(PARTITIONS)  # noqa: S311 - the same cluster each time
+    chance = random.Random(count)  # noqa: S311 - the same cluster each time
     found = []
-    for name in names():
+    for name in topic_names(count):
         chosen = tuple(chance.sample(brokers, replicas))
         found.append(Partition(PartitionId(name, 0), chosen, frozenset(chosen), chosen[0]))
     return found
 
 
-def names() -> list[str]:
+def topic_names(count: int) -> list[str]:
     """The topics."""
-    return [f"wal_{number}" for number in range(PARTITIONS)]
+    return [f"wal_{number}" for number in range(count)]
 
 
 def above(found: Sequence[Partition], share: int) -> int:

@@ -22,6 +22,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from beds import Beds
 from confluent_kafka import KafkaError, Message, Producer
 from declared import WALClusters
 from report import Result
@@ -30,21 +31,36 @@ from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Partition
-from seawall_e2e.loopback import ApiServer, KafkaProcesses, OperatorProcess
+from seawall_e2e.loopback import OperatorProcess
 from seawall_e2e.waiting import wait_until
 
 BROKERS = 3
-TOPICS = 20
-ROUNDS = 2
-PREFIX = "moved"
+PREFIX = "bench-moved"
 RECORD_BYTES = 10_000
-CALM_SECONDS = 20.0
-BOUND = 600.0
+RECORDS_PER_SECOND = 100
+"""Of the producer beside the move."""
+BOUND = 300.0
 SHARE_OF_THROTTLE = 0.9
 MEBI = 2**20
 DEFAULT_MEBI_PER_SECOND = 50
 FETCHED_AT_ONCE = {"replica.fetch.max.bytes": MEBI, "replica.fetch.response.max.bytes": 10 * MEBI}
 """Kafka's defaults: of a partition, and of all in one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is moved how often: both copies together are twice the megabytes; seconds of calm before each move."""
+
+    megabytes: int
+    topics: int
+    mebi_per_second: int
+    rounds: int
+    calm: float
+
+    @property
+    def names(self) -> list[str]:
+        """Of the topics."""
+        return [f"{PREFIX}_{number}" for number in range(self.topics)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +107,15 @@ class Writer:
         return statistics.quantiles(found, n=100)[98]
 
     def _write(self) -> None:
-        number = 0
+        number, began = 0, time.monotonic()
         while not self._stop.is_set():
             sent = partial(self._on_delivery, time.monotonic())
             self._producer.produce(self._topics[number % len(self._topics)], b"x" * 100, on_delivery=sent)
-            self._producer.poll(0.01)
             number += 1
+            # poll() returns at each answer: without a date the records would fill the throttle of what is moved.
+            while (left := began + number / RECORDS_PER_SECOND - time.monotonic()) > 0:
+                self._producer.poll(left)
+            self._producer.poll(0)
         self.failed += self._producer.flush(60)
 
     def _on_delivery(self, sent: float, error: KafkaError | None, _: Message) -> None:
@@ -105,15 +124,17 @@ class Writer:
         self._answered.append((now, now - sent))
 
 
-def move(megabytes: int, mebi_per_second: int) -> list[Result]:
+def move(load: Load, beds: Beds) -> list[Result]:
     """Part "move"."""
-    scaled = {key: str(value * mebi_per_second // DEFAULT_MEBI_PER_SECOND) for key, value in FETCHED_AT_ONCE.items()}
-    with ApiServer() as server, KafkaProcesses(BROKERS, properties=scaled) as brokers:
+    scale = load.mebi_per_second / DEFAULT_MEBI_PER_SECOND
+    scaled = {key: str(round(value * scale)) for key, value in FETCHED_AT_ONCE.items()}
+    with beds.api_server() as server, beds.brokers(BROKERS, scaled) as brokers:
         clusters = WALClusters(server, brokers.bootstrap_servers)
-        with OperatorProcess(server.kubeconfig) as operator:
+        scope = clusters.namespace
+        with OperatorProcess(server.kubeconfig, namespaces=scope, pod_namespace=scope) as operator:
             wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
-            rounds, failed = measure(clusters, brokers.bootstrap_servers, megabytes, mebi_per_second)
-    what = f"rf 1 to 3, {megabytes} MB in {TOPICS} topics at {mebi_per_second} MiB/s"
+            rounds, failed = measure(clusters, brokers.bootstrap_servers, load)
+    what = f"rf 1 to 3, {load.megabytes} MB in {load.topics} topics at {load.mebi_per_second} MiB/s"
     least = [each.least for each in rounds]
     peer = "the busiest broker's bytes / throttle"
     return [
@@ -132,6 +153,7 @@ def move(megabytes: int, mebi_per_second: int) -> list[Result]:
             [each.moving_p99 for each in rounds],
             "before, with one replica",
             [each.calm_p99 for each in rounds],
+            max_ratio=3,
         ),
         Result(
             "produce p99 while replicas move, acks=all, of three replicas",
@@ -144,16 +166,13 @@ def move(megabytes: int, mebi_per_second: int) -> list[Result]:
     ]
 
 
-def measure(
-    clusters: WALClusters, servers: Sequence[str], megabytes: int, mebi_per_second: int
-) -> tuple[list[Moved], int]:
+def measure(clusters: WALClusters, servers: Sequence[str], load: Load) -> tuple[list[Moved], int]:
     """The rounds, and how many produces failed."""
-    clusters.apply(PREFIX, TOPICS, 1)
-    clusters.patch(PREFIX, {"spec": {"reassignment": {"throttleBytesPerSecond": f"{mebi_per_second}Mi"}}})
-    names = [f"{PREFIX}_{number}" for number in range(TOPICS)]
-    fill(servers, names, megabytes)
-    with Writer(servers, names) as writer:
-        rounds = [one_round(clusters, servers, writer, mebi_per_second * MEBI) for _ in range(ROUNDS)]
+    clusters.apply(PREFIX, load.topics, 1)
+    clusters.patch(PREFIX, {"spec": {"reassignment": {"throttleBytesPerSecond": f"{load.mebi_per_second}Mi"}}})
+    fill(servers, load.names, load.megabytes)
+    with Writer(servers, load.names) as writer:
+        rounds = [one_round(clusters, servers, writer, load) for _ in range(load.rounds)]
     return rounds, writer.failed
 
 
@@ -168,26 +187,26 @@ def fill(servers: Sequence[str], topics: Sequence[str], megabytes: int) -> None:
         raise RuntimeError("not all records were written")
 
 
-def one_round(clusters: WALClusters, servers: Sequence[str], writer: Writer, rate: int) -> Moved:
+def one_round(clusters: WALClusters, servers: Sequence[str], writer: Writer, load: Load) -> Moved:
     """Calm, then up to three replicas, then back to one."""
     admin = ConfluentKafkaAdmin(KafkaConnection(tuple(servers)))
     calm_since = time.monotonic()
-    time.sleep(CALM_SECONDS)
-    least = least_seconds(admin, rate)
+    time.sleep(load.calm)
+    least = least_seconds(admin, load)
     began_at = time.monotonic()
     clusters.patch(PREFIX, {"spec": {"topics": {"replicationFactor": BROKERS}}})
     ongoing = clusters.wait(lambda found: stage_of(found) == "Ongoing", PREFIX, BOUND)
-    wait_until(lambda: is_in_sync(admin), "all replicas are in sync", within=BOUND)
+    wait_until(lambda: is_in_sync(admin, load), "all replicas are in sync", within=BOUND)
     in_sync = time.monotonic()
     over = clusters.wait(lambda found: stage_of(found) == "Completed", PREFIX, BOUND)
-    time.sleep(CALM_SECONDS)
+    time.sleep(load.calm)
     moved = Moved(
         in_sync - ongoing,
         over - ongoing,
         least,
         writer.p99(calm_since, began_at),
         writer.p99(ongoing, in_sync),
-        writer.p99(over, over + CALM_SECONDS),
+        writer.p99(over, over + load.calm),
     )
     print(f"in sync after {moved.in_sync:.1f} s, at least {least:.1f} s; p99 {moved.calm_p99:.0f} before, "
           f"{moved.moving_p99:.0f} in it, {moved.settled_p99:.0f} ms after", flush=True)  # fmt: skip
@@ -197,27 +216,27 @@ def one_round(clusters: WALClusters, servers: Sequence[str], writer: Writer, rat
     return moved
 
 
-def least_seconds(admin: ConfluentKafkaAdmin, rate: int) -> float:
+def least_seconds(admin: ConfluentKafkaAdmin, load: Load) -> float:
     """How long the busiest broker sends, or fetches, when every broker gets everything."""
-    sizes = admin.reassigner.sizes([f"{PREFIX}_{number}" for number in range(TOPICS)]).by_partition
+    sizes = admin.reassigner.sizes(load.names).by_partition
     sent: Counter[int] = Counter()
     fetched: Counter[int] = Counter()
-    for partition in partitions(admin):
+    for partition in partitions(admin, load):
         size = max(sizes[partition.id].values())
         (source,) = partition.replicas
         sent[source] += size * (BROKERS - 1)
         fetched.update({broker: size for broker in range(1, BROKERS + 1) if broker != source})
-    return max(*sent.values(), *fetched.values()) / rate
+    return max(*sent.values(), *fetched.values()) / (load.mebi_per_second * MEBI)
 
 
-def is_in_sync(admin: ConfluentKafkaAdmin) -> bool:
+def is_in_sync(admin: ConfluentKafkaAdmin, load: Load) -> bool:
     """Whether every topic has all its replicas."""
-    return all(len(partition.isr) == BROKERS for partition in partitions(admin))
+    return all(len(partition.isr) == BROKERS for partition in partitions(admin, load))
 
 
-def partitions(admin: ConfluentKafkaAdmin) -> list[Partition]:
+def partitions(admin: ConfluentKafkaAdmin, load: Load) -> list[Partition]:
     """Of the pool."""
-    told = admin.reassigner.partitions([f"{PREFIX}_{number}" for number in range(TOPICS)])
+    told = admin.reassigner.partitions(load.names)
     return [found for each in told.values() if not isinstance(each, TopicFailure) for found in each]
 
 

@@ -6,22 +6,22 @@ that write their rows with refdb.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import string
 import time
 import uuid
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from beds import Beds
 from confluent_kafka.admin import AdminClient, NewTopic
 from perf_tools import MEBIBYTE, PerfTools, Speed
-from report import Report, Result
+from report import Result
+from sizes import Sizes
 
-from seawall_e2e.loopback import KafkaProcesses
-from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 
@@ -29,7 +29,6 @@ BROKERS = 3
 REGIONS = 4
 WRITERS = 8
 ROW_BYTES = 100
-REPETITIONS = 3
 TABLE = """CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, v STRING, PRIMARY KEY(k)) PARTITION BY RANGE COLUMNS (k) (
 PARTITION a VALUES LESS THAN ('b'), PARTITION b VALUES LESS THAN ('c'), PARTITION c VALUES LESS THAN ('d'),
 PARTITION d VALUES LESS THAN (MAXVALUE))"""
@@ -46,40 +45,63 @@ class Workload:
     """Enough for the peer to run for seconds: it is quicker by far, and its start is counted too."""
 
 
-WORKLOADS = (Workload("1 row each", 2_000, 1, 200_000), Workload("500 rows each", 120, 500, 2_000))
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Statements of one row and of many, the peer's records to each, and how often each is measured."""
+
+    single: int = 2_000
+    single_peer: int = 200_000
+    large: int = 120
+    large_peer: int = 2_000
+    rows: int = 500
+    repetitions: int = 5
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """What is written."""
+        return (
+            Workload("1 row each", self.single, 1, self.single_peer),
+            Workload(f"{self.rows} rows each", self.large, self.rows, self.large_peer),
+        )
 
 
-def main() -> None:
+SIZES = Sizes("refdb", __doc__, Size(), Size(24, 100, 4, 20, rows=10, repetitions=1))
+
+
+def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> None:
     """Measures and reports."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    report = Report(
-        "refdb",
+    run, beds = SIZES.parse(arguments), beds or Beds()
+    report = run.report(
         {
             "brokers": BROKERS,
             "replicationFactor": BROKERS,
             "regions": f"{REGIONS}, on one topic",
             "writers": f"{WRITERS} HTTP clients",
             "rowBytes": ROW_BYTES,
-            "repetitions": REPETITIONS,
         },
     )
-    with KafkaProcesses(BROKERS) as brokers, EtcdProcess() as etcd:
+    with beds.brokers(BROKERS) as brokers, beds.etcd() as etcd:
         tools = PerfTools(brokers.bootstrap_servers)
         admin = AdminClient({"bootstrap.servers": ",".join(brokers.bootstrap_servers), "log_level": 0})
         wal = {"num_topics": 1, "replication_factor": BROKERS}
         with RefDbProcesses(brokers.bootstrap_servers, etcd, datanodes=1, wal=wal) as db:
             if "code" in (answer := db.sql(TABLE)):
                 raise RuntimeError(answer)
-            for workload in WORKLOADS:
-                report.results += writing(db, workload, tools, admin)
-            report.results += replay(db, tools)
-    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+            for number in range(REGIONS):  # once each has the lease that comes with a heartbeat
+                db.write(insert(number, 1))
+            wait_until(lambda: appended(db)[1] == REGIONS, "the heartbeat has the first row of each region")
+            for workload in run.size.workloads:
+                report.results += writing(db, workload, tools, admin, run.size.repetitions)
+            report.results += replay(db, tools, run.size.repetitions)
+    run.finish(report)
 
 
-def writing(db: RefDbProcesses, workload: Workload, tools: PerfTools, admin: AdminClient) -> list[Result]:
+def writing(
+    db: RefDbProcesses, workload: Workload, tools: PerfTools, admin: AdminClient, repetitions: int
+) -> list[Result]:
     """INSERTs, in turns with the producing peer at the same record size."""
     rows, mebibytes, peer = [], [], []
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         size_before, number_before = appended(db)
         statements = [insert(number, workload.rows) for number in range(workload.statements)]
         started = time.monotonic()
@@ -108,11 +130,11 @@ def writing(db: RefDbProcesses, workload: Workload, tools: PerfTools, admin: Adm
     ]
 
 
-def replay(db: RefDbProcesses, tools: PerfTools) -> list[Result]:
+def replay(db: RefDbProcesses, tools: PerfTools, repetitions: int) -> list[Result]:
     """Kill -9 and start, in turns with the consuming peer, which reads the same topic once."""
     size, number = appended(db)
     rows, mebibytes, peer = [], [], []
-    for _ in range(REPETITIONS):
+    for _ in range(repetitions):
         db.datanodes[0].kill()
         db.start_datanode(0)
         log = db.datanodes[0].log_since_start()
@@ -158,3 +180,7 @@ def at(log: str, text: str) -> float:
     """When a line was logged first."""
     line = next(line for line in log.splitlines() if text in line)
     return datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").timestamp()  # noqa: DTZ007 - only differences count
+
+
+if __name__ == "__main__":
+    main()

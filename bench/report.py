@@ -1,4 +1,4 @@
-"""The result of a benchmark: JSON in `bench/results/<name>.json`, and a table for people.
+"""The result of a benchmark: JSON in `bench/results/<name>.json`, in the format of `result_format`.
 
 A result compares a value with a limit or with a peer that was measured in the same run.
 """
@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from result_format import require_valid
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line of the report; the value is the median of the samples unless it is given.
+    """One line of the report; the value is the median of the samples.
 
     `max_ratio` bounds value / against_value, `max_value` bounds the value; with neither the line only informs.
     """
@@ -62,13 +64,17 @@ class Result:
         return None if self.max_value is None else self.value <= self.max_value
 
     def as_json(self) -> dict[str, Any]:
-        """The line as design documents it, and its samples."""
+        """The line as design documents it, the range of its samples, and the samples."""
         return {
             "metric": self.metric,
             "value": _rounded(self.value),
             "unit": self.unit,
+            "min": _rounded(min(self.samples)),
+            "max": _rounded(max(self.samples)),
             "against": self.against or None,
             "againstValue": _rounded(self.against_value),
+            "againstMin": _rounded(min(self.against_samples, default=None)),
+            "againstMax": _rounded(max(self.against_samples, default=None)),
             "ratio": _rounded(self.ratio),
             "goal": self.goal,
             "met": self.met,
@@ -82,48 +88,36 @@ class Report:
     """All lines of one run. The load is the one that the run found, before it added its own."""
 
     name: str
+    command: str
     setting: dict[str, Any]
     results: list[Result] = field(default_factory=list)
     load: float = field(default_factory=lambda: os.getloadavg()[0])
 
-    def write(self) -> Path:
-        """Writes the JSON."""
-        path = ROOT / "bench/results" / f"{self.name}.json"
-        path.parent.mkdir(exist_ok=True)
+    def write(self, folder: Path) -> Path:
+        """Writes the JSON.
+
+        Raises:
+            ValueError: it is not of the format, or a peer did not run.
+        """
         body = {
             "name": self.name,
-            "command": f"make bench BENCH={self.name}",
+            "command": self.command,
             "load1": round(self.load, 2),
             "commit": _commit(),
             "machine": _machine(),
             "setting": self.setting,
             "results": [result.as_json() for result in self.results],
         }
+        require_valid(body)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.name}.json"
         path.write_text(json.dumps(body, indent=2, ensure_ascii=False) + "\n")
         return path
 
-    def table(self) -> str:
-        """The lines, one below the other."""
-        rows = [("metric", "value", "against", "ratio", "goal", "met"), *map(_row, self.results)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, f"load1 before the run: {self.load:.2f}"])
-
-
-def _row(result: Result) -> tuple[str, ...]:
-    peer = result.against_value
-    return (
-        result.metric,
-        f"{result.value:.3g} {result.unit}",
-        f"{peer:.3g} {result.unit} {result.against}" if peer is not None else "",
-        f"{result.ratio:.2f}" if result.ratio is not None else "",
-        result.goal or "",
-        {True: "yes", False: "NO", None: ""}[result.met],
-    )
-
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    """Five digits: a time may be microseconds or minutes."""
+    return None if value is None else float(f"{value:.5g}")
 
 
 def _commit() -> str:

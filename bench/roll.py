@@ -9,24 +9,24 @@ are quickly written, and stay below the size at which refdb flushes by itself: e
 
 from __future__ import annotations
 
-import argparse
 import json
 import secrets
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report import Report, Result
+from report import Result
+from sizes import Sizes
 
 from seawall_e2e import guide
 from seawall_e2e.bad_records import Region, region_of
 from seawall_e2e.cluster import build_operator_image, install_crds, make_namespace, start_platform
 from seawall_e2e.commands import kubectl
-from seawall_e2e.refdb import DATANODES, RefDb, build_refdb_images
+from seawall_e2e.refdb import DATANODES, RefDb, RefDbImages, build_refdb_images
 from seawall_e2e.restarts import RIGHTS, Restarts, follow_roll
 from seawall_e2e.site import Site
 from seawall_e2e.toolbox import Toolbox, toolbox_shell
@@ -40,6 +40,26 @@ AT_ONCE = 50_000
 """Entries that are copied by one command, which has a minute."""
 BOUND = 600.0
 MAX_RATIO = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Entries that each datanode replays, and how often all is measured."""
+
+    entries: int = 600_000
+    rounds: int = 5
+
+
+SIZES = Sizes("roll", __doc__, Size(), Size(1_000, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the database is made: a corner of the local cluster, with the CRDs and the images."""
+
+    site: Site
+    toolbox: Toolbox
+    images: RefDbImages
 
 
 @dataclass(slots=True)
@@ -74,55 +94,68 @@ class Bed:
     prober: Prober
 
 
-def main() -> None:
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Seconds of one round: of each bare replay, of the roll, and without rows (by hand, and in the roll)."""
+
+    bare: list[float]
+    serves: float
+    completed: float
+    away: list[float]
+    away_in_roll: list[float]
+
+
+def main(arguments: Sequence[str] | None = None, place: Place | None = None) -> None:
     """Measures and reports; a missed goal is no failure."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--entries", type=int, default=600_000, help="that each datanode replays")
-    args = parser.parse_args()
-    report = Report("roll", {"datanodes": DATANODES, "entries": args.entries, "flushFirst": False})
-    with bed(args.entries) as found:
-        report.results += measure(found, args.entries)
-    print(f"\n{report.table()}\nwritten to {report.write().relative_to(report.write().parents[2])}")
+    run = SIZES.parse(arguments)
+    report = run.report({"datanodes": DATANODES, "flushFirst": False})
+    with own_place() if place is None else nullcontext(place) as found, bed(found, run.size.entries) as made:
+        rounds = [measure(made, run.size.entries, number) for number in range(run.size.rounds)]
+    report.results += lines(rounds)
+    run.finish(report)
 
 
-def measure(bed: Bed, entries: int) -> list[Result]:
+def lines(rounds: Sequence[Round]) -> list[Result]:
+    """What the rounds say."""
+    against, sums = "sum of the bare replays", [sum(each.bare) for each in rounds]
+    away = [seconds for each in rounds for seconds in each.away]
+    in_roll = [seconds for each in rounds for seconds in each.away_in_roll]
+    return [
+        Result("roll, until the last datanode serves", "s", [each.serves for each in rounds], against, sums, MAX_RATIO),
+        Result(
+            "roll, until the database is out of maintenance", "s", [each.completed for each in rounds], against, sums
+        ),
+        Result("rows of a region are not acknowledged", "s", in_roll, "in a restart by hand", away),
+    ]
+
+
+def measure(bed: Bed, entries: int, number: int) -> Round:
     """Each by hand, then all by Seawall; nothing may have been flushed in between."""
     bare, away = [], []
-    for number, region in enumerate(bed.regions):
+    for index, region in enumerate(bed.regions):
         begin = time.time()
         bed.database.restart(region.datanode, within=BOUND)
         ready = time.time()
-        wait_until(lambda of=number, at=ready: bed.prober.last[of] > at, f"{region} is written")  # type: ignore[misc]
-        gap = bed.prober.longest(number, begin)
+        wait_until(lambda of=index, at=ready: bed.prober.last[of] > at, f"{region} is written")  # type: ignore[misc]
+        gap = bed.prober.longest(index, begin)
         bare.append(gap[1] - begin)
         away.append(gap[1] - gap[0])
         print(f"datanode {region.datanode} by hand: {bare[-1]:.1f} s", flush=True)
     bed.site.wal_cluster().wait("Serving", kind="DatanodesHealthy")
     if any(bed.database.flushed(region.number) >= entries for region in bed.regions):
         raise RuntimeError("a region was flushed: there is less to replay than before")
-    begin = time.time()
-    bed.restarts.ask("bench")
-    follow_roll(bed.restarts.wal, "bench", within=BOUND, explain=bed.restarts.explain)
+    begin, request = time.time(), f"bench-{number}"
+    bed.restarts.ask(request)
+    follow_roll(bed.restarts.wal, request, within=BOUND, explain=bed.restarts.explain)
     completed = time.time() - begin
-    rolled = [bed.prober.longest(number, begin) for number in range(len(bed.regions))]
-    against, least = "sum of the bare replays", [sum(bare)]
+    rolled = [bed.prober.longest(index, begin) for index in range(len(bed.regions))]
     serves = max(end for _, end in rolled) - begin
-    return [
-        Result("roll, until the last datanode serves", "s", [serves], against, least, MAX_RATIO),
-        Result("roll, until the database is out of maintenance", "s", [completed], against, least),
-        Result(
-            "rows of a region are not acknowledged",
-            "s",
-            [end - since for since, end in rolled],
-            "in a restart by hand",
-            away,
-        ),
-    ]
+    return Round(bare, serves, completed, away, [end - since for since, end in rolled])
 
 
 @contextmanager
-def bed(entries: int) -> Iterator[Bed]:
-    """The local cluster with a database of one region on each datanode, which has so many entries to replay."""
+def own_place() -> Iterator[Place]:
+    """The local cluster, which is started unless it is up, and namespaces that are gone afterwards."""
     start_platform()
     image, images = build_operator_image(), build_refdb_images()
     install_crds()
@@ -133,19 +166,25 @@ def bed(entries: int) -> Iterator[Bed]:
         make_namespace(namespace)
     toolbox.start()
     try:
-        site.install(RIGHTS)
-        database = RefDb(site.namespace, images)
-        restarts = Restarts(site, database)
-        restarts.declare(flushFirst=False, replayBudget="30m")
-        restarts.wal.wait("Ready")
-        database.start()
-        regions = fill(database, toolbox, entries)
-        with probing(site.namespace) as prober:
-            yield Bed(site, database, restarts, regions, prober)
+        yield Place(site, toolbox, images)
     finally:
         with closing(toolbox.shell):
             site.clear()
         kubectl("delete", "namespace", toolbox.namespace, "--wait=false")
+
+
+@contextmanager
+def bed(place: Place, entries: int) -> Iterator[Bed]:
+    """A database of one region on each datanode, which has so many entries to replay."""
+    place.site.install(RIGHTS)
+    database = RefDb(place.site.namespace, place.images)
+    restarts = Restarts(place.site, database)
+    restarts.declare(flushFirst=False, replayBudget="30m")
+    restarts.wal.wait("Ready")
+    database.start()
+    regions = fill(database, place.toolbox, entries)
+    with probing(place.site.namespace) as prober:
+        yield Bed(place.site, database, restarts, regions, prober)
 
 
 def fill(database: RefDb, toolbox: Toolbox, entries: int) -> tuple[Region, ...]:
@@ -157,7 +196,8 @@ def fill(database: RefDb, toolbox: Toolbox, entries: int) -> tuple[Region, ...]:
         region = region_of(database, wrote)
         row = range(wrote["entry_id"], wrote["entry_id"] + 1)
         copies = sum(
-            toolbox.repeat(region.topic, row, region.number, times=AT_ONCE) for _ in range(0, entries, AT_ONCE)
+            toolbox.repeat(region.topic, row, region.number, times=min(AT_ONCE, entries - done))
+            for done in range(0, entries, AT_ONCE)
         )
         print(f"{copies} entries for datanode {region.datanode} in {region.topic}", flush=True)
         found.append(region)

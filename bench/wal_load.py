@@ -170,4 +170,6 @@ def _payload(number: int, note: str) -> bytes:
 
 
 if __name__ == "__main__":
-    check(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
+    wanted = int(sys.argv[2]) * len(sys.argv[3:])
+    if (found := check(sys.argv[1], int(sys.argv[2]), sys.argv[3:])) != wanted:
+        sys.exit(f"read {found} records of {wanted}")

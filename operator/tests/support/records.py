@@ -19,7 +19,9 @@ UNCLEAN = 1
 
 def produce(servers: Sequence[str], counts: dict[str, int], *, acks: str = "all", key: bytes | None = None) -> None:
     """Appends so many records to each topic, and waits until all are acknowledged."""
-    producer = Producer(_config(servers) | {"acks": acks, "enable.idempotence": acks == "all"})  # sent again, never twice
+    producer = Producer(
+        _config(servers) | {"acks": acks, "enable.idempotence": acks == "all"}
+    )  # sent again, never twice
     failed: list[KafkaError] = []
 
     def on_delivery(error: KafkaError | None, _: Message) -> None:
