@@ -9,10 +9,12 @@ PLATFORM := e2e/platform
 TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# In one process, because they write one file of counts.
+GOLDEN_TESTS := $(addprefix operator/tests/,test_transcripts.py test_counts.py test_crash_at_every_call.py test_purge_crash.py test_purge_policy_world.py test_reassignment_crash.py test_restart_crash.py test_verification_crash.py test_verification_schedule.py test_wal_hold.py test_status_command.py domain/rollout/test_transcripts.py)
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
-.PHONY: help demo test test-unit test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
+.PHONY: help demo test test-unit golden test-integration e2e e2e-soak check collect format crds proto lock images spark spark-images tools cluster cluster-down bench
 
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -31,6 +33,9 @@ test: ## Everything: check, unit, integration and e2e tests; what CI runs
 
 test-unit: .venv/.stamp ## Tests of pure functions; needs no process
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m 'not integration'
+
+golden: .venv/.stamp ## Write what tests compare anew, to be reviewed: transcripts of each kind, counts of crash calls, mutants and moves
+	UPDATE_GOLDEN=1 $(PYTEST) $(GOLDEN_TESTS)
 
 test-integration: .venv/.stamp tools ## Tests on real Kafka, etcd and API server processes on loopback
 	$(PYTEST) operator/tests spark-apps e2e/refdb/tests e2e/checker/tests -m integration

@@ -33,6 +33,7 @@ from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
 from tests.support.clock import Time
+from tests.support.golden import compare_calls
 from tests.support.mortal import DeathRow, Died
 
 KEY = Key("default", "db")
@@ -217,4 +218,5 @@ def test_a_death_at_any_call_changes_nothing_about_the_end(scenario: Callable[[W
             world.settle(DeathRow(call, after=after))
         world.settle(DeathRow())
         assert world.end_state() == undisturbed.end_state(), f"after a death at call {call} of {row.calls}"
+    compare_calls(row.names)
     print(f"{scenario.__name__}: {row.calls} deaths, one end")  # noqa: T201 - the count is the evidence

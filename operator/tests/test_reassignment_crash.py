@@ -71,9 +71,10 @@ def end_state(world: World) -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    "scenario", [grow, grow_among_lists, abort, shrink, balance], ids=lambda scenario: scenario.__name__
-)
+SCENARIOS = (grow, grow_among_lists, abort, shrink, balance)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_a_death_at_any_call_of_a_reassignment_changes_nothing_about_the_end(scenario: Callable[[], World]) -> None:
     world = scenario()
     before = _lists(world)

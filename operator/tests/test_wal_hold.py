@@ -18,6 +18,7 @@ from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, WAL, Calls, Guard, World
+from tests.support.golden import compare_calls
 from tests.support.mortal import DeathRow, Died
 
 HOLD = Key(NAMESPACE, "spark")
@@ -312,6 +313,7 @@ def test_the_end_of_a_grant_is_written_wherever_the_process_dies(*, answer_is_lo
             settle(world, granter(world, DeathRow(at, after=answer_is_lost)))
         assert settle(world).status.state is HoldState.LOST
     assert undisturbed.calls > 10
+    compare_calls(undisturbed.names)
 
 
 def test_a_hold_above_what_somebody_else_deletes_and_an_open_request_are_left_alone() -> None:
@@ -418,3 +420,4 @@ def test_a_grant_ends_the_same_wherever_the_process_dies(*, answer_is_lost: bool
         assert hold.status.granted == {"wal_0": 3}
         assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
     assert undisturbed.calls > 20
+    compare_calls(undisturbed.names)

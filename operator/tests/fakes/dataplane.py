@@ -141,7 +141,8 @@ class FakeDataPlane:
             raise PartUnavailable(why, "it does not answer")
 
 
-_STORES = itertools.count(7_000_001)
+FIRST_STORE = 7_000_001
+_STORES = itertools.count(FIRST_STORE)
 
 
 class FakeMetadataStore:

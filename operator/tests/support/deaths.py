@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tests.purge_world import CHANGES, Calls, Guard
 from tests.support.clock import Time
+from tests.support.golden import compare_calls
 
 
 class MortalWorld(Protocol):
@@ -83,4 +84,5 @@ def die_at_every_call(
     print(f"calls {calls}, runs {left.deaths} ({worlds} worlds), failures {len(failures)}")  # noqa: T201 - evidence
     assert left.deaths == 2 * calls
     assert not failures
+    compare_calls(left.names)
     return worlds
