@@ -28,9 +28,9 @@ from seawall.controllers.targets import read_targets
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.frozen_targets import Target
-from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion

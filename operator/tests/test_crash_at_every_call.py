@@ -21,9 +21,9 @@ from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import REFUSED_SECONDS
-from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.adapters.kafka_batches import WRITE_RECORDS, batches, records_of_change, records_of_topic
-from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.kafka import ConfigChange, NewTopic
 
 
 @given(st.lists(st.integers(1, 30)), st.integers(1, 40))

@@ -173,7 +173,7 @@ def test_intents_that_are_gone_are_a_finding_and_no_first_contact() -> None:
 def remember_shards(world: World) -> None:
     """What the controller of the WALCluster writes of the newest page."""
     from seawall.api.v1alpha1.wal_cluster import WALStatus  # noqa: PLC0415 - one test's
-    from seawall.domain.intent_shards import shards_of  # noqa: PLC0415
+    from seawall.domain.ledger.shards import shards_of  # noqa: PLC0415
 
     cluster = world.cluster()
     status = WALStatus(topics=3, purgeable=0, held_back=0, record_shards=tuple(sorted(shards_of(TOPICS))))

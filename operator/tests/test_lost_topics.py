@@ -12,7 +12,7 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.wal_cluster import WALStatus
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.intent_shards import PoolId, shard_of, shards_of
+from seawall.domain.ledger.shards import PoolId, shard_of, shards_of
 from seawall.domain.topics.actions import CreateTopics
 from tests.fakes.intents import FakeIntentStore
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World

@@ -25,7 +25,7 @@ from seawall.api.v1alpha1.wal_purge import (
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.frozen_targets import DATA_KEY, Target, freeze, parts_of
-from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.domain.kubernetes import ConfigMap
 from seawall.reconciler import Reconciler
 from tests.purge_world import RUN, TOPICS, WAITS, Calls, World
 from tests.support.clock import START

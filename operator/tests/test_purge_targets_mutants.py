@@ -13,8 +13,8 @@ from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge
 from seawall.controllers import ledger_look, targets, wal_purge
 from seawall.domain import frozen_targets
 from seawall.domain.frozen_targets import DATA_KEY, Target, Written
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.purge import next_step, stages
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
 from tests import test_purge_many_topics as many
 from tests import test_purge_targets as stories

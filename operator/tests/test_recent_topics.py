@@ -8,9 +8,8 @@ import pytest
 
 from seawall.adapters.kafka_topic_answers import unanswered
 from seawall.controllers.recent_topics import CONFIGS_FRESH_FOR_MS, SIZES_FRESH_FOR_MS, RecentTopics
-from seawall.domain.kafka import Configs
+from seawall.domain.kafka import ConfigChange, Configs
 from seawall.domain.kafka_log import LogSizes, TopicFailure
-from seawall.domain.topics.actions import ConfigChange
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.purge_world import Calls, World

@@ -15,13 +15,13 @@ from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge, WALPu
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.partitions import PartitionId
 from seawall.domain.rollout.actions import Evict
-from seawall.domain.rollout.claims import claims_of
-from seawall.domain.rollout.reasons import Shut
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
+from seawall.domain.rollout_reasons import Shut
 from seawall.domain.step import Act
-from seawall.domain.walconfig.config_map import ConfigMap
 from tests.fakes.kafka_moves import advance
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.purge_world import Calls

@@ -14,16 +14,17 @@ from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.controllers import datanode_look, ledger_look, maintenance_look
 from seawall.controllers.restart import RestartController
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.ledger import rollout_claims as claims
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
 from seawall.domain.restart import gather, health, next_step
 from seawall.domain.restart.observed import Observed
-from seawall.domain.rollout import answers, begin, checks, claims, finish, maintenance
+from seawall.domain.rollout import answers, begin, checks, finish, maintenance
 from seawall.domain.rollout import next_step as roll
 from seawall.domain.rollout.answers import Answers
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.reasons import Reason, Shut
+from seawall.domain.rollout_reasons import Reason, Shut
 from tests import test_purge_restarts as purges
 from tests import test_reassignment_run as moves
 from tests import test_restart as stories

@@ -10,7 +10,7 @@ import pytest
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Conflict
-from seawall.domain.intent_shards import PoolId, shard_of
+from seawall.domain.ledger.shards import PoolId, shard_of
 from seawall.domain.wal_cluster import deletion
 from seawall.domain.wal_cluster.actions import DecideDeletion, FinishDeletion
 from tests.fakes.intents import FakeIntentStore

@@ -13,8 +13,8 @@ from seawall.api.v1alpha1.wal_purge import Stage
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.domain.conditions import find_condition
-from seawall.domain.intent_shards import PoolId, shard_of
 from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.ledger.shards import PoolId, shard_of
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, WAL, Calls, Guard, World

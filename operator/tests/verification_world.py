@@ -20,12 +20,12 @@ from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification, WALV
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.conditions import find_condition
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.verification.names import attempt_key
 from seawall.domain.verification.request import FILE, Subject, write_request
 from seawall.domain.verification.selection import TopicRange
 from seawall.domain.verification.spark import Ended
 from seawall.domain.verification.summary import EXIT_CODES
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.reconciler import Outcome as Tick
 from seawall.reconciler import Reconciler
 from tests.fakes.meters import FakeMeters

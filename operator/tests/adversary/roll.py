@@ -14,7 +14,7 @@ from seawall.controllers.datanode_look import DatanodeLooks
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
-from seawall.domain.rollout.reasons import Reason
+from seawall.domain.rollout_reasons import Reason
 from seawall.reconciler import Outcome, Reconciler
 from tests import restart_world
 from tests.adversary.arena import Arena

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.verification.request import FILE, Subject, write_request
 from seawall.domain.verification.selection import TopicRange
-from seawall.domain.walconfig.config_map import ConfigMap
 from tests.adversary import people_moves as people
 from tests.adversary import world_moves as world
 from tests.adversary.arena import Arena

@@ -18,11 +18,10 @@ from confluent_kafka.admin import (
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
-from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import NO_RATES, Partition, PartitionId, Rates, ThrottledReplicas
 from seawall.domain.throttles import FOLLOWER_RATE, LEADER_RATE
-from seawall.domain.topics.actions import NewTopic
 from seawall.ports import KafkaClusters, PartitionReassigner
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

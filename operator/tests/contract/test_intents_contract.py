@@ -12,8 +12,8 @@ import pytest
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import DATA_KEY, PREFIX_ANNOTATION, ConfigMapIntentStore
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.intent_shards import SHARDS, IntentShard, PoolId, UnreadableShard, shard_of, shards_of
 from seawall.domain.ledger.intents import FenceRecord, encode_shard, name_hash
+from seawall.domain.ledger.shards import SHARDS, IntentShard, PoolId, UnreadableShard, shard_of, shards_of
 from seawall.ports import IntentStore
 from seawall_e2e.loopback import ApiServer
 from tests.fakes.intents import LARGEST, FakeIntentStore

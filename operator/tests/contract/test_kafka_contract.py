@@ -10,8 +10,16 @@ import pytest
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
-from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.kafka import (
+    ConfigChange,
+    Configs,
+    KafkaConnection,
+    KafkaView,
+    NewTopic,
+    NoKafka,
+    Topic,
+    Unreachable,
+)
 from seawall.domain.topics.config_value import is_same_value
 from seawall.ports import KafkaAdmin, KafkaClusters
 from seawall_e2e.loopback import KafkaProcesses

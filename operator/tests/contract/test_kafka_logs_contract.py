@@ -15,7 +15,7 @@ from confluent_kafka.admin import PartitionMetadata
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView
+from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import (
     Deleted,
     DeleteOutcome,
@@ -33,7 +33,6 @@ from seawall.domain.kafka_log import (
     TopicTrouble,
 )
 from seawall.domain.rollout.record_key import KEYLESS, NOT_JSON
-from seawall.domain.topics.actions import NewTopic
 from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

@@ -11,8 +11,8 @@ from seawall.api.resource import Listing
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.errors import Conflict, Refused, SeawallError
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event, EventType
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Kube
 from tests.contract.kube_beds import Bed
 

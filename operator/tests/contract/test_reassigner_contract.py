@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import ConfigChange
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.partitions import (
     NO_RATES,
@@ -19,7 +20,6 @@ from seawall.domain.partitions import (
     Throttles,
     throttled_replicas,
 )
-from seawall.domain.topics.actions import ConfigChange
 from seawall_e2e.waiting import wait_until
 from tests.contract.reassigner_beds import FakeBed, RealBed, World
 

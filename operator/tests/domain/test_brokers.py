@@ -13,6 +13,7 @@ from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import min_isr_repairs
 from seawall.domain.brokers.status import settled
 from seawall.domain.brokers.view import BrokerLook, BrokerNumbers, view_of, worth_asking
+from seawall.domain.min_isr import Limit
 from seawall.domain.partitions import (
     Broker,
     Partition,
@@ -25,7 +26,6 @@ from seawall.domain.partitions import (
     Throttles,
     known_brokers,
 )
-from seawall.domain.reassignment.min_isr import Limit
 from seawall.domain.throttles import effective_rates, least_rate
 from tests.domain.builders import make_spec
 

@@ -26,7 +26,7 @@ from seawall.domain.frozen_targets import (
     parts_of,
     thaw,
 )
-from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.domain.kubernetes import ConfigMap
 from tests.domain.purges import make_run
 
 LARGEST_OFFSET = 2**63 - 1

@@ -11,12 +11,12 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClus
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import CreateTopics, GuardRetention
 from seawall.domain.wal_cluster.actions import AddFinalizer, RemoveFinalizer, WriteConfigMap
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.domain.walconfig.render import render_wal_config
 from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
 

@@ -8,8 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicySpec
-from seawall.domain.purge_policy.reasons import Reason
-from seawall.domain.purge_policy.schedule import BadSchedule, Schedule, read_schedule
+from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
 
 ANCHOR = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -97,23 +96,23 @@ def test_an_interval_counts_from_its_anchor() -> None:
 @pytest.mark.parametrize(
     ("expression", "zone", "reason"),
     [
-        ("61 * * * *", None, Reason.INVALID_SCHEDULE),
-        ("every day", None, Reason.INVALID_SCHEDULE),
-        ("@hourly", None, Reason.INVALID_SCHEDULE),
-        ("0 */10 * * * *", None, Reason.INVALID_SCHEDULE),
-        ("* * * *", None, Reason.INVALID_SCHEDULE),
-        ("0 0 * * MON#5/2", None, Reason.INVALID_SCHEDULE),
-        ("0 0 30 2 *", None, Reason.INVALID_SCHEDULE),
-        ("* * */20 * 1L", None, Reason.NEVER_FIRES),
-        ("0 * * * *", "Mars/Olympus", Reason.UNKNOWN_TIME_ZONE),
-        ("0 * * * *", "europe/berlin", Reason.UNKNOWN_TIME_ZONE),
-        ("0 * * * *", "../../etc/passwd", Reason.UNKNOWN_TIME_ZONE),
-        ("0 * * * *", "/etc/localtime", Reason.UNKNOWN_TIME_ZONE),
-        ("0 * * * *", "localtime", Reason.UNKNOWN_TIME_ZONE),
-        ("0 * * * *", "Europe", Reason.UNKNOWN_TIME_ZONE),
+        ("61 * * * *", None, ScheduleReason.INVALID_SCHEDULE),
+        ("every day", None, ScheduleReason.INVALID_SCHEDULE),
+        ("@hourly", None, ScheduleReason.INVALID_SCHEDULE),
+        ("0 */10 * * * *", None, ScheduleReason.INVALID_SCHEDULE),
+        ("* * * *", None, ScheduleReason.INVALID_SCHEDULE),
+        ("0 0 * * MON#5/2", None, ScheduleReason.INVALID_SCHEDULE),
+        ("0 0 30 2 *", None, ScheduleReason.INVALID_SCHEDULE),
+        ("* * */20 * 1L", None, ScheduleReason.NEVER_FIRES),
+        ("0 * * * *", "Mars/Olympus", ScheduleReason.UNKNOWN_TIME_ZONE),
+        ("0 * * * *", "europe/berlin", ScheduleReason.UNKNOWN_TIME_ZONE),
+        ("0 * * * *", "../../etc/passwd", ScheduleReason.UNKNOWN_TIME_ZONE),
+        ("0 * * * *", "/etc/localtime", ScheduleReason.UNKNOWN_TIME_ZONE),
+        ("0 * * * *", "localtime", ScheduleReason.UNKNOWN_TIME_ZONE),
+        ("0 * * * *", "Europe", ScheduleReason.UNKNOWN_TIME_ZONE),
     ],
 )
-def test_a_bad_schedule_is_a_value_with_its_sentence(expression: str, zone: str | None, reason: Reason) -> None:
+def test_a_bad_schedule_is_a_value_with_its_sentence(expression: str, zone: str | None, reason: ScheduleReason) -> None:
     declared = spec(schedule=expression).model_copy(update={"time_zone": zone})
     found = read_schedule(declared, ANCHOR)
     assert isinstance(found, BadSchedule)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from seawall.domain.kafka import NewTopic
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
-from seawall.domain.topics.actions import CreateTopics, NewTopic
+from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
 from tests.domain.builders import make_spec
 

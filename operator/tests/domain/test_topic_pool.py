@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, TopicsSpec
-from seawall.domain.kafka import Topic
-from seawall.domain.topics.actions import ConfigChange, CreateTopics, GuardRetention, RepairConfigs
+from seawall.domain.kafka import ConfigChange, Topic
+from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.plan import Creation, plan_topics
 from seawall.domain.topics.pool import RETENTION_CONFIGS, Pool, TopicState, desired_configs, observe_pool
 from tests.domain.builders import good_configs, make_kafka, make_topic

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
+from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 
 LARGEST = 1_048_576
 """Bytes of a ConfigMap's data that the API server takes."""

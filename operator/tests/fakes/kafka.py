@@ -14,9 +14,17 @@ from confluent_kafka import KafkaError
 from seawall.adapters.kafka_errors import ALREADY_EXISTS, Failures, refuse_repeated
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
-from seawall.domain.topics.actions import ConfigChange, NewTopic
-from seawall.domain.topics.name import describe_illegal_name
+from seawall.domain.kafka import (
+    ConfigChange,
+    Configs,
+    KafkaConnection,
+    KafkaView,
+    NewTopic,
+    NoKafka,
+    Topic,
+    Unreachable,
+)
+from seawall.domain.topic_name import describe_illegal_name
 from tests.fakes.kafka_configs import config_refusal, kept_form
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs

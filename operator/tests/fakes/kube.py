@@ -14,8 +14,8 @@ from seawall.api.meta import Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
-from seawall.domain.walconfig.config_map import ConfigMap
 
 LARGEST_CONFIG_MAP = 1_048_576
 """Bytes of a ConfigMap's data that the API server takes."""

@@ -15,8 +15,7 @@ from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.controllers.brokers import BrokersController
 from seawall.domain.conditions import ConditionBuilder, find_condition
-from seawall.domain.kafka import KafkaConnection
-from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.kafka import ConfigChange, KafkaConnection, NewTopic
 from seawall.reconciler import Reconciler
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

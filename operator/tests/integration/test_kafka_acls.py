@@ -21,10 +21,9 @@ from confluent_kafka.admin import (
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.domain.errors import Refused
-from seawall.domain.kafka import KafkaConnection, KafkaView
+from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import Deleted, DeleteRefused, LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
-from seawall.domain.topics.actions import ConfigChange, NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kafka import topic_ids

@@ -15,8 +15,7 @@ from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
-from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic, NoKafka, Unreachable
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import free_ports

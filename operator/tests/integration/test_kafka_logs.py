@@ -9,9 +9,8 @@ import pytest
 
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_logs import ConfluentKafkaLogs
-from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import Deleted, DeleteRefused, DeleteUnknown, LogOffsets, LogSizes, TopicFailure
-from seawall.domain.topics.actions import NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.counting_proxy import (

@@ -15,10 +15,9 @@ import pytest
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_logs import ConfluentKafkaLogs
 from seawall.domain.errors import OutsideUnavailable
-from seawall.domain.kafka import KafkaConnection
+from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, LogOffsets, TopicFailure, TopicTrouble
 from seawall.domain.partitions import PartitionId, Throttles
-from seawall.domain.topics.actions import NewTopic
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.records import produce

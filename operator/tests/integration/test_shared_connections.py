@@ -15,8 +15,7 @@ import pytest
 from seawall.adapters.kafka import ConfluentKafkaAdmin
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
-from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
-from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic, NoKafka, Unreachable
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kafka import topic_ids

@@ -44,9 +44,9 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
-from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import KafkaProcesses

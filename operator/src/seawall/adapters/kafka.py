@@ -32,8 +32,7 @@ from seawall.adapters.kafka_reassigner import RawReassigner
 from seawall.adapters.kafka_topic_deletion import UNKNOWN_ID, RawTopicDeletion
 from seawall.adapters.kafka_values import alteration_of, overrides_of
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
-from seawall.domain.topics.actions import ConfigChange, NewTopic
+from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
 
 _ItemT = TypeVar("_ItemT")
 

@@ -16,7 +16,7 @@ from seawall.adapters.kafka_errors import UNKNOWN_TOPIC, is_refusal, wait_for
 from seawall.adapters.kafka_values import described_topic_of
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka_log import DescribedTopic, FirstSince, TopicFailure, TopicTrouble
-from seawall.domain.topics.name import describe_illegal_name
+from seawall.domain.topic_name import describe_illegal_name
 
 _AnswerT = TypeVar("_AnswerT")
 

@@ -16,9 +16,8 @@ from confluent_kafka.admin import (
     TopicMetadata,
 )
 
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
+from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NoKafka, Topic, Unreachable
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
-from seawall.domain.topics.actions import ConfigChange
 
 NO_ID = "A" * 22
 """What a broker says that knows no ids."""

@@ -16,8 +16,8 @@ from seawall.api.meta import GROUP, VERSION, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Forbidden, Refused, SeawallError
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
-from seawall.domain.walconfig.config_map import ConfigMap
 
 _log = logging.getLogger(__name__)
 

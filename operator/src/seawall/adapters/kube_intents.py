@@ -8,7 +8,7 @@ from typing import Any
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import GROUP, Key
-from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
+from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 
 DATA_KEY = "shard"
 POOL_LABEL = f"{GROUP}/pool"

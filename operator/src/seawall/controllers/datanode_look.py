@@ -18,6 +18,7 @@ from seawall.controllers.record_scans import RecordScans
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
@@ -26,7 +27,6 @@ from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, Datanodes, DataPlanes, Kube, MaintenanceSwitch
 
 

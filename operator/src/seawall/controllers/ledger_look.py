@@ -27,14 +27,14 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import newest_ids, region_reports
 from seawall.domain.errors import SeawallError
 from seawall.domain.frozen_targets import Target, TargetsLost
-from seawall.domain.intent_shards import IntentShard, PoolId, shards_of
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.policy import Policy
-from seawall.domain.rollout.claims import claims_of
+from seawall.domain.ledger.rollout_claims import claims_of
+from seawall.domain.ledger.shards import IntentShard, PoolId, shards_of
 from seawall.domain.wal_cluster.database import claim_on, usable_readoption
 from seawall.ports import Clock, IntentStore, Stopwatch
 

@@ -10,10 +10,10 @@ from seawall.controllers.connection import required_kafka
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.min_isr import find_under_min_isr
 from seawall.domain.partitions import Partition, PartitionId, known_brokers
 from seawall.domain.reassignment.batch import topics_that_lose_replicas
 from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.min_isr import find_under_min_isr
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Direction, Sight
 from seawall.domain.replication.demand import internal_topics_to_move

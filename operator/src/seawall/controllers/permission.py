@@ -10,9 +10,9 @@ from seawall.controllers.declarations import current_licence
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import Blocked, OpenedCluster
 from seawall.domain.errors import Conflict, OutsideUnavailable
-from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, read_shards
+from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.wal_cluster.database import is_about_the_claim
 from seawall.ports import Clock, IntentStore, Kube
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 
 from seawall.domain.errors import Conflict
 from seawall.domain.kafka_log import TopicFailure
+from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
-from seawall.domain.reassignment.min_isr import why_not_cancel, why_not_fewer
 from seawall.ports import PartitionReassigner
 
 WhyNot = Callable[[Partition, Collection[int], int | None], str | None]

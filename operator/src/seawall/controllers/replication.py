@@ -14,6 +14,7 @@ from seawall.controllers.replicas_needed import require_cancel, require_replicas
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
 from seawall.domain.placement import Placement
 from seawall.domain.reassignment.actions import (
@@ -45,7 +46,6 @@ from seawall.domain.replication.demand import demand_of
 from seawall.domain.replication.next_step import ReplicationStep, next_step
 from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, Kube, ReassignmentMeter
 
 IDLE_THROTTLE_MINUTES = 10

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
-from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.ledger.fence import parse_readoption
 from seawall.domain.ledger.looked import ReadShards, read_shards
+from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
 from seawall.domain.wal_cluster.identity import pinned_id

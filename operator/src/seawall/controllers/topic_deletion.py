@@ -14,11 +14,11 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers.claims import read_holds
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
-from seawall.domain.intent_shards import PoolId, shards_of
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import ReadShards, read_shards
+from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.wal_cluster.changed import why_remade, why_unclear, why_written
 from seawall.domain.wal_cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong

@@ -17,7 +17,8 @@ from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
-from seawall.domain.reassignment.min_isr import limit_of
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.min_isr import limit_of
 from seawall.domain.step import Event, Step
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
@@ -33,7 +34,6 @@ from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_contender, find_rival
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 MIN_ISR = "min.insync.replicas"
 """The config of a topic: with fewer replicas in sync, Kafka refuses writes of producers that wait for all of them."""
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+"""Kafka makes them when they are first used. `__share_group_state` is no WAL writer's business."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,33 @@ class KafkaView:
 
 Configs = Mapping[str, str]
 """The configs that are set on a topic itself, by name; what brokers default to is not in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create: one partition, so that its offsets are the entry ids.
+
+    Attributes:
+        replicas: the brokers that it shall be on, the preferred leader first; empty: Kafka chooses.
+    """
+
+    name: str
+    replication_factor: int
+    configs: Mapping[str, str]
+    replicas: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """Configs to set on a topic and configs to reset to the brokers' default."""
+
+    topic: str
+    set: Mapping[str, str] = field(default_factory=dict)
+    reset: tuple[str, ...] = ()
+
+    def is_needed(self) -> bool:
+        """Whether there is anything to set or reset."""
+        return bool(self.set or self.reset)
 
 
 class Unreachable(StrEnum):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from seawall.api.meta import Key
-from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NoKafka
+from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
 from seawall.domain.kafka_log import (
     DeleteOutcome,
     DescribedTopic,
@@ -31,7 +31,6 @@ from seawall.domain.partitions import (
     ThrottledReplicas,
     Throttles,
 )
-from seawall.domain.topics.actions import ConfigChange, NewTopic
 
 
 class KafkaAdmin(Protocol):

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 from seawall.domain.rollout.workload import Eviction, Pod, StatefulSet
 from seawall.domain.step import Event
 from seawall.domain.verification.spark import Driver, SparkApplication
-from seawall.domain.walconfig.config_map import ConfigMap
 
 
 class Kube(Protocol):

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from seawall.controllers.topic_logs import read_epoch_ends
-from seawall.domain.intent_shards import IntentShard
 from seawall.domain.kafka_log import EpochEnd, EpochUnknown, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.shards import IntentShard
 from seawall.domain.ledger.tables import TopicLog
 from seawall.ports import KafkaLogs
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import BadRecord, Facts
-from seawall.domain.rollout.reasons import Ailment
 from seawall.domain.rollout.workload import Template, Termination
+from seawall.domain.rollout_reasons import Ailment
 from tests.domain.rollout.builders import (
     KILLED,
     make_facts,

@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.checks import GATE, Candidate, against, let_through, refusal
 from seawall.domain.rollout.facts import BadRecord, Facts
-from seawall.domain.rollout.reasons import Shut
+from seawall.domain.rollout_reasons import Shut
 from tests.domain.rollout.builders import (
     MI,
     NOW,

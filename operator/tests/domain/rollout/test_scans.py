@@ -9,8 +9,8 @@ import pytest
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.rollout.checks import refusal
 from seawall.domain.rollout.facts import BadRecord
-from seawall.domain.rollout.reasons import Shut
 from seawall.domain.rollout.scans import bad_records
+from seawall.domain.rollout_reasons import Shut
 from tests.domain.rollout.builders import ask, make_facts, with_region
 from tests.domain.verifications import make_verification
 

@@ -13,7 +13,7 @@ from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.conditions import ConditionBuilder
 from seawall.domain.failure import Failure
-from seawall.domain.reassignment.min_isr import limit_of
+from seawall.domain.min_isr import limit_of
 from seawall.domain.step import Act, Record, Step, Wait
 
 PERIOD_SECONDS = 30.0

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
-from seawall.domain.kafka import MIN_ISR
-from seawall.domain.reassignment.min_isr import Limit
+from seawall.domain.kafka import MIN_ISR, ConfigChange
+from seawall.domain.min_isr import Limit
 from seawall.domain.step import Event, EventType
-from seawall.domain.topics.actions import ConfigChange
 
 
 @dataclass(frozen=True, slots=True)

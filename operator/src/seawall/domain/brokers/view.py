@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from seawall.domain.kafka import INTERNAL_TOPICS
 from seawall.domain.partitions import (
     NO_RATES,
     Broker,
@@ -128,10 +129,6 @@ class BrokersFound:
 
     view: ReplicationView
     quorum: Quorum | str
-
-
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
-"""Kafka makes them when they are first used. `__share_group_state` is no WAL writer's business."""
 
 
 def lacking(partition: Partition, ongoing: Mapping[PartitionId, Reassigning]) -> frozenset[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seawall.domain.intent_shards import IntentShard, PoolId
 from seawall.domain.ledger.looked import ClusterSeen, Looked
+from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.step import Event, EventType
-from seawall.domain.topics.actions import listed
+from seawall.domain.text import listed
 
 
 @dataclass(frozen=True, slots=True)

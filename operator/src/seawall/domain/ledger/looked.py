@@ -8,7 +8,6 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from seawall.domain.frozen_targets import Target, TargetsLost
-from seawall.domain.intent_shards import IntentShard, PoolId, UnreadableShard, shard_of
 from seawall.domain.ledger.intents import (
     FenceRecord,
     UnreadableRecord,
@@ -20,6 +19,7 @@ from seawall.domain.ledger.intents import (
 from seawall.domain.ledger.licence import Licence
 from seawall.domain.ledger.look import Look, Read
 from seawall.domain.ledger.policy import Level, Requirement
+from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard, shard_of
 
 
 class Obstacle(StrEnum):

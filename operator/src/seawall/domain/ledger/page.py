@@ -10,7 +10,7 @@ from seawall.domain.ledger.ledger import Ledger, plan
 from seawall.domain.ledger.lines import TopicLine, topic_lines
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
-from seawall.domain.topics.name import by_number
+from seawall.domain.topic_name import by_number
 
 DISASTERS = frozenset({Reason.LOG_START_BEYOND_REPLAY, Reason.FENCE_BROKEN})
 

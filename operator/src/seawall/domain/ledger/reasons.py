@@ -6,7 +6,7 @@ has both as a table, and a test compares.
 
 from __future__ import annotations
 
-from seawall.domain.explained import Explained
+from seawall.domain.text import Explained
 
 
 class Reason(Explained):

@@ -21,10 +21,10 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.domain import rollout_reasons as rollout
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.ended import newest_failures
 from seawall.domain.overview.seen import Leader, Seen
-from seawall.domain.rollout import reasons as rollout
 from seawall.domain.rollout.next_step import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall.domain.verification_schedule.condition import SUSPENDED

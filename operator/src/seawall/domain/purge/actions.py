@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
 from seawall.domain.frozen_targets import Target
-from seawall.domain.intent_shards import IntentShard, PoolId
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import ClusterSeen
+from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.step import Event, EventType
 
 

@@ -24,7 +24,7 @@ from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
-from seawall.domain.topics.actions import listed
+from seawall.domain.text import listed
 
 RETRY_SECONDS = 5.0
 

@@ -12,7 +12,7 @@ from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
 from seawall.domain.purge.sight import Sight
-from seawall.domain.topics.name import by_number
+from seawall.domain.topic_name import by_number
 
 MAX_ROWS = 50
 """Topics that a status names for people."""

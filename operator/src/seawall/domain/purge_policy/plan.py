@@ -15,8 +15,8 @@ from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.overlaps import describe_stricter
 from seawall.domain.purge_policy.reasons import Reason
 from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, OwnRuns, beyond_history, run_name
-from seawall.domain.purge_policy.schedule import BadSchedule, Schedule, read_schedule
 from seawall.domain.purge_policy.trigger import LOOK_SECONDS, describe_trigger, find_triggered
+from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
 
 SKEW = timedelta(minutes=5)
 """A last run further ahead than this was written by a clock that was wrong: it must not stop all runs until then."""
@@ -109,5 +109,5 @@ def _look_after(spec: WALPurgePolicySpec) -> float | None:
     return None if spec.trigger is None else LOOK_SECONDS
 
 
-def _stalled(reason: Reason, message: str) -> Verdict:
+def _stalled(reason: Reason | ScheduleReason, message: str) -> Verdict:
     return Verdict(Outlook.STALLED, reason, message)

@@ -19,7 +19,7 @@ from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.runs import OwnRuns
-from seawall.domain.purge_policy.schedule import Every
+from seawall.domain.schedule import Every
 
 LOOK_SECONDS = 10.0
 """Until the sizes are looked at again."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.reassignment.journal import PlannedMove
-from seawall.domain.reassignment.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.order import in_turn
 from seawall.domain.reassignment.sight import Progress, Sight

@@ -11,7 +11,7 @@ from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.planning import CannotPlan
-from seawall.domain.topics.name import by_number
+from seawall.domain.topic_name import by_number
 
 AS_DECLARED = "nothing to move: replicas are where they should be"
 FOREIGN = "somebody else moves these partitions: it is planned when that has ended"

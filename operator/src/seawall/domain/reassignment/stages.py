@@ -7,6 +7,8 @@ from datetime import timedelta
 
 from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
+from seawall.domain.ledger.rollout_claims import pod_that_restarts
+from seawall.domain.min_isr import most_min_isr
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import (
     AddFinalizer,
@@ -22,7 +24,6 @@ from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
 from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
 from seawall.domain.reassignment.leaders import not_preferred
-from seawall.domain.reassignment.min_isr import most_min_isr
 from seawall.domain.reassignment.sentences import asks, at_end, so_far
 from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
@@ -34,7 +35,6 @@ from seawall.domain.reassignment.throttling import (
     said_of_brokers,
     throttle_for,
 )
-from seawall.domain.rollout.claims import pod_that_restarts
 
 LEADERS_WAIT = timedelta(minutes=5)
 """How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""

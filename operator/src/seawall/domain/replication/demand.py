@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from seawall.api.v1alpha1.reassignment import Racks
 from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
-from seawall.domain.brokers.view import INTERNAL_TOPICS
+from seawall.domain.kafka import INTERNAL_TOPICS
 from seawall.domain.partitions import Partition
 from seawall.domain.placement import Demand
 

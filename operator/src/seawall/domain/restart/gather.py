@@ -14,6 +14,7 @@ from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import Topic
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.page import LedgerPage, page_of
@@ -22,7 +23,6 @@ from seawall.domain.rollout.from_ledger import Sources, datanodes_by_id, datanod
 from seawall.domain.rollout.requests import parse_override
 from seawall.domain.rollout.scans import bad_records
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, RESTART_ANNOTATION
-from seawall.domain.walconfig.config_map import ConfigMap
 
 DATANODE_FILE = "datanode.toml"
 HASH_DIGITS = 16

@@ -14,7 +14,7 @@ from seawall.domain.failure import REFUSED, UNANSWERED
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, left_on_message
-from seawall.domain.rollout.reasons import Ailment, Reason
+from seawall.domain.rollout_reasons import Ailment, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
 SERVING, RESTARTING, NOT_ASKED = "Serving", "Restarting", "NotAsked"

@@ -13,10 +13,10 @@ from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.flushes import flush, is_flushed
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, kept_until
 from seawall.domain.rollout.order import in_order
-from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.replay import replay_seconds, restart_budget
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
+from seawall.domain.rollout_reasons import Reason, Shut
 
 BEFORE_FLUSH = frozenset({Shut.REPLAY_TOO_LONG})
 """What a flush may mend."""

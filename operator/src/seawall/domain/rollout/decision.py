@@ -9,7 +9,7 @@ from seawall.domain.failure import Failure
 from seawall.domain.rollout.actions import RolloutAction
 from seawall.domain.rollout.checks import Refusal
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.reasons import Reason
+from seawall.domain.rollout_reasons import Reason
 
 POLL_SECONDS = 2.0
 """How often the outside is looked at that wakes nobody."""

@@ -9,9 +9,9 @@ from datetime import timedelta
 from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.domain.rollout.checks import Candidate
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.reasons import Ailment
 from seawall.domain.rollout.replay import replay_seconds, startup_seconds
 from seawall.domain.rollout.workload import Pod, Termination
+from seawall.domain.rollout_reasons import Ailment
 
 CRASHING_RESTARTS = 2
 """A container that ended once may have been unlucky."""

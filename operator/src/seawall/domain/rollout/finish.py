@@ -22,10 +22,10 @@ from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, is_elsewhere, kept_until, leave_first
 from seawall.domain.rollout.published import with_progress
-from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.replay import measure
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
+from seawall.domain.rollout_reasons import Reason, Shut
 
 FORBIDDEN_SECONDS = 10.0
 """Until an eviction is tried again that a PodDisruptionBudget forbade."""

@@ -9,8 +9,8 @@ from seawall.domain.rollout.actions import FlushRegions
 from seawall.domain.rollout.checks import Candidate, against
 from seawall.domain.rollout.decision import Decision, changed
 from seawall.domain.rollout.facts import Datanode, Facts
-from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.workload import Pod
+from seawall.domain.rollout_reasons import Reason, Shut
 
 MAX_REGIONS = 1_000
 

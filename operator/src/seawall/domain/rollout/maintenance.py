@@ -20,7 +20,7 @@ from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.domain.rollout.actions import SetMaintenance
 from seawall.domain.rollout.decision import POLL_SECONDS, Decision, changed
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.reasons import Reason
+from seawall.domain.rollout_reasons import Reason
 
 SETTLES = timedelta(seconds=10)
 """All of GreptimeDB knows of it after this: its metasrv reads the switch through a cache of 10 s."""

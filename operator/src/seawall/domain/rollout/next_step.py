@@ -33,9 +33,9 @@ from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.finish import finish
 from seawall.domain.rollout.maintenance import give_back, leave_first, with_address
 from seawall.domain.rollout.published import with_costs
-from seawall.domain.rollout.reasons import Reason, Shut
 from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
 from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
+from seawall.domain.rollout_reasons import Reason, Shut
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 
 MAX_PODS = 1_000

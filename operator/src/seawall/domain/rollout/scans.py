@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.api.v1alpha1.wal_verification import Finding, WALVerification
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import BadRecord, Datanode, Facts
-from seawall.domain.rollout.reasons import Ailment
+from seawall.domain.rollout_reasons import Ailment
 
 CRASHES = frozenset(
     {

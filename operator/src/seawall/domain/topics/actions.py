@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from seawall.domain.kafka import ConfigChange, NewTopic
 from seawall.domain.step import Event, EventType
-
-
-@dataclass(frozen=True, slots=True)
-class NewTopic:
-    """A topic to create: one partition, so that its offsets are the entry ids.
-
-    Attributes:
-        replicas: the brokers that it shall be on, the preferred leader first; empty: Kafka chooses.
-    """
-
-    name: str
-    replication_factor: int
-    configs: Mapping[str, str]
-    replicas: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
-    """Configs to set on a topic and configs to reset to the brokers' default."""
-
-    topic: str
-    set: Mapping[str, str] = field(default_factory=dict)
-    reset: tuple[str, ...] = ()
-
-    def is_needed(self) -> bool:
-        """Whether there is anything to set or reset."""
-        return bool(self.set or self.reset)
+from seawall.domain.text import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +80,3 @@ class DeleteTopics:
 
 
 TopicAction = CreateTopics | GuardRetention | RepairConfigs | DeleteTopics
-
-
-def listed(names: list[str]) -> str:
-    """`3 topics (a, b, c)`, or the first and the last of many; `topic a` for one."""
-    if len(names) == 1:
-        return f"topic {names[0]}"
-    shown = ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"  # noqa: PLR2004 - what fits a line
-    return f"{len(names)} topics ({shown})"

@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.domain.topics.actions import (
-    ConfigChange,
-    CreateTopics,
-    GuardRetention,
-    NewTopic,
-    RepairConfigs,
-    TopicAction,
-)
+from seawall.domain.kafka import ConfigChange, NewTopic
+from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs, TopicAction
 from seawall.domain.topics.pool import RETENTION_CONFIGS, Pool, TopicState, desired_configs
 
 

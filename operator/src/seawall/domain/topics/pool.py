@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
-from seawall.domain.kafka import MIN_ISR, Configs, KafkaView, Topic
-from seawall.domain.reassignment.min_isr import Limit, most_min_isr
-from seawall.domain.topics.actions import ConfigChange
+from seawall.domain.kafka import MIN_ISR, ConfigChange, Configs, KafkaView, Topic
+from seawall.domain.min_isr import Limit, most_min_isr
 from seawall.domain.topics.config_value import is_same_value
 
 RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")

@@ -17,6 +17,7 @@ from seawall.api.v1alpha1.wal_verification import (
     WALVerificationStatus,
 )
 from seawall.domain.conditions import find_condition
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
 from seawall.domain.verification.allowed import kafka_of_job
@@ -26,7 +27,6 @@ from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.request import FILE, MAX_BYTES, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
-from seawall.domain.walconfig.config_map import ConfigMap
 
 PATIENCE = timedelta(minutes=3)
 """How long regions that have not reported, or are being opened, are waited for; then their topics are not read."""

@@ -11,9 +11,9 @@ from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import Failure
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.verification.spark import Driver, SparkApplication
-from seawall.domain.walconfig.config_map import ConfigMap
 
 GRANTED = frozenset({HoldState.ACTIVE, HoldState.EXTENDED, HoldState.AT_RISK})
 

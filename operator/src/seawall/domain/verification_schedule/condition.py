@@ -11,7 +11,7 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, find_condition, loss_event, with_own
 from seawall.domain.failure import Failure
-from seawall.domain.purge_policy.schedule import BadSchedule
+from seawall.domain.schedule import BadSchedule
 from seawall.domain.step import Event
 from seawall.domain.verification_schedule.runs import read_times, why_name_too_long
 

@@ -21,7 +21,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.wal_verification import WALVerification, WALVerificationSpec
 from seawall.domain.conditions import ConditionBuilder
 from seawall.domain.failure import Failure, standing_failure
-from seawall.domain.purge_policy.schedule import BadSchedule
+from seawall.domain.schedule import BadSchedule
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 from seawall.domain.verification_schedule.condition import KIND, schedule_event, with_schedule
 from seawall.domain.verification_schedule.runs import (

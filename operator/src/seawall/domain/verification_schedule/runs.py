@@ -15,7 +15,7 @@ from typing import Self
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationSchedule
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
-from seawall.domain.purge_policy.schedule import BadSchedule, Cron, read_cron
+from seawall.domain.schedule import BadSchedule, Cron, read_cron
 from seawall.domain.time_in_name import TimeInName
 from seawall.domain.verification.names import MAX_NAME
 

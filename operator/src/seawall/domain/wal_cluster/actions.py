@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.meta import TOPICS_FINALIZER
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event, EventType
-from seawall.domain.topics.actions import TopicAction, listed
-from seawall.domain.walconfig.config_map import ConfigMap
+from seawall.domain.text import listed
+from seawall.domain.topics.actions import TopicAction
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.looked import ReadShards
-from seawall.domain.topics.actions import listed
+from seawall.domain.text import listed
 
 RECORD_GONE = (
     "the ConfigMap with its record is gone: restore it from a backup, or begin a new record by "

@@ -21,7 +21,7 @@ from seawall.domain.ledger.columns import Mask
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.looked import CannotLook, Looked
-from seawall.domain.topics.actions import listed
+from seawall.domain.text import listed
 from seawall.domain.wal_cluster.observed import Needs
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.verdict import RETRY_SECONDS

@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import Creation, plan_topics
 from seawall.domain.topics.pool import TopicState
@@ -31,7 +32,6 @@ from seawall.domain.wal_cluster.verdict import (
     look_again_after,
     may_create_topics,
 )
-from seawall.domain.walconfig.config_map import ConfigMap
 from seawall.domain.walconfig.render import render_wal_config
 
 ClusterStep = Step[WALClusterStatus, ClusterAction]

@@ -12,13 +12,13 @@ from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.topics.pool import Pool
 from seawall.domain.wal_cluster.going import PoolNow
 from seawall.domain.wal_cluster.lost import MissingTopics
-from seawall.domain.walconfig.config_map import ConfigMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ from seawall.domain.dataplane.version import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import REFUSED, Failure, standing_failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
+from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import Obstacle
-from seawall.domain.topics.actions import listed
+from seawall.domain.text import listed
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.domain.wal_cluster.data_plane import is_silent, why_other_view
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.walconfig.config_map import ConfigMap
 
 SOON_SECONDS = 0.5
 RETRY_SECONDS = 5.0

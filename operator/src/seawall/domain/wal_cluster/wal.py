@@ -12,7 +12,7 @@ from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.step import Event
-from seawall.domain.topics.actions import listed
+from seawall.domain.text import listed
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seawall.domain.intent_shards import shard_of
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.held import HeldTopic, HoldView
 from seawall.domain.ledger.holds import why_overtaken
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.shards import shard_of
 from seawall.domain.wal_hold.observed import YoungRecords
 
 

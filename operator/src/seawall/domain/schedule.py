@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -15,7 +16,6 @@ from cronsim import CronSim, CronSimError
 
 from seawall.api.duration import format_duration
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicySpec
-from seawall.domain.purge_policy.reasons import Reason
 
 CRON_FIELDS = 5
 
@@ -42,11 +42,22 @@ class Schedule(Protocol):
         ...
 
 
+class ScheduleReason(StrEnum):
+    """Why there is no schedule; each member says what ends it."""
+
+    INVALID_SCHEDULE = "InvalidSchedule"
+    """The schedule is no cron expression: correct it."""
+    NEVER_FIRES = "ScheduleNeverFires"
+    """The schedule means a day that never comes: correct it."""
+    UNKNOWN_TIME_ZONE = "UnknownTimeZone"
+    """There is no such time zone: correct it."""
+
+
 @dataclass(frozen=True, slots=True)
 class BadSchedule:
     """Why there is no schedule."""
 
-    reason: Reason
+    reason: ScheduleReason
     message: str
 
 
@@ -120,18 +131,20 @@ def _read_zone(name: str) -> ZoneInfo | BadSchedule:
     try:
         return ZoneInfo(name if name.lower() not in {"local", "localtime"} else "")
     except (KeyError, ValueError, OSError):
-        return BadSchedule(Reason.UNKNOWN_TIME_ZONE, f"there is no time zone {name}: use a name such as Europe/Berlin")
+        return BadSchedule(
+            ScheduleReason.UNKNOWN_TIME_ZONE, f"there is no time zone {name}: use a name such as Europe/Berlin"
+        )
 
 
 def _read_cron(expression: str, zone: ZoneInfo, now: datetime) -> Cron | BadSchedule:
     if len(expression.split()) != CRON_FIELDS:
         message = f"schedule {expression!r} has not the five fields minute, hour, day of month, month and day of week"
-        return BadSchedule(Reason.INVALID_SCHEDULE, message)
+        return BadSchedule(ScheduleReason.INVALID_SCHEDULE, message)
     try:
         first = next(CronSim(expression, now.astimezone(zone)), None)
     except _NOT_CRON as error:
         why = str(error) if isinstance(error, CronSimError) else "not a cron expression"
-        return BadSchedule(Reason.INVALID_SCHEDULE, f"schedule {expression!r} cannot be read: {why}")
+        return BadSchedule(ScheduleReason.INVALID_SCHEDULE, f"schedule {expression!r} cannot be read: {why}")
     if first is None:
-        return BadSchedule(Reason.NEVER_FIRES, f"schedule {expression!r} never fires within 50 years")
+        return BadSchedule(ScheduleReason.NEVER_FIRES, f"schedule {expression!r} never fires within 50 years")
     return Cron(expression, zone)

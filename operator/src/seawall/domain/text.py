@@ -1,4 +1,4 @@
-"""Words of a closed set that explain themselves."""
+"""Texts for people: words of a closed set that explain themselves, and names in a row."""
 
 from __future__ import annotations
 
@@ -19,3 +19,11 @@ class Explained(StrEnum):
         member.sentence = sentence
         member.remedy = remedy
         return member
+
+
+def listed(names: list[str]) -> str:
+    """`3 topics (a, b, c)`, or the first and the last of many; `topic a` for one."""
+    if len(names) == 1:
+        return f"topic {names[0]}"
+    shown = ", ".join(names) if len(names) <= 3 else f"{names[0]} … {names[-1]}"  # noqa: PLR2004 - what fits a line
+    return f"{len(names)} topics ({shown})"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from seawall.domain.rollout.reasons import Ailment, Shut
+from seawall.domain.rollout_reasons import Ailment, Shut
 
-PAGE = Path(__file__).parents[4] / "docs/restarting.md"
+PAGE = Path(__file__).parents[3] / "docs/restarting.md"
 
 
 def test_the_tables_for_people_are_the_code() -> None:

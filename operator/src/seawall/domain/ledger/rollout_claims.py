@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
 from seawall.domain.ledger.restarts import RestartClaims
-from seawall.domain.rollout.reasons import Ailment, Shut
+from seawall.domain.rollout_reasons import Ailment, Shut
 
 BEFORE_THE_RESTART = frozenset({RollStage.FLUSHING, RollStage.MAINTENANCE})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from seawall.domain.explained import Explained
+from seawall.domain.text import Explained
 
 
 class Shut(Explained):
