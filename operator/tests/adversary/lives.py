@@ -51,8 +51,9 @@ UNFENCED: dict[str, frozenset[str]] = {
 }
 """Acts, each with what its other side compares: what moves between the last read and the act is seen by nobody else."""
 
-REPLICA_ACTS = frozenset({"reassign", "alter_configs"})
-"""What two controllers do that depend on each other: replicas come and go, and min.insync.replicas with them."""
+REPLICA_ACTS = frozenset({"reassign", "alter_configs", "alter_throttles"})
+"""What two controllers do that depend on each other: replicas come and go, and min.insync.replicas with them; and what
+slows replicas down, which a sleeper may set after the end."""
 
 
 COMPARES: dict[str, frozenset[str]] = {**UNFENCED, "set_maintenance": frozenset()}
