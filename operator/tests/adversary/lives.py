@@ -32,9 +32,7 @@ PORTS = {
     FakeKafkaClusters: "kafka",
 }
 BY_CALL = {
-    **dict.fromkeys(
-        ("reports", "nodes", "flush_regions", "check_frontend", "set_maintenance", "in_maintenance"), "database"
-    ),
+    **dict.fromkeys(("reports", "nodes", "flush_regions", "set_maintenance", "in_maintenance"), "database"),
     **dict.fromkeys(("snapshot", "head", "claim", "advance_markers"), "etcd"),
     **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
