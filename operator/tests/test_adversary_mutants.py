@@ -19,6 +19,7 @@ from seawall.controllers import (
     ledger_look,
     log_witnesses,
     opened_cluster,
+    permission,
     replication,
     topic_deletion,
     wal_cluster,
@@ -104,6 +105,11 @@ def no_intents(patch: Patch) -> None:
     patch.setattr(wal_purge, "require_intents", lambda *_: None)
 
 
+def no_flushed(patch: Patch) -> None:
+    """What regions have flushed is asked before the announcement, and nobody listens."""
+    patch.setattr(permission, "why_less_flushed", lambda *_: None)
+
+
 def no_topic_id(patch: Patch) -> None:
     """The topic's id is not compared right before the delete, nor with that of its intent."""
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
@@ -162,6 +168,7 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (no_reread, PURGE, ("stop_deletes",)),
     (no_licence, UNUSED, ("retract", "sleep_long")),
     (no_intents, PURGE, ("delete_intents_and_grant",)),
+    (no_flushed, PURGE, ("older_manifest",)),
     (no_topic_id, PURGE, ("recreate_topic_and_write",)),
     (no_contender, PURGE, ("make_rival",)),
     (no_identity, "purge in mode A", (ALL_SWAPPED,)),

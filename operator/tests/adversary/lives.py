@@ -66,7 +66,8 @@ class Move:
         touches: the parts of the outside that it changes.
         make: makes it; where there is nothing to move it does nothing.
         shown_by: the parts, or calls, that show it to who asks; None: those that it touches.
-        is_evidence: it is shown by evidence, which a look reads and an action does not ask for again (design.md §3).
+        is_evidence: it is shown by evidence, which a look reads, and of the actions only the announcement asks for
+            again (design.md §3).
     """
 
     name: str
