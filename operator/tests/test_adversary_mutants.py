@@ -26,7 +26,7 @@ from seawall.controllers import (
     wal_purge,
 )
 from seawall.domain.clocks import ServerTime, TrustedTime
-from seawall.domain.ledger import fence
+from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.sight import Progress
 from seawall.domain.wal_cluster import needed
@@ -138,6 +138,12 @@ def no_holds(patch: Patch) -> None:
     patch.setattr(ledger_look, "read_holds", lambda *_: [])
 
 
+def grants_what_is_gone(patch: Patch) -> None:
+    """Where the log starts is not asked before a hold is granted."""
+    patch.setattr(held.HeldTopic, "is_foreign", lambda _: False)
+    patch.setattr(holds, "_below", lambda *_: None)
+
+
 def one_clock(patch: Patch) -> None:
     """The API server's clock is taken for the operator's."""
     patch.setattr(
@@ -174,6 +180,7 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (no_identity, "purge in mode A", (ALL_SWAPPED,)),
     (no_witness, PURGE, (SERVICES_SWAPPED,)),
     (no_holds, PURGE, ("place_hold", "grant_hold")),
+    (grants_what_is_gone, HOLD, ("delete_elsewhere",)),
     (one_clock, HOLD, ("clock is 2 h ahead",)),
     (regions_ignored, "topic deletion in use", ("edit_spec",)),
     (object_read_once, "topic deletion", ("retain",)),
