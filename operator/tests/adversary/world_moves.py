@@ -51,11 +51,11 @@ def cut_topic_and_write(arena: Arena) -> None:
 
 
 def delete_elsewhere(arena: Arena) -> None:
-    """Somebody else deletes records."""
+    """Somebody else deletes records: no hold may be granted below that, and those that stand above it stay."""
     if TOPIC in arena.kafka.topics:
-        log = arena.kafka.topics[TOPIC].log
+        log, deleted = arena.kafka.topics[TOPIC].log, arena.referee.deleted
         log.delete_before(min(log.log_start + 3, log.end))
-        arena.referee.damaged.add(TOPIC)
+        deleted[log.topic_id] = max(log.log_start, deleted.get(log.topic_id, 0))
 
 
 # --- the database
