@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -151,6 +152,21 @@ def restore_intents(arena: Arena) -> None:
         arena.intents._shards = {
             key: replace(shard, version=f"restored-{shard.version}") for key, shard in arena.yesterday[1].items()
         }
+
+
+def restore_api_server(arena: Arena) -> None:
+    """All of it at once, objects with their states and intents: what was written since is forgotten."""
+    objects, config_maps, annotations = arena.backup
+    if objects is None:
+        return
+    arena.kube._objects = copy.deepcopy(objects)
+    for raw in arena.kube._objects.values():
+        raw["metadata"]["resourceVersion"] = f"restored-{raw['metadata']['resourceVersion']}"
+    arena.kube._config_maps = {
+        key: replace(found, resource_version=f"restored-{found.resource_version}") for key, found in config_maps.items()
+    }
+    arena.annotations = dict(annotations)
+    restore_intents(arena)
 
 
 # --- time, and others
