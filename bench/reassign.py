@@ -49,11 +49,12 @@ class Size:
     throttle: int = 6
     rounds: int = 5
     calm: float = 20.0
+    at_once: int = 10
 
     @property
     def load(self) -> Load:
         """Of part "move"."""
-        return Load(self.megabytes, self.topics, self.throttle, self.rounds, self.calm)
+        return Load(self.megabytes, self.topics, self.throttle, self.rounds, self.calm, self.at_once)
 
 
 SIZES = Sizes("reassign", __doc__, Size(), Size(100, megabytes=3, topics=3, throttle=1, rounds=1, calm=1.0))

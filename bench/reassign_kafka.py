@@ -4,6 +4,8 @@ Whose throttle it is: each broker sends and fetches so many bytes a second for w
 before the busiest broker has sent or fetched its share; the time is compared with that. Latencies are those of one
 producer that waits for all in-sync replicas: one replica before, three in the end. So they are compared with those of
 one replica, and with those of three at rest once the run is over: what three replicas cost anyway is not the move's.
+A throttled move costs a produce up to `replica.fetch.wait.max.ms`: the follower of a partition that has just come into
+sync still waits for a fetch without it. Here it is Kafka's default; one partition at a time is what keeps out of it.
 
 A broker looks at its throttle between two fetches, and one brings up to ten megabytes. At a few megabytes a second
 that is coarse: brokers wait for each other, and lose a tenth, whoever moves the replicas. The brokers of this bench
@@ -43,19 +45,25 @@ BOUND = 300.0
 SHARE_OF_THROTTLE = 0.9
 MEBI = 2**20
 DEFAULT_MEBI_PER_SECOND = 50
+FETCH_WAIT = {"replica.fetch.wait.max.ms": "500"}
+"""Kafka's default; brokers of tests wait longer."""
 FETCHED_AT_ONCE = {"replica.fetch.max.bytes": MEBI, "replica.fetch.response.max.bytes": 10 * MEBI}
 """Kafka's defaults: of a partition, and of all in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is moved how often: both copies together are twice the megabytes; seconds of calm before each move."""
+    """What is moved how often: both copies together are twice the megabytes; seconds of calm before each move.
+
+    `at_once` is how many partitions are on their way at the same time; the rounds are made again with one.
+    """
 
     megabytes: int
     topics: int
     mebi_per_second: int
     rounds: int
     calm: float
+    at_once: int
 
     @property
     def names(self) -> list[str]:
@@ -128,12 +136,12 @@ def move(load: Load, beds: Beds) -> list[Result]:
     """Part "move"."""
     scale = load.mebi_per_second / DEFAULT_MEBI_PER_SECOND
     scaled = {key: str(round(value * scale)) for key, value in FETCHED_AT_ONCE.items()}
-    with beds.api_server() as server, beds.brokers(BROKERS, scaled) as brokers:
+    with beds.api_server() as server, beds.brokers(BROKERS, scaled | FETCH_WAIT) as brokers:
         clusters = WALClusters(server, brokers.bootstrap_servers)
         scope = clusters.namespace
         with OperatorProcess(server.kubeconfig, namespaces=scope, pod_namespace=scope) as operator:
             wait_until(operator.is_leader, "the operator leads", explain=operator.tail)
-            rounds, failed = measure(clusters, brokers.bootstrap_servers, load)
+            rounds, alone, failed = measure(clusters, brokers.bootstrap_servers, load)
     what = f"rf 1 to 3, {load.megabytes} MB in {load.topics} topics at {load.mebi_per_second} MiB/s"
     least = [each.least for each in rounds]
     peer = "the busiest broker's bytes / throttle"
@@ -162,18 +170,39 @@ def move(load: Load, beds: Beds) -> list[Result]:
             "after, with three replicas at rest",
             [each.settled_p99 for each in rounds],
         ),
+        Result(
+            "produce p99 while replicas move one partition at a time, acks=all",
+            "ms",
+            [each.moving_p99 for each in alone],
+            "before, with one replica",
+            [each.calm_p99 for each in alone],
+            max_ratio=3,
+        ),
+        Result(
+            f"move: {what}, one partition at a time, all in sync",
+            "s",
+            [each.in_sync for each in alone],
+            peer,
+            [each.least for each in alone],
+        ),
         Result("produces that failed", "", [failed], max_value=0),
     ]
 
 
-def measure(clusters: WALClusters, servers: Sequence[str], load: Load) -> tuple[list[Moved], int]:
-    """The rounds, and how many produces failed."""
+def measure(clusters: WALClusters, servers: Sequence[str], load: Load) -> tuple[list[Moved], list[Moved], int]:
+    """The rounds, those with one partition at a time, and how many produces failed."""
     clusters.apply(PREFIX, load.topics, 1)
-    clusters.patch(PREFIX, {"spec": {"reassignment": {"throttleBytesPerSecond": f"{load.mebi_per_second}Mi"}}})
     fill(servers, load.names, load.megabytes)
     with Writer(servers, load.names) as writer:
-        rounds = [one_round(clusters, servers, writer, load) for _ in range(load.rounds)]
-    return rounds, writer.failed
+        rounds, alone = (_rounds(clusters, servers, writer, load, at_once) for at_once in (load.at_once, 1))
+    return rounds, alone, writer.failed
+
+
+def _rounds(clusters: WALClusters, servers: Sequence[str], writer: Writer, load: Load, at_once: int) -> list[Moved]:
+    rate = f"{load.mebi_per_second}Mi"
+    spec = {"reassignment": {"throttleBytesPerSecond": rate, "maxConcurrentPartitions": at_once}}
+    clusters.patch(PREFIX, {"spec": spec})
+    return [one_round(clusters, servers, writer, load) for _ in range(load.rounds)]
 
 
 def fill(servers: Sequence[str], topics: Sequence[str], megabytes: int) -> None:

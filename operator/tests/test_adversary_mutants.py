@@ -19,13 +19,14 @@ from seawall.controllers import (
     ledger_look,
     log_witnesses,
     opened_cluster,
+    permission,
     replication,
     topic_deletion,
     wal_cluster,
     wal_purge,
 )
 from seawall.domain.clocks import ServerTime, TrustedTime
-from seawall.domain.ledger import fence
+from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.sight import Progress
 from seawall.domain.wal_cluster import needed
@@ -104,6 +105,11 @@ def no_intents(patch: Patch) -> None:
     patch.setattr(wal_purge, "require_intents", lambda *_: None)
 
 
+def no_flushed(patch: Patch) -> None:
+    """What regions have flushed is asked before the announcement, and nobody listens."""
+    patch.setattr(permission, "why_less_flushed", lambda *_: None)
+
+
 def no_topic_id(patch: Patch) -> None:
     """The topic's id is not compared right before the delete, nor with that of its intent."""
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
@@ -130,6 +136,12 @@ def no_witness(patch: Patch) -> None:
 def no_holds(patch: Patch) -> None:
     """Holds are not listed."""
     patch.setattr(ledger_look, "read_holds", lambda *_: [])
+
+
+def grants_what_is_gone(patch: Patch) -> None:
+    """Where the log starts is not asked before a hold is granted."""
+    patch.setattr(held.HeldTopic, "is_foreign", lambda _: False)
+    patch.setattr(holds, "_below", lambda *_: None)
 
 
 def one_clock(patch: Patch) -> None:
@@ -162,11 +174,13 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (no_reread, PURGE, ("stop_deletes",)),
     (no_licence, UNUSED, ("retract", "sleep_long")),
     (no_intents, PURGE, ("delete_intents_and_grant",)),
+    (no_flushed, PURGE, ("older_manifest",)),
     (no_topic_id, PURGE, ("recreate_topic_and_write",)),
     (no_contender, PURGE, ("make_rival",)),
     (no_identity, "purge in mode A", (ALL_SWAPPED,)),
     (no_witness, PURGE, (SERVICES_SWAPPED,)),
     (no_holds, PURGE, ("place_hold", "grant_hold")),
+    (grants_what_is_gone, HOLD, ("delete_elsewhere",)),
     (one_clock, HOLD, ("clock is 2 h ahead",)),
     (regions_ignored, "topic deletion in use", ("edit_spec",)),
     (object_read_once, "topic deletion", ("retain",)),

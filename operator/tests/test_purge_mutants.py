@@ -44,6 +44,11 @@ def no_reread(patch: Patch) -> None:
     patch.setattr(wal_purge.WALPurgeController, "_still_may", lambda self, obj, *_, **__: named_cluster(self.kube, obj))
 
 
+def no_flushed(patch: Patch) -> None:
+    """What regions have flushed is not asked again before their markers are announced."""
+    patch.setattr(wal_purge, "require_flushed", lambda *_: None)
+
+
 def no_topic_id(patch: Patch) -> None:
     """The topic's id is not compared right before the delete."""
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
@@ -250,6 +255,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (cached_holds, stories.test_a_requested_hold_counts_before_anybody_looked_at_it),
     (requested_ignored, stories.test_a_requested_hold_counts_before_anybody_looked_at_it),
     (unreadable_hold_skipped, stories.test_a_hold_that_cannot_be_read_stops_everything),
+    (no_flushed, stories.test_a_datanode_that_starts_from_an_older_manifest_before_the_announcement_stops_it),
     (no_region_keys, stories.test_a_region_that_is_born_before_the_announcement_stops_its_topic),
     (no_intent, stories.test_the_transcript_of_a_whole_run),
     (delete_before_announce, stories.test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker),

@@ -236,6 +236,23 @@ def test_a_region_that_is_born_before_the_announcement_stops_its_topic() -> None
     assert skipped(run)["wal_0"] == "NotSeenTwice"
 
 
+def test_a_datanode_that_starts_from_an_older_manifest_before_the_announcement_stops_it() -> None:
+    """What it needs again is above a marker that would have been announced."""
+    world = World()
+    world.start_run()
+    calls, region = Calls(world.check), 1024 << 32
+
+    def start_again(name: str) -> None:
+        state = world.data_plane.regions[region]
+        if name == "head" and "claim" in calls.names and state.flushed > 1:
+            state.flushed, state.memtable_bytes = 1, 100
+
+    calls.before = start_again
+    world.settle(world.process(calls))
+    assert world.data_plane.regions[region].flushed == 1, "it came in between"
+    assert (world.store._now.topics["wal_0"].pruned_entry_id or 0) <= 1
+
+
 def test_a_region_that_is_born_before_the_delete_reads_from_the_announced_marker() -> None:
     """Its opener reads the marker: nothing below what was announced is needed, and nothing else is deleted."""
     world = World()

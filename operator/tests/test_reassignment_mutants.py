@@ -20,6 +20,7 @@ from seawall.domain.reassignment.batch import Batch
 from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.replication import next_step as next_step_of_replication
 from seawall.domain.topics import pool
 from tests import test_brokers as brokers
 from tests import test_reassignment_min_isr as min_isr
@@ -50,6 +51,11 @@ def lists_left(patch: Patch) -> None:
 def no_throttle(patch: Patch) -> None:
     """Replicas are copied as fast as they can."""
     patch.setattr(stages, "throttle_for", lambda *_: None)
+
+
+def numbers_when_there_is_nothing_to_do(patch: Patch) -> None:
+    """A run whose every tick acts seems to stand still, and is slowed down as a loop is."""
+    patch.setattr(next_step_of_replication, "has_come_on", lambda *_: False)
 
 
 def throttle_after_the_batch(patch: Patch) -> None:
@@ -283,6 +289,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (lists_left, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (no_throttle, stories.test_the_transcript_of_a_replication_factor_that_grows),
     (throttle_after_the_batch, stories.test_the_transcript_of_a_replication_factor_that_grows),
+    (
+        numbers_when_there_is_nothing_to_do,
+        stories.test_a_run_whose_every_tick_acts_tells_how_far_it_is_and_waits_between_acts,
+    ),
     (rates_forgotten, stories.test_rates_that_stood_before_the_run_are_put_back_at_its_end),
     (foreign_rates_overwritten, stories.test_a_rate_that_somebody_sets_in_mid_move_stays),
     (own_rates_not_told, stories.test_a_rate_of_a_single_broker_is_told_with_the_way_out_and_the_slowest_is_shown),

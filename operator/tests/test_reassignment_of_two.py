@@ -53,17 +53,18 @@ class Two:
     def __post_init__(self) -> None:
         for number in range(COUNT):
             self.world.kafka.add_topic(f"other_{number}", replicas=(2,)).log.append(100)
-        self._declare_other(1)
+        self.declare_other(1)
         for process in self.world.process():
             while process.tick(OTHER).after == 0.0:
                 pass
-        self._declare_other(3)
+        self.declare_other(3)
         self.world.declare(replicationFactor=3)
 
-    def _declare_other(self, replication_factor: int) -> None:
+    def declare_other(self, replication_factor: int, rate: int = RATES["other"]) -> None:
+        """Somebody edits the spec of the other one."""
         topics = {"prefix": "other", "count": COUNT, "replicationFactor": replication_factor}
         kafka = {"external": {"bootstrapServers": ["kafka:9092"]}}
-        reassignment = {"throttleBytesPerSecond": f"{RATES['other'] // MEBI}Mi"}
+        reassignment = {"throttleBytesPerSecond": f"{rate // MEBI}Mi"}
         self.world.kube.apply(OTHER, {"kafka": kafka, "topics": topics, "reassignment": reassignment})
 
     def mover(self, guard: Calls | None = None) -> Reconciler[Any, Any, Any, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from seawall.api.meta import ConditionType
@@ -97,6 +99,21 @@ def test_the_transcript_of_a_replication_factor_that_falls() -> None:
     assert world.factors() == {2}
     leaders = [world.kafka.led(world.kafka.topics[name], 0)[1] for name in TOPICS]
     assert leaders == [1, 2, 3, 1, 2, 3], "no leader was dropped"
+
+
+def test_a_run_whose_every_tick_acts_tells_how_far_it_is_and_waits_between_acts() -> None:
+    """Replicas that go are gone at once: with one partition at a time each tick has another one to submit."""
+    world = World(of_three, most=1)
+    world.declare(replicationFactor=2)
+    world.settle(until=lambda: world.stage() == "Ongoing")
+    moves, pauses, done = world.process()[1], 0, set()
+    while world.stage() == "Ongoing":
+        ticked = moves.tick(WAL)
+        world.time.time += timedelta(seconds=1)
+        pauses += ticked.after != 0
+        done.add(getattr(world.run().partitions, "done", 0))
+    assert done & set(range(1, len(TOPICS))), "nobody could see it come on"
+    assert pauses, "the work queue would take it for a loop"
 
 
 def test_min_insync_replicas_is_lowered_before_replicas_go() -> None:

@@ -39,6 +39,7 @@ class Arena(VerificationWorld):
         cluster_spec: the spec of the WALCluster, as people edit it.
         annotations: those of the WALCluster.
         yesterday: the metadata and the shards of intents of some time ago.
+        backup: the objects and the ConfigMaps of the API server of then, and the annotations.
         beside: what other controllers of the operator do while one waits.
     """
 
@@ -47,6 +48,7 @@ class Arena(VerificationWorld):
     cluster_spec: dict[str, Any] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     yesterday: tuple[Any, Any] = (None, None)
+    backup: tuple[Any, Any, Any] = (None, None, None)
     beside: list[Callable[[], object]] = field(default_factory=list)
     forged_verdict: bool = False
 
@@ -239,6 +241,8 @@ class Arena(VerificationWorld):
     def remember(self) -> None:
         """This is how it was yesterday."""
         self.yesterday = self.store._now, dict(self.intents._shards)
+        kube = self.kube
+        self.backup = copy.deepcopy(kube._objects), dict(kube._config_maps), dict(self.annotations)
 
 
 def _watch(arena: Arena) -> Any:

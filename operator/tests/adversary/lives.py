@@ -32,9 +32,7 @@ PORTS = {
     FakeKafkaClusters: "kafka",
 }
 BY_CALL = {
-    **dict.fromkeys(
-        ("reports", "nodes", "flush_regions", "check_frontend", "set_maintenance", "in_maintenance"), "database"
-    ),
+    **dict.fromkeys(("reports", "nodes", "flush_regions", "set_maintenance", "in_maintenance"), "database"),
     **dict.fromkeys(("snapshot", "head", "claim", "advance_markers"), "etcd"),
     **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
@@ -51,8 +49,9 @@ UNFENCED: dict[str, frozenset[str]] = {
 }
 """Acts, each with what its other side compares: what moves between the last read and the act is seen by nobody else."""
 
-REPLICA_ACTS = frozenset({"reassign", "alter_configs"})
-"""What two controllers do that depend on each other: replicas come and go, and min.insync.replicas with them."""
+REPLICA_ACTS = frozenset({"reassign", "alter_configs", "alter_throttles"})
+"""What two controllers do that depend on each other: replicas come and go, and min.insync.replicas with them; and what
+slows replicas down, which a sleeper may set after the end."""
 
 
 COMPARES: dict[str, frozenset[str]] = {**UNFENCED, "set_maintenance": frozenset()}
@@ -67,7 +66,8 @@ class Move:
         touches: the parts of the outside that it changes.
         make: makes it; where there is nothing to move it does nothing.
         shown_by: the parts, or calls, that show it to who asks; None: those that it touches.
-        is_evidence: it is shown by evidence, which a look reads and an action does not ask for again (design.md §3).
+        is_evidence: it is shown by evidence, which a look reads, and of the actions only the announcement asks for
+            again (design.md §3).
     """
 
     name: str

@@ -133,7 +133,7 @@ class Network:
         frontend, metasrv, etcd = connection.frontend, connection.metasrv, connection.etcd.endpoints[0]
 
         def plane(call: str) -> FakeDataPlane:
-            address = frontend if call in {"flush_regions", "check_frontend", "nodes"} else metasrv
+            address = frontend if call in {"flush_regions", "nodes"} else metasrv
             return self.databases[self.services[address]].plane
 
         def store(_: str) -> FakeMetadataStore:

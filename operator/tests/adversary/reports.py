@@ -56,8 +56,8 @@ class Report:
 def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
     """Of each move the first one, the last one before records or topics go, and of all pairs each so-manieth.
 
-    Where replicas come and go, the last one before each change of them and of min.insync.replicas, and all soon after
-    the latter.
+    Where replicas come and go, the last one before each change of them, of their throttle and of min.insync.replicas,
+    and all soon after the latter.
     """
     pairs = list(pairs_of(scenario, calm))
     of_replicas = [at for at, name in enumerate(calm.names) if name in REPLICA_ACTS and "reassign" in calm.names]

@@ -130,6 +130,7 @@ OF_RUNS = (
     *(move(make, RUN) for make in (people.pause_run, people.delete_run, people.recreate_run)),
     move(people.declare_old_version, CLUSTER),
     move(world.delete_intents_and_grant, ALL, shown_by="intents"),
+    move(world.restore_api_server, ALL, shown_by="intents"),
     move(world.second_operator, ALL),
     move(world.second_operator_begins, ALL),
 )

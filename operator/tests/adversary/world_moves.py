@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -51,11 +52,11 @@ def cut_topic_and_write(arena: Arena) -> None:
 
 
 def delete_elsewhere(arena: Arena) -> None:
-    """Somebody else deletes records."""
+    """Somebody else deletes records: no hold may be granted below that, and those that stand above it stay."""
     if TOPIC in arena.kafka.topics:
-        log = arena.kafka.topics[TOPIC].log
+        log, deleted = arena.kafka.topics[TOPIC].log, arena.referee.deleted
         log.delete_before(min(log.log_start + 3, log.end))
-        arena.referee.damaged.add(TOPIC)
+        deleted[log.topic_id] = max(log.log_start, deleted.get(log.topic_id, 0))
 
 
 # --- the database
@@ -151,6 +152,21 @@ def restore_intents(arena: Arena) -> None:
         arena.intents._shards = {
             key: replace(shard, version=f"restored-{shard.version}") for key, shard in arena.yesterday[1].items()
         }
+
+
+def restore_api_server(arena: Arena) -> None:
+    """All of it at once, objects with their states and intents: what was written since is forgotten."""
+    objects, config_maps, annotations = arena.backup
+    if objects is None:
+        return
+    arena.kube._objects = copy.deepcopy(objects)
+    for raw in arena.kube._objects.values():
+        raw["metadata"]["resourceVersion"] = f"restored-{raw['metadata']['resourceVersion']}"
+    arena.kube._config_maps = {
+        key: replace(found, resource_version=f"restored-{found.resource_version}") for key, found in config_maps.items()
+    }
+    arena.annotations = dict(annotations)
+    restore_intents(arena)
 
 
 # --- time, and others

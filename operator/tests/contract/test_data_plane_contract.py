@@ -199,10 +199,6 @@ def test_maintenance_is_that_of_the_address_whichever_was_asked_for_before(metas
     assert planes.maintenance_of(WAL, address).in_maintenance() is False
 
 
-def test_a_frontend_that_is_there(world: World) -> None:
-    world.data_plane.check_frontend()
-
-
 @pytest.fixture(params=["fake", "nobody listens"])
 def silent(request: pytest.FixtureRequest) -> DataPlane:
     return FakeDataPlane(is_silent=True) if request.param == "fake" else GreptimeDB(NOBODY, NOBODY)
@@ -212,7 +208,7 @@ def test_silence_says_who_is_silent(silent: DataPlane) -> None:
     metasrv, frontend = NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE
     asked: list[tuple[Callable[[], object], NotReached]] = [
         (silent.reports, metasrv),
-        (silent.check_frontend, frontend),
+        (silent.nodes, frontend),
         (lambda: silent.flush_regions([1]), frontend),
     ]
     for ask, who in asked:

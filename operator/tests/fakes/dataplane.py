@@ -78,10 +78,6 @@ class FakeDataPlane:
                 self._last[node] = DatanodeReport(node, self.address(node), epoch, now, self._reported(node, now))
         return tuple(self._last[node] for node in sorted(self._last))
 
-    def check_frontend(self) -> None:
-        """Answers."""
-        self._answer(NotReached.FRONTEND_UNREACHABLE)
-
     def nodes(self) -> Sequence[Node]:
         """The datanodes and one metasrv, all of one version."""
         self._answer(NotReached.FRONTEND_UNREACHABLE)

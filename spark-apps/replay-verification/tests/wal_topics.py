@@ -37,7 +37,7 @@ class Topics:
             if error is not None:
                 failed.append(error)
 
-        # A batch that is sent again, as a new topic's leader may not be known yet, must not land behind later ones.
+        # A batch that is sent again, as the leader of a new topic may not be known, must not land behind later ones.
         ordered = {"acks": "all", "enable.idempotence": True, "linger.ms": 5}
         producer = Producer({"bootstrap.servers": self.servers, **ordered})
         for name, records in logs.items():

@@ -9,6 +9,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers.declarations import current_licence
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import Blocked, OpenedCluster
+from seawall.domain.dataplane.flushed import Flushed, why_less_flushed
+from seawall.domain.dataplane.reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, read_shards
@@ -76,6 +78,18 @@ def require_same(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
     except Blocked as blocked:
         raise Conflict(blocked.found.message) from blocked
     return opened
+
+
+def require_flushed(opened: OpenedCluster, decided: Mapping[int, Flushed]) -> None:
+    """Reads the reports again: no region has flushed less than was decided by.
+
+    Raises:
+        Conflict: one has, or its leader does not report it any more.
+        OutsideUnavailable: the metasrv did not answer.
+    """
+    lower = why_less_flushed(decided, region_reports(opened.parts.data_plane.reports()))
+    if lower is not None:
+        raise Conflict(lower)
 
 
 def require_intents(

@@ -90,12 +90,13 @@ class ReplicationController:
         run = obj.status.reassignment
         is_active = run is not None and run.is_active
         # Before the look: rates that are read after nobody else had begun are not those of another run.
-        line = find_line(obj, self.kube.list(WALCluster).items) if is_active else Line()
+        may_throttle = run is not None and (run.is_active or bool(run.rates_set))
+        line = find_line(obj, self.kube.list(WALCluster).items) if may_throttle else Line()
         look = self.looks.look(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
         if isinstance(look, str):
             return Observed(now, look, journal)
         if not is_active:
-            return Observed(now, look, journal, self._plan(obj, spec, look))
+            return Observed(now, look, journal, self._plan(obj, spec, look), line=line)
         demand = demand_of(spec, look.settled())
         wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
         return Observed(now, look, journal, is_still_wanted=wanted, line=line)
@@ -122,6 +123,8 @@ class ReplicationController:
         others = [name for name in obj.metadata.finalizers if name != REASSIGNMENT_FINALIZER]
         match action:
             case WriteJournal() | RememberLists():
+                # Lists that were read after somebody else took the turn are its own throttle.
+                self._require_unchanged(obj)
                 self.kube.write_config_map(obj, _config_map(obj, action))
             case AddFinalizer():
                 self.kube.set_finalizers(obj, [*others, REASSIGNMENT_FINALIZER])

@@ -12,7 +12,13 @@ from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec, WALPurgeStatu
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
-from seawall.controllers.permission import claim_database, require_intents, require_licence, require_same
+from seawall.controllers.permission import (
+    claim_database,
+    require_flushed,
+    require_intents,
+    require_licence,
+    require_same,
+)
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.failure import Failure
@@ -159,6 +165,7 @@ class WALPurgeController:
         """Moves the markers; one that changed since it was read is left for the next look."""
         cluster = self._still_may(obj, action.cluster)
         opened = require_same(self.looks, cluster)
+        require_flushed(opened, action.flushed)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
         if len(changed) == len(action.moves):

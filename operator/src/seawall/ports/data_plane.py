@@ -26,15 +26,6 @@ class DataPlane(Protocol):
         """
         ...
 
-    def check_frontend(self) -> None:
-        """Asks the frontend whether it is there.
-
-        Raises:
-            PartUnavailable: it did not answer.
-            PartRefused: what answered is no frontend.
-        """
-        ...
-
     def nodes(self) -> Sequence[Node]:
         """The processes of the database with their versions, as the frontend lists them; dead ones for a while, too.
 

@@ -45,12 +45,6 @@ class GreptimeDB:
         answer = self._admin.get(f"{self._metasrv}/admin/heartbeat")
         return newest_reports(_read(METASRV, answer, read_heartbeats))
 
-    def check_frontend(self) -> None:
-        """Asks for its health."""
-        answer = self._sql.get(f"{self._frontend}/health")
-        if not answer.is_ok:
-            raise _unexpected(FRONTEND, answer)
-
     def nodes(self) -> Sequence[Node]:
         """Asks by SQL."""
         return _read(FRONTEND, self._execute(NODES, ANSWER_SECONDS), read_nodes)

@@ -73,7 +73,9 @@ class ReassignmentSpec(APIModel):
     """Bytes a second that each broker sends and fetches for replicas that are moved. It may be edited in mid-move.
     Below what the database writes, a move never ends."""
     max_concurrent_partitions: Annotated[int, Field(strict=True, ge=1, le=1000)] = 10
-    """How many partitions are on their way at the same time."""
+    """How many partitions are on their way at the same time: the budget of what a move costs writes. A produce with
+    acks=all may wait up to the brokers' replica.fetch.wait.max.ms when a throttled partition comes into sync; with 1
+    few do."""
     approval: Approval = Approval.AUTOMATIC
     """Whether a plan begins by itself, or waits for a person."""
     rebalance: Rebalance = Rebalance.NEVER

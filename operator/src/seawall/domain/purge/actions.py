@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from seawall.domain.dataplane.flushed import Flushed
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
 from seawall.domain.frozen_targets import Target
@@ -40,9 +41,14 @@ class WriteTargets:
 
 @dataclass(frozen=True, slots=True)
 class Announce:
-    """Move pruned markers in the metadata store (mode B)."""
+    """Move pruned markers in the metadata store (mode B).
+
+    Attributes:
+        flushed: by region of these topics what its leader had flushed: a marker above it would have rows skipped.
+    """
 
     moves: tuple[MarkerMove, ...]
+    flushed: Mapping[int, Flushed]
     cluster: ClusterSeen
 
     def event(self) -> Event:

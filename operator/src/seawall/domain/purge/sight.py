@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
+from seawall.domain.dataplane.flushed import Flushed
 from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.ledger import Ledger, permit, plan, seen_column
@@ -157,6 +160,17 @@ class Sight:
     def purge_to(self, topic: str) -> int | None:
         """Before which offset may be deleted now; None: nothing may be."""
         return self.permitted.purge_to.at(self.rows[topic]) if self.against_delete(topic) is None else None
+
+    def flushed(self, topics: Collection[str]) -> dict[int, Flushed]:
+        """What the leaders of these topics' regions had flushed, as far as they told; the dead do not."""
+        regions, wanted = self.planned.case.regions, np.zeros(len(self.planned.topics), np.bool_)
+        wanted[[self.rows[topic] for topic in topics]] = True
+        found: dict[int, Flushed] = {}
+        for row in np.flatnonzero(wanted[regions.topic]):
+            leader, data = regions.leader.at(row), regions.data_flushed.at(row)
+            if leader is not None and data is not None:
+                found[int(regions.region[row])] = Flushed(leader, data, regions.metadata_flushed.at(row))
+        return found
 
     def intent(self, topic: str) -> int | None:
         """The intent, as it was read before the holds, of the log that Kafka has."""

@@ -237,7 +237,10 @@ def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
     )
     if not moves:
         return ()
-    return (claim_of(case.sight.looked) or Announce(moves[:DELETE_BATCH], case.sight.looked.cluster),)
+    if (claim := claim_of(case.sight.looked)) is not None:
+        return (claim,)
+    batch = moves[:DELETE_BATCH]
+    return (Announce(batch, case.sight.flushed([move.topic for move in batch]), case.sight.looked.cluster),)
 
 
 def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus:

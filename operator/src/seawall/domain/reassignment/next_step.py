@@ -12,8 +12,8 @@
     Verifying         —                    throttle removed, leaders elected      all are in sync: Completed
     Aborting          abortCause           moves cancelled (by a person: moved    nothing is on its way, no throttle:
                                            back, in batches), throttle removed    Aborted
-    Completed,        times, message       finalizer removed                      another plan
-    Aborted
+    Completed,        times, message       finalizer removed; a throttle that     another plan
+    Aborted                                came late removed (`late`)
 
 Pending and AwaitingApproval end in Aborted at once when the plan is no more wanted or partitions are elsewhere.
 Ongoing and Verifying end in Aborting when a person says so, another thing is declared, the WALCluster is deleted, or
@@ -43,6 +43,7 @@ from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, W
 from seawall.domain.reassignment.case import MAX_MESSAGE, WAIT_SECONDS, Case, Decision
 from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.late import late_throttle
 from seawall.domain.reassignment.leaders import not_preferred_in
 from seawall.domain.reassignment.observed import Look, Observed
 from seawall.domain.reassignment.throttling import leftover_throttle
@@ -105,9 +106,9 @@ def _without_run(
     cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, status: ReassignmentStatus | None
 ) -> Decision:
     """Whether one is to begin."""
-    metadata, failed = cluster.metadata, observed.failure
-    if REASSIGNMENT_FINALIZER in metadata.finalizers:
-        return Decision(status, (RemoveFinalizer(),) if failed is None else (), WAIT_SECONDS)
+    metadata, left = cluster.metadata, _what_is_left(cluster, observed, status)
+    if left is not None:
+        return left
     if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
         return Decision(status, why="no reassignment begins: deleted, paused, or an annotation forbids it")
     if isinstance(observed.look, str) or observed.plan is None:
@@ -118,6 +119,20 @@ def _without_run(
     if status is not None and _was_refused(cluster, status, observed):
         return Decision(status, why="what Kafka refused is tried again later")
     return _begin(cluster, spec, observed, observed.plan)
+
+
+def _what_is_left(cluster: WALCluster, observed: Observed, status: ReassignmentStatus | None) -> Decision | None:
+    """What the last run, or an operator that slept, has left goes first: a plan would take it for what stood before."""
+    has_failed = observed.failure is not None
+    if REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
+        return Decision(status, () if has_failed else (RemoveFinalizer(),), WAIT_SECONDS)
+    if status is None or isinstance(observed.look, str) or cluster.metadata.is_paused:
+        return None
+    throttle = late_throttle(observed.look, observed, status)
+    if throttle is None:
+        return None
+    why = "a throttle came after the end of its run, and is removed"
+    return Decision(status, () if has_failed else (throttle,), WAIT_SECONDS, why)
 
 
 def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan: Journal) -> Decision:

@@ -22,12 +22,17 @@ def is_news(before: ReassignmentStatus | None, after: ReassignmentStatus | None)
 def progressed(
     before: ReassignmentStatus | None, after: ReassignmentStatus | None, now: datetime, *, failed: bool
 ) -> ReassignmentStatus | None:
-    """The status to record when nothing is to be done: the new numbers, or those before while it is too soon."""
+    """The status to record if no more than numbers and sentences changed; the one before while it is too soon."""
     if before is None or after is None or before == after or is_news(before, after):
         return after
     is_due = before.progress_time is None or now - before.progress_time >= PROGRESS_EVERY
     is_due = is_due or failed or before.failed_change != after.failed_change
     return after.model_copy(update={"progress_time": now}) if is_due else before
+
+
+def has_come_on(before: ReassignmentStatus | None, after: ReassignmentStatus | None) -> bool:
+    """Whether partitions of a run have moved, or were refused, since the status was recorded."""
+    return before is not None and after is not None and before.partitions != after.partitions
 
 
 def events_of(before: ReassignmentStatus | None, after: ReassignmentStatus | None) -> tuple[Event, ...]:
