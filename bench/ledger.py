@@ -24,8 +24,9 @@ from report import Result
 from sizes import Sizes
 
 from seawall.domain.ledger.ledger import announcements, permit, plan
-from seawall.domain.ledger.look import Memory, look
+from seawall.domain.ledger.look import look
 from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.read import Memory
 from seawall.domain.ledger.replay import replay_by_datanode
 from seawall.domain.ledger.tables import Regions
 

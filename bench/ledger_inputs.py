@@ -11,8 +11,8 @@ from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRo
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
-from seawall.domain.ledger.look import Read
 from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.tables import Freshness, Regions, TopicLog, make_topics, no_bounds
 
 PER_TOPIC = 100

@@ -20,7 +20,7 @@ from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
 from seawall.controllers.recent_topics import RecentTopics
 from seawall.controllers.topic_logs import read_logs
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.ledger import dead_watch, look, rules
+from seawall.domain.ledger import dead_watch, look, offsets, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
 from seawall.domain.ledger.held import Claim, Hold
@@ -100,7 +100,7 @@ def no_intent(patch: Patch) -> None:
 def delete_before_announce(patch: Patch) -> None:
     """What was seen is not announced, and its marker not read again."""
     patch.setattr(ledger_look, "_announced", lambda frozen, *_: {n: t.seen for n, t in frozen.items()})
-    patch.setattr(rules, "floor", lambda seen, _: seen)
+    patch.setattr(offsets, "floor", lambda seen, _: seen)
     patch.setattr(stages, "_announcements", lambda *_: ())
 
 

@@ -1,15 +1,14 @@
 """One look at everything that the ledger decides from, shared by all who need it.
 
-It reads in the order that `domain/ledger/look.py` demands, everything anew, and one look at a time of each WALCluster.
+It reads in the order that `domain/ledger/read.py` demands, everything anew, and one look at a time of each WALCluster.
 What is remembered between looks is memory: an operator that starts anew begins with nothing, and waits again.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
@@ -17,9 +16,8 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.claims import read_holds, read_policies, read_verifications
 from seawall.controllers.database_reader import newest_revision, read_database
 from seawall.controllers.declarations import current_licence, read_declarations
-from seawall.controllers.log_witnesses import LogWitnesses
+from seawall.controllers.ledger_memory import Remembered, Shared
 from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
-from seawall.controllers.recent_topics import RecentTopics
 from seawall.controllers.targets import read_targets
 from seawall.controllers.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
@@ -29,48 +27,13 @@ from seawall.domain.errors import SeawallError
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.look import Look, Memory, Read, look
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
 from seawall.domain.ledger.mode import Mode, Regime
-from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.ledger.shards import IntentShard, PoolId, shards_of
 from seawall.domain.wal_cluster.database import claim_on, usable_readoption
 from seawall.ports import Clock, IntentStore, Stopwatch
-
-RUNS_REMEMBERED = 8
-"""Runs of one WALCluster whose evidence is kept; a run that is forgotten waits again."""
-
-
-@dataclass(slots=True)
-class _Remembered:
-    """What the process knows of one WALCluster; `seen_since` is the part of the memory that belongs to a run."""
-
-    uid: str
-    memory: Memory
-    topics: RecentTopics = field(default_factory=RecentTopics)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    seen_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
-    begun: int = 0
-    """How many looks have begun."""
-    waiting: int = 0
-    """How many callers are in a look, or wait for it."""
-    witnesses: LogWitnesses = field(default_factory=LogWitnesses)
-    shared: _Shared | None = None
-    """The newest look for nobody in particular, kept only while others wait."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """A look that others may share who asked before it began, for the same version of the WALCluster."""
-
-    number: int
-    version: str
-    found: Looked | CannotLook
-
-    def serves(self, asked: int, cluster: WALCluster) -> bool:
-        """Whether it began after so many others, which had begun when somebody asked."""
-        return self.number > asked and self.version == cluster.metadata.resource_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +45,7 @@ class LedgerLooks:
     clock: Clock
     stopwatch: Stopwatch
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _remembered: dict[Key, _Remembered] = field(default_factory=dict)
+    _remembered: dict[Key, Remembered] = field(default_factory=dict)
 
     def look(self, cluster: WALCluster, run: WALPurge | None = None, *, readopts: bool = False) -> Looked | CannotLook:
         """Looks; with a run, as that run: by its safety too, and with evidence for what it has seen.
@@ -106,16 +69,16 @@ class LedgerLooks:
                 if not remembered.waiting:
                     remembered.shared = None
 
-    def _look_or_share(self, remembered: _Remembered, asked: int, cluster: WALCluster) -> Looked | CannotLook:
+    def _look_or_share(self, remembered: Remembered, asked: int, cluster: WALCluster) -> Looked | CannotLook:
         shared = remembered.shared
         if shared is not None and shared.serves(asked, cluster):
             return shared.found
         found = self._look_alone(remembered, cluster, None, readopts=False)
-        remembered.shared = _Shared(remembered.begun, cluster.metadata.resource_version, found)
+        remembered.shared = Shared(remembered.begun, cluster.metadata.resource_version, found)
         return found
 
     def _look_alone(
-        self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool
+        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool
     ) -> Looked | CannotLook:
         with self._lock:
             remembered.begun += 1
@@ -131,7 +94,7 @@ class LedgerLooks:
         if remembered is None or remembered.uid != cluster.metadata.uid:
             return None
         # A copy, and not the lock: whoever looks for a purge or a hold does not wait for a person who asks.
-        copy = _Remembered(remembered.uid, remembered.memory, remembered.topics.copy())
+        copy = Remembered(remembered.uid, remembered.memory, remembered.topics.copy())
         return self._try_look(copy, cluster, run)
 
     def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
@@ -158,16 +121,16 @@ class LedgerLooks:
             self._remembered.pop(key, None)
         self.clusters.data_planes.forget(key)
 
-    def _remember(self, cluster: WALCluster) -> _Remembered:
+    def _remember(self, cluster: WALCluster) -> Remembered:
         with self._lock:
             found = self._remembered.get(cluster.metadata.key)
             if found is None or found.uid != cluster.metadata.uid:
-                found = _Remembered(cluster.metadata.uid, Memory.at_start(self.stopwatch.milliseconds()))
+                found = Remembered(cluster.metadata.uid, Memory.at_start(self.stopwatch.milliseconds()))
                 self._remembered[cluster.metadata.key] = found
             return found
 
     def _try_look(
-        self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool = False
+        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool = False
     ) -> Looked | CannotLook:
         try:
             return self._look(remembered, cluster, run, readopts=readopts)
@@ -178,8 +141,8 @@ class LedgerLooks:
         except SeawallError as error:
             return CannotLook(Obstacle.KUBERNETES, str(error))
 
-    def _look(self, remembered: _Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool) -> Looked:
-        """The order of the reads is `look.Read`'s, and matters."""
+    def _look(self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool) -> Looked:
+        """The order of the reads is `read.Read`'s, and matters."""
         opened = self.clusters.open(cluster)
         policies = read_policies(self.clusters.kube, cluster, run)
         began = self.stopwatch.milliseconds()
@@ -226,7 +189,7 @@ class LedgerLooks:
             earlier=earlier,
             cut=cut,
         )
-        found = _decide(remembered, read, regime, policies, run)
+        found = remembered.decide(read, regime, policies, run)
         if run is not None:
             found = remembered.witnesses.ask(opened.logs, found, read)
         return Looked(
@@ -252,7 +215,7 @@ class LedgerLooks:
         )
 
     def _earlier_records(
-        self, remembered: _Remembered, cluster: WALCluster, opened: OpenedCluster
+        self, remembered: Remembered, cluster: WALCluster, opened: OpenedCluster
     ) -> Mapping[str, FenceRecord]:
         """The records before the reports are read, of a process that remembers none of an observation before."""
         if remembered.memory.records is not None or cluster.status.kafka is None:
@@ -275,22 +238,6 @@ class LedgerLooks:
         except SeawallError as error:
             return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
         return read_shards(found)
-
-
-def _decide(
-    remembered: _Remembered, read: Read, regime: Regime, policies: Sequence[Policy], run: WALPurge | None
-) -> Look:
-    """Looks with the memory of all looks, and of this run's evidence only."""
-    uid = None if run is None else run.metadata.uid
-    since = {} if uid is None else remembered.seen_since.get(uid, {})
-    found = look(replace(remembered.memory, seen_since=since), read, regime, policies)
-    remembered.memory = replace(found.memory, seen_since={})
-    if uid is not None:
-        remembered.seen_since[uid] = found.memory.seen_since
-        remembered.seen_since.move_to_end(uid)
-        while len(remembered.seen_since) > RUNS_REMEMBERED:
-            remembered.seen_since.popitem(last=False)
-    return found
 
 
 def _announced(

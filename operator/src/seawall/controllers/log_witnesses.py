@@ -8,7 +8,8 @@ import numpy as np
 
 from seawall.domain.kafka_log import Keys
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.look import Look, Read
+from seawall.domain.ledger.look import Look
+from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.witness import Question, find_strangers, questions
 from seawall.ports import KafkaLogs
 

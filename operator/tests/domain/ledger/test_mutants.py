@@ -39,7 +39,7 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "off-by-one purge",
-        f"{LEDGER}/rules.py",
+        f"{LEDGER}/offsets.py",
         "kept = floor_ - bounds.keep_entries\n",
         "kept = floor_ - bounds.keep_entries + 1\n",
         "test_rules.test_the_record_at_the_floor_stays()",
@@ -54,14 +54,14 @@ MUTANTS = (
     Mutant(
         "marker inside prunable",
         f"{LEDGER}/ledger.py",
-        "prunable = rules.prunable(regions, inputs.freshness, mode)\n    floor = rules.to_be_seen",
-        "prunable = greatest(rules.prunable(regions, inputs.freshness, mode), topics.marker.take(regions.topic))\n"
-        "    floor = rules.to_be_seen",
+        "prunable = offsets.prunable(regions, inputs.freshness, mode)\n    floor = offsets.to_be_seen",
+        "prunable = greatest(offsets.prunable(regions, inputs.freshness, mode), topics.marker.take(regions.topic))\n"
+        "    floor = offsets.to_be_seen",
         "test_rules.test_the_region_that_needs_the_oldest_record_is_named()",
     ),
     Mutant(
         "missing hold",
-        f"{LEDGER}/rules.py",
+        f"{LEDGER}/offsets.py",
         "least(kept, bounds.hold, verified)",
         "least(kept, verified)",
         "test_rules.test_a_hold_bounds_the_purge()",
@@ -89,7 +89,7 @@ MUTANTS = (
     ),
     Mutant(
         "a broken topic that Kafka is silent about is forgotten at a restart",
-        f"{LEDGER}/look.py",
+        f"{LEDGER}/identities.py",
         "memory.findings.get(name) or recorded[name]",
         "memory.findings.get(name)",
         "test_look.test_a_record_that_says_broken_counts_while_kafka_is_silent_about_its_topic()",
@@ -125,7 +125,7 @@ MUTANTS = (
     Mutant(
         "a readoption that does not mark what it cannot look at",
         f"{LEDGER}/look.py",
-        "by_topic, identities, _marked(read, identities), dead.problems)",
+        "by_topic, identities, marked_records(read, identities), dead.problems)",
         "by_topic, identities, {}, dead.problems)",
         "test_look.test_a_topic_that_kafka_is_silent_about_when_a_readoption_comes_is_marked_all_the_same()",
     ),
@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     Mutant(
         "no re-read",
-        f"{LEDGER}/rules.py",
+        f"{LEDGER}/offsets.py",
         "return least_of_all(seen, again)",
         "return seen",
         "test_scenarios.test_the_seen_value_is_read_again()",
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant(
         "metadata region ignored",
-        f"{LEDGER}/rules.py",
+        f"{LEDGER}/offsets.py",
         "return choose(regions.metric, least_of_all(data, metadata), data)",
         "return data",
         "test_scenarios.test_the_metadata_region_keeps_its_rows_too(Mode.B)",
@@ -306,8 +306,8 @@ MUTANTS = (
     ),
     Mutant(
         "a declaration about a topic with regions",
-        f"{LEDGER}/rules.py",
-        "choose(unused & _without_regions(regions, topics), topics.high_watermark - 1, lowest)",
+        f"{LEDGER}/offsets.py",
+        "choose(unused & without_regions(regions, topics), topics.high_watermark - 1, lowest)",
         "choose(unused, topics.high_watermark - 1, lowest)",
         "test_unused.test_a_declaration_is_not_about_a_topic_with_regions(Mode.B)",
     ),

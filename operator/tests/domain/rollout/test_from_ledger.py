@@ -9,8 +9,9 @@ from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, Reg
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 from seawall.domain.kafka import Topic
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.look import Memory, Read, look
+from seawall.domain.ledger.look import look
 from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.rollout.facts import Datanode, RegionFacts, TopicFacts
 from seawall.domain.rollout.from_ledger import Sources, datanodes_by_id, datanodes_of_pods

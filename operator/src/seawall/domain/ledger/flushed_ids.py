@@ -9,7 +9,7 @@ import numpy as np
 
 from seawall.domain.ledger.columns import Ids, Mask, RegionIds, any_by, first_by, greatest, rows_of
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.rules import flushed_to
+from seawall.domain.ledger.offsets import flushed_to
 from seawall.domain.ledger.tables import Regions
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from seawall.domain.ledger import rules
+from seawall.domain.ledger import offsets, rules
 from seawall.domain.ledger.columns import Ids, Numbers, choose, first_by, greatest, least
 from seawall.domain.ledger.mode import Mode, Regime
 from seawall.domain.ledger.reasons import Reason
@@ -96,8 +96,8 @@ def plan(inputs: Inputs) -> Ledger:
     """What a run that begins now would get to, if nothing changed."""
     inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
-    prunable = rules.prunable(regions, inputs.freshness, mode)
-    floor = rules.to_be_seen(prunable, regions, topics, mode, inputs.bounds.unused)
+    prunable = offsets.prunable(regions, inputs.freshness, mode)
+    floor = offsets.to_be_seen(prunable, regions, topics, mode, inputs.bounds.unused)
     return _decide(inputs, prunable, floor, needs_evidence=False)
 
 
@@ -105,8 +105,8 @@ def permit(inputs: Inputs, seen: Ids) -> Ledger:
     """What may be deleted now, of topics whose value was seen (and in mode B announced) before."""
     inputs = inputs.without_dead()
     regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
-    prunable = rules.prunable(regions, inputs.freshness, mode)
-    floor = rules.floor(seen, rules.read_again(regions, topics, mode, inputs.bounds.unused))
+    prunable = offsets.prunable(regions, inputs.freshness, mode)
+    floor = offsets.floor(seen, offsets.read_again(regions, topics, mode, inputs.bounds.unused))
     return _decide(inputs, prunable, floor, needs_evidence=True)
 
 
@@ -149,8 +149,8 @@ def _decide(inputs: Inputs, prunable: Ids, floor: Ids, *, needs_evidence: bool) 
         inputs.topics,
         inputs.bounds,
         prunable,
-        rules.reads_from(inputs.regions, inputs.topics, inputs.regime.mode),
-        rules.purge_to(floor, inputs.bounds),
+        offsets.reads_from(inputs.regions, inputs.topics, inputs.regime.mode),
+        offsets.purge_to(floor, inputs.bounds),
         needs_evidence,
     )
     finding = _first_finding(case)

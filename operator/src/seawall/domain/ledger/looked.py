@@ -17,8 +17,9 @@ from seawall.domain.ledger.intents import (
     raise_intent,
 )
 from seawall.domain.ledger.licence import Licence
-from seawall.domain.ledger.look import Look, Read
+from seawall.domain.ledger.look import Look
 from seawall.domain.ledger.policy import Level, Requirement
+from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard, shard_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seawall.api.v1alpha1.wal_purge import AskedRegion, WALPurgeSpec
-from seawall.domain.ledger import rules
+from seawall.domain.ledger import offsets
 from seawall.domain.ledger.ledger import Holder, as_bytes
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge.sight import Sight
@@ -23,7 +23,7 @@ def candidates(sight: Sight, spec: WALPurgeSpec) -> tuple[AskedRegion, ...]:
     behind = behind.only(end.known & case.prunable.known)
     size = as_bytes(sight.planned, case.regions.topic, behind)
     rows = {row for topic, row in sight.rows.items() if _is_worth_it(sight, topic, row)}
-    flushable, flushed = _with_rows_in_memory(sight), rules.flushed_to(case.regions)
+    flushable, flushed = _with_rows_in_memory(sight), offsets.flushed_to(case.regions)
     found: list[tuple[int, AskedRegion]] = []
     for at, topic in enumerate(case.regions.topic.tolist()):
         region, entries = int(case.regions.region[at]), behind.at(at)
@@ -38,7 +38,7 @@ def candidates(sight: Sight, spec: WALPurgeSpec) -> tuple[AskedRegion, ...]:
 def still_waited_for(sight: Sight) -> tuple[int, ...]:
     """The regions that were asked, have rows in memory, and whose flushed id has not moved; one that is gone is out."""
     regions = sight.planned.case.regions
-    flushed = rules.flushed_to(regions)
+    flushed = offsets.flushed_to(regions)
     now = {int(region): flushed.at(at) for at, region in enumerate(regions.region)}
     in_memory = _with_rows_in_memory(sight)
     asked = sight.status.flush.regions if sight.status.flush else ()

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from seawall.domain.kafka import Topic
-from seawall.domain.ledger import rules
+from seawall.domain.ledger import offsets
 from seawall.domain.ledger.ledger import Ledger
-from seawall.domain.ledger.look import Read
+from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.replay import RegionReplay, replay_by_datanode, replay_by_region
 from seawall.domain.rollout.facts import Datanode, RegionFacts, TopicFacts
 from seawall.domain.rollout.workload import Pod
@@ -64,7 +64,7 @@ def datanodes_by_id(sources: Sources) -> dict[int, Datanode]:
 def _regions(sources: Sources, ledger: Ledger) -> dict[int, list[RegionFacts]]:
     """By datanode the regions whose route names it."""
     case = ledger.case
-    flushed, in_memory = rules.flushed_to(case.regions), _with_rows_in_memory(sources.read)
+    flushed, in_memory = offsets.flushed_to(case.regions), _with_rows_in_memory(sources.read)
     found: dict[int, list[RegionFacts]] = {}
     for row, name in enumerate(ledger.topics.names):
         first, last = np.searchsorted(case.regions.topic, [row, row + 1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.domain.ledger import rules
+from seawall.domain.ledger import offsets, rules
 from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.ledger.reasons import Reason
@@ -127,7 +127,7 @@ def _against(case: rules.Case) -> dict[int, Reason]:
 
 def _regions(case: rules.Case) -> dict[int, tuple[RegionRange | None, ...]]:
     """By row of a topic its regions; None for one whose start is not known."""
-    flushed, found = rules.flushed_to(case.regions), dict[int, list[RegionRange | None]]()
+    flushed, found = offsets.flushed_to(case.regions), dict[int, list[RegionRange | None]]()
     for at, topic in enumerate(case.regions.topic.tolist()):
         start = case.reads_from.at(at)
         region = None if start is None else RegionRange(int(case.regions.region[at]), start, flushed.at(at))

@@ -1,6 +1,6 @@
 """An operator as a program of single calls: between two of them anything may happen, and it may die or wake up late.
 
-It stands for the controller that will call the ledger: it reads in the order that `look.Read` has, and it keeps the
+It stands for the controller that will call the ledger: it reads in the order that `read.Read` has, and it keeps the
 order of intents, holds and deletes. Everything it decides is the ledger's.
 """
 
@@ -20,9 +20,10 @@ from seawall.domain.ledger.held import HeldTopic, Hold, HoldView
 from seawall.domain.ledger.holds import lowest_claims, next_change
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, seen_column
-from seawall.domain.ledger.look import Look, Memory, Read, look
+from seawall.domain.ledger.look import Look, look
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.database import Database

@@ -1,0 +1,95 @@
+"""What was read for one look, and what a process remembers of the looks before.
+
+Who reads must keep this order, and read everything anew: the time, reports, metadata, Kafka's offsets, intents,
+holds, the run's status, the time again. Reports before metadata: a region that was born meanwhile is never forgotten,
+and the sample of a leader that was replaced is seen to be one. Reports before offsets: what they name is in the log.
+Offsets before intents: the deletes of another operator are not taken for somebody else's. Intents before holds: a
+hold that is not listed yet will read them before it is granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.reports import RegionReport
+from seawall.domain.ledger.bounds import Verified
+from seawall.domain.ledger.dead import DeadRegions
+from seawall.domain.ledger.dead_watch import RegionWatch
+from seawall.domain.ledger.fence import Finding, Readoption
+from seawall.domain.ledger.flushed_ids import FlushedIds
+from seawall.domain.ledger.held import Hold
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.restarts import RestartClaims
+from seawall.domain.ledger.sightings import Sightings
+from seawall.domain.ledger.tables import TopicLog
+from seawall.domain.ledger.unused import Unused
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read, in the order of the fields."""
+
+    began: int
+    """Milliseconds of the operator's monotonic clock, before the reports were read."""
+    reports: Sequence[RegionReport]
+    snapshot: MetadataSnapshot
+    logs: Mapping[str, TopicLog]
+    epoch_ends: Mapping[str, int]
+    """Where the leader epoch of a topic's record ends now; a topic is left out when Kafka does not know it."""
+    records: Mapping[str, FenceRecord]
+    holds: Iterable[Hold] | None
+    seen: Mapping[str, int]
+    """The values in the run's status, by topic; empty: no run, or it has seen none yet."""
+    ended: int
+    """As `began`, after everything was read."""
+    now: datetime
+    """The operator's wall clock."""
+    unreadable_records: frozenset[str] = frozenset()
+    verified: tuple[Verified, ...] = ()
+    stopped: bool = False
+    readoption: Readoption | None = None
+    unused: Unused | None = None
+    """The topics that a person declared unused."""
+    dead: DeadRegions | None = None
+    """The regions that a person declared dead."""
+    processes: Mapping[int, int] = field(default_factory=dict)
+    """By datanode the epoch of its process, as the reports say; of those too that report no region."""
+    restarts: RestartClaims = field(default_factory=RestartClaims)
+    """The datanodes that restart, as the WALCluster's status says."""
+    lost_records: frozenset[str] = frozenset()
+    """Topics whose shard of records is gone, although it was written once."""
+    contested: bool = False
+    """Another WALCluster claims the same topics."""
+    newest_revision: int = 0
+    """The metadata store's after the records were read, where any of them is newer than the snapshot."""
+    newest_ids: Mapping[str, int] = field(default_factory=dict)
+    """By topic the greatest id that any datanode's statistics know."""
+    earlier: Mapping[str, FenceRecord] = field(default_factory=dict)
+    """The records as they were before the reports were read; only needed of a process that remembers none."""
+    cut: Mapping[str, int] = field(default_factory=dict)
+    """By topic where the log ends now that this process saw in `Memory.logs`, if it ended later then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a process remembers of its looks. All of it may be lost: then it waits again."""
+
+    sightings: Sightings
+    flushed: FlushedIds = field(default_factory=FlushedIds.none)
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+    seen_since: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """By topic and value, when this process first knew that the value is recorded."""
+    dead: Mapping[int, RegionWatch] = field(default_factory=dict)
+    """The regions that are declared dead, by their ids."""
+    logs: Mapping[str, TopicLog] = field(default_factory=dict)
+    """Each log as it was observed last: what is cut off between two observations is noticed by it."""
+    records: Mapping[str, FenceRecord] | None = None
+    """The records as they were when this process began: newer ones may know of flushes that came after the reports."""
+
+    @classmethod
+    def at_start(cls, now: int) -> Memory:
+        """A process that starts now remembers nothing."""
+        return cls(Sightings.none(now))
