@@ -1,5 +1,6 @@
 """Test beds for a group of tests (`beds`), started when one first asks for them."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,14 @@ import pytest
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """What the operator logs of each damage is much, and nobody reads it."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,7 @@ something goes, and a part of the others. ADVERSARY_SEED=<n> chooses other pairs
 
 from __future__ import annotations
 
-import json
-import logging
 import os
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -21,22 +17,15 @@ import pytest
 from tests.adversary.lives import Pair, Scenario, pairs_of, undisturbed
 from tests.adversary.reports import Report, report, sample_of
 from tests.adversary.scenarios import SCENARIOS
+from tests.support.golden import counts
 
-COUNTS = Path(__file__).parent / "golden/adversary.json"
-"""Calls times moves of each scenario: they must not fall."""
+pytestmark = pytest.mark.usefixtures("quiet")
+
 LIVES_ALL = os.environ.get("ADVERSARY") == "all"
 SEED = int(os.environ.get("ADVERSARY_SEED", "21"))
 PAIRS = int(os.environ.get("ADVERSARY_PAIRS", "600" if LIVES_ALL else "6"))
 EVERY = 260
 """Of all pairs each so-manieth is in the short test, too."""
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What the operator says of each damage is much."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def tell(found: Report) -> str:
@@ -53,9 +42,7 @@ def test_no_move_of_the_world_before_any_call_breaks_an_invariant(scenario: Scen
     pairs = list(pairs_of(scenario, calm)) if LIVES_ALL else sample_of(scenario, calm, EVERY)
     found = report(scenario, start, calm, [(pair,) for pair in pairs])
     text = tell(found)
-    if os.environ.get("UPDATE_GOLDEN"):
-        _write(scenario.name, found.pairs)
-    assert found.pairs >= json.loads(COUNTS.read_text())[scenario.name], "fewer calls and moves than before"
+    assert found.pairs >= counts("adversary")[scenario.name]["pairs"], "fewer calls and moves than before"
     assert {pair.move.name for pair in pairs} == {move.name for move in scenario.moves}, "a move was not made"
     assert not found.findings, text
 
@@ -75,8 +62,3 @@ def _two_moves(pairs: list[Pair], random: Random) -> list[tuple[Pair, ...]]:
     """The second one is made where the first one was, or later."""
     drawn = [random.sample(pairs, 2) for _ in range(PAIRS)]
     return [tuple(sorted(two, key=lambda pair: pair.at)) for two in drawn]
-
-
-def _write(name: str, count: int) -> None:
-    before = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    COUNTS.write_text(json.dumps({**before, name: count}, indent=1, sort_keys=True) + "\n")

@@ -5,8 +5,7 @@ A guard that is added gets a line here: what takes it away, and the scenario and
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -36,6 +35,8 @@ from tests.adversary.reports import sample_of
 from tests.adversary.scenarios import SCENARIOS
 from tests.support.mutants import Mutant, find_survivors
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 Patch = pytest.MonkeyPatch
 PURGE, UNUSED, HOLD = "purge in mode B", "purge of an unused topic", "hold"
 BEFORE_AN_ACT = 16
@@ -44,14 +45,6 @@ EVERY = 260
 """Of all pairs each so-manieth is in the short sample."""
 EARLY = 8
 """How many more of them are made at any time before."""
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What the operator says of each damage is much."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @cache

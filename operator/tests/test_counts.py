@@ -8,11 +8,9 @@ UPDATE_GOLDEN=1 writes it anew (make golden).
 from __future__ import annotations
 
 import importlib
-import logging
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +20,11 @@ from tests.adversary.lives import undisturbed
 from tests.adversary.scenarios import SCENARIOS
 from tests.support.golden import IS_UPDATE, compare_counts, counts, write_counts
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 TESTS = Path(__file__).parent
 ROOT = TESTS.parents[1]
 WITH_MUTANTS = sorted(str(path.relative_to(TESTS)) for path in TESTS.rglob("test_*mutants.py"))
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What the operator logs is much."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def name_of(mutant: Any) -> str:

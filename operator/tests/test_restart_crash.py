@@ -6,7 +6,6 @@ are down.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.reconciler import Outcome
 from tests.restart_world import CHANGES, SET, WAL, World
 from tests.support.deaths import die_at_every_call
+from tests.support.golden import compare_text
 from tests.test_restart import render
 from tests.test_restart_maintenance import GONE, OTHER
 
@@ -148,8 +148,6 @@ def test_a_roll_whose_operator_dies_after_each_of_its_steps_goes_on_where_it_was
         told += [f"        event {line}" for line in world.lines]
         world.lines.clear()
     text = "\n".join(told) + "\n"
-    if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text(text)
-    assert text == GOLDEN.read_text()
+    compare_text(GOLDEN, text)
     assert sorted(world.went) == [f"datanode-{number}" for number in range(3)]
     assert not world.data_plane.maintenance

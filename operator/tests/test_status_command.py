@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from seawall.domain.errors import Forbidden, Refused
 from tests import restart_world
 from tests.fakes.kube import FakeKube
 from tests.status_stories import ALL_WELL, LEASE, NAMESPACE, STORIES, WAL, Story, row
+from tests.support.golden import compare_text
 
 GOLDEN = Path(__file__).parent / "golden" / "status"
 NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
@@ -63,10 +63,7 @@ def test_a_page_is_as_it_was_reviewed(name: str, output: str) -> None:
     story = STORIES[name]
     found = ask(api_server(story), "-o", output, lease=story.lease) + "\n"
     path = GOLDEN / f"{name}.{'txt' if output == 'text' else 'json'}"
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(found)
-    assert found == path.read_text()
+    compare_text(path, found)
 
 
 def test_what_is_worst_comes_first_whoever_tells_of_it() -> None:

@@ -6,8 +6,7 @@ again. UPDATE_GOLDEN=1 writes them anew (make golden).
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -35,18 +34,12 @@ from tests.support.refusals import Refusal
 from tests.support.transcript import Transcript
 from tests.test_failed_actions import REFUSED, UNANSWERED
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 TRIES = 3
 """How often an action fails."""
 AFTERWARDS = 6
 """Looks after that."""
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What the operator logs of failures is much."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def guarded(transcript: Transcript) -> DeathRow:
@@ -77,13 +70,14 @@ def purge(auto_prune: str = "Disabled", *, rows_later: int = 0) -> Callable[[Tra
         world.start_run()
         process = world.process(transcript)
         world.settle(process)
-        for number in range(bool(rows_later)):
-            transcript.say("the database writes, and another run begins")
-            for topic in purge_world.TOPICS:
-                world.write(topic, rows_later)
-            key = Key(purge_world.NAMESPACE, f"later-{number}")
-            world.start_run(key)
-            world.settle(process, key=key)
+        if not rows_later:
+            return
+        transcript.say("the database writes, and another run begins")
+        for topic in purge_world.TOPICS:
+            world.write(topic, rows_later)
+        key = Key(purge_world.NAMESPACE, "later-0")
+        world.start_run(key)
+        world.settle(process, key=key)
 
     return story
 
@@ -161,7 +155,7 @@ def schedule(transcript: Transcript) -> None:
 # --- replicas, brokers, datanodes
 
 
-def reassignment(scenario: Callable[[], Any]) -> Callable[[Transcript], None]:
+def settled(scenario: Callable[[], Any]) -> Callable[[Transcript], None]:
     def story(transcript: Transcript) -> None:
         world = scenario()
         world.settle(world.process(transcript))
@@ -185,14 +179,6 @@ def brokers(transcript: Transcript) -> None:
     world.kafka.offline.clear()
     for _ in range(2):
         world.pass_time()
-
-
-def restart(scenario: Callable[[], Any]) -> Callable[[Transcript], None]:
-    def story(transcript: Transcript) -> None:
-        world = scenario()
-        world.settle(world.process(transcript))
-
-    return story
 
 
 # --- failures
@@ -229,9 +215,9 @@ STORIES: dict[str, Callable[[Transcript], None]] = {
     "verification/failed": verification(bad=frozenset({"wal_1"})),
     "verification/driver_dies": verification(dies=1),
     "verification/schedule": schedule,
-    **{f"reassignment/{each.__name__}": reassignment(each) for each in reassignments.SCENARIOS},
+    **{f"reassignment/{each.__name__}": settled(each) for each in reassignments.SCENARIOS},
     "brokers/one_goes": brokers,
-    **{f"rollout/{each.__name__}": restart(each) for each in restarts.SCENARIOS},
+    **{f"rollout/{each.__name__}": settled(each) for each in restarts.SCENARIOS},
     **{
         f"failures/{kind}_{scene.__name__}_{name}": failure(scene, calls, error)
         for kind, scene, calls in SCENES
@@ -244,7 +230,7 @@ STORIES: dict[str, Callable[[Transcript], None]] = {
 def test_the_operator_does_what_was_reviewed(name: str) -> None:
     with Transcript().of_all_ticks() as transcript:
         STORIES[name](transcript)
-    compare_text(f"transcripts/{name}.txt", transcript.text())
+    compare_text(GOLDEN / f"transcripts/{name}.txt", transcript.text())
 
 
 def test_each_reviewed_text_is_of_a_story_that_there_is() -> None:

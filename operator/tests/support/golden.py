@@ -15,9 +15,8 @@ COUNTS = GOLDEN / "counts.json"
 IS_UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 
 
-def compare_text(name: str, text: str) -> None:
+def compare_text(path: Path, text: str) -> None:
     """Asserts that a golden file says the same."""
-    path = GOLDEN / name
     if IS_UPDATE:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,17 +15,14 @@ from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.step import Act, Record
 from tests.domain.rollout.builders import NOW, make_statefulset
 from tests.domain.rollout.world import World
+from tests.support.golden import compare_text
 
 GOLDEN = Path(__file__).parent / "golden"
 ALL = ["datanode-0", "datanode-1", "datanode-2"]
 
 
 def compare(world: World, name: str) -> None:
-    path, text = GOLDEN / f"{name}.txt", "\n".join(world.lines) + "\n"
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    assert text == path.read_text()
+    compare_text(GOLDEN / f"{name}.txt", "\n".join(world.lines) + "\n")
 
 
 def is_clean(world: World) -> bool:
