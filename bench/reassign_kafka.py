@@ -155,14 +155,7 @@ def move(load: Load, beds: Beds) -> list[Result]:
             max_ratio=round(1 / SHARE_OF_THROTTLE, 3),
         ),
         Result(f"move: {what}, run Completed", "s", [each.over for each in rounds], peer, least),
-        Result(
-            "produce p99 while replicas move, acks=all",
-            "ms",
-            [each.moving_p99 for each in rounds],
-            "before, with one replica",
-            [each.calm_p99 for each in rounds],
-            max_ratio=3,
-        ),
+        _latency("produce p99 while replicas move, acks=all", rounds),
         Result(
             "produce p99 while replicas move, acks=all, of three replicas",
             "ms",
@@ -170,14 +163,7 @@ def move(load: Load, beds: Beds) -> list[Result]:
             "after, with three replicas at rest",
             [each.settled_p99 for each in rounds],
         ),
-        Result(
-            "produce p99 while replicas move one partition at a time, acks=all",
-            "ms",
-            [each.moving_p99 for each in alone],
-            "before, with one replica",
-            [each.calm_p99 for each in alone],
-            max_ratio=3,
-        ),
+        _latency("produce p99 while replicas move one partition at a time, acks=all", alone),
         Result(
             f"move: {what}, one partition at a time, all in sync",
             "s",
@@ -187,6 +173,11 @@ def move(load: Load, beds: Beds) -> list[Result]:
         ),
         Result("produces that failed", "", [failed], max_value=0),
     ]
+
+
+def _latency(metric: str, rounds: Sequence[Moved]) -> Result:
+    moving, calm = [each.moving_p99 for each in rounds], [each.calm_p99 for each in rounds]
+    return Result(metric, "ms", moving, "before, with one replica", calm, max_ratio=3)
 
 
 def measure(clusters: WALClusters, servers: Sequence[str], load: Load) -> tuple[list[Moved], list[Moved], int]:

@@ -10,11 +10,7 @@ from seawall.domain.ledger.identity import Identity, identify
 from seawall.domain.ledger.intents import FenceRecord, database_digest
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics
-from seawall.domain.ledger.sightings import (
-    Sightings,
-    is_newest,
-    is_settled,
-)
+from seawall.domain.ledger.sightings import Sightings, is_newest, is_settled
 from seawall.domain.ledger.tables import TopicLog, Topics
 
 
@@ -28,11 +24,8 @@ def find_identities(
     back |= flushed_ids.is_below_record(regions, names, first, is_settled(sightings, regions))
     clauses = flushed_ids.clauses(regions, back, names)
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
-    flushed = offsets.flushed_to(regions)
-    lowest, highest = (
-        flushed.least_of_all_by(regions.topic, len(names)),
-        flushed_ids.greatest_flushed_ids(regions, len(names)),
-    )
+    lowest = offsets.flushed_to(regions).least_of_all_by(regions.topic, len(names))
+    highest = flushed_ids.greatest_flushed_ids(regions, len(names))
     revision, database = max(read.snapshot.revision, read.newest_revision), database_digest(read.snapshot.store_id)
     found: dict[str, Identity] = {}
     for row, name in enumerate(names):
