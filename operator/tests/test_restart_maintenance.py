@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from datetime import timedelta
 from typing import Any
 
@@ -231,6 +232,37 @@ def test_a_database_that_does_not_leave_maintenance_in_time_is_reported_though_n
     waits(world, seconds=120)
     assert world.health().reason == "MaintenanceLeftOn"
     assert count(world, "MaintenanceLeftOn") == 1
+
+
+def test_maintenance_that_a_restored_api_server_forgot_is_reported_with_the_command_until_a_person_ends_it() -> None:
+    world = asked()
+    forgotten = copy.deepcopy(world.kube._objects)
+    world.settle(until=lambda: world.data_plane.maintenance)
+    forgotten["WALCluster", WAL]["metadata"]["resourceVersion"] = "restored"
+    world.kube._objects, world.is_given_up = forgotten, True
+    world.annotate(restart=None)
+    world.settle()
+    assert world.data_plane.maintenance
+    assert world.health().reason == "InMaintenance"
+    assert COMMAND in (world.health().message or "")
+    waits(world, seconds=120)
+    assert count(world, "InMaintenance") == 1
+    world.data_plane.maintenance = False
+    waits(world, seconds=60)
+    assert world.health().reason == "Serving"
+
+
+def test_maintenance_that_a_person_turned_on_is_reported_and_stays_on_after_a_roll() -> None:
+    world = World(is_given_up=True)
+    world.data_plane.maintenance = True
+    waits(world, seconds=60)
+    assert (world.health().status, world.health().reason) == ("False", "InMaintenance")
+    world.annotate(restart="monday")
+    world.settle()
+    assert sorted(world.went) == ALL
+    assert world.data_plane.maintenance
+    assert world.health().reason == "InMaintenance"
+    assert count(world, "InMaintenance") == 1
 
 
 def test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again() -> None:

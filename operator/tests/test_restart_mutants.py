@@ -174,6 +174,11 @@ def silence_not_reported(patch: Patch) -> None:
         patch.setattr(module, "is_left_on", lambda *_: False)
 
 
+def maintenance_of_others_not_reported(patch: Patch) -> None:
+    """Nobody hears that the database is in maintenance which Seawall does not remember."""
+    patch.setattr(health, "is_of_others", lambda *_: False)
+
+
 def given_up_at_once(patch: Patch) -> None:
     """A person's word counts before the database had ten minutes to answer."""
     patch.setattr(maintenance, "GIVE_UP_AFTER", timedelta(0))
@@ -309,6 +314,10 @@ MUTANTS: tuple[Mutant, ...] = (
     (
         silence_not_reported,
         ends.test_a_database_of_before_that_is_silent_is_reported_once_with_the_command_and_nothing_goes_on,
+    ),
+    (
+        maintenance_of_others_not_reported,
+        ends.test_maintenance_that_a_restored_api_server_forgot_is_reported_with_the_command_until_a_person_ends_it,
     ),
     (given_up_at_once, ends.test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again),
     (

@@ -40,6 +40,8 @@ class RollArena(Arena):
     went: list[str] = field(default_factory=list)
     unseen: set[str] = field(default_factory=set)
     """Databases that stay in maintenance because nobody could see who answered."""
+    has_forgotten: bool = False
+    """The API server was restored from a backup."""
     _lease: Maintenance | None = None
     _phase: dict[int, tuple[str, datetime]] = field(default_factory=dict)
 
@@ -88,15 +90,20 @@ class RollArena(Arena):
         """The databases that are."""
         return {each.name for each in self.network.databases.values() if each.plane.maintenance}
 
+    def health(self) -> str | None:
+        """The reason of DatanodesHealthy."""
+        found = self.kube.get(WALCluster, WAL)
+        said = None if found is None else find_condition(found.status.conditions, ConditionType.DATANODES_HEALTHY)
+        return None if said is None else said.reason
+
     def is_reported(self) -> bool:
-        """Whether people hear that maintenance is left on, and the status still has where."""
+        """Whether people hear that maintenance is left on, and the status has where, unless it was forgotten."""
         found = self.kube.get(WALCluster, WAL)
         if found is None:
             return any(line.startswith("FinalizerRemoved: another database answers") for line in self.lines)
         if found.status.restart is None or found.status.restart.maintenance is None:
-            return False
-        said = find_condition(found.status.conditions, ConditionType.DATANODES_HEALTHY)
-        return said is not None and said.reason == Reason.LEFT_ON
+            return self.has_forgotten and self.health() == Reason.IN_MAINTENANCE
+        return self.health() == Reason.LEFT_ON
 
     def correct_addresses(self) -> None:
         """People do, in the spec and in what the names lead to."""
@@ -163,6 +170,10 @@ def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconcil
     unseen = adversary.unseen | arena.unseen
     if left - unseen and not arena.is_reported():
         raise Violation(f"M: maintenance stays on in {left}, and nobody hears of it")
+    if arena.has_forgotten and arena.health() == Reason.IN_MAINTENANCE:
+        arena.prod.plane.maintenance = False  # a person types the command that is in the message
+        _roll_on(arena, process)
+        left = arena.in_maintenance()
     if left and arena.kube.get(WALCluster, WAL) is not None:
         arena.correct_addresses()
         _roll_on(arena, process)

@@ -98,6 +98,9 @@ class Reason(StrEnum):
     LEFT_ON = "MaintenanceLeftOn"
     """The database does not say that it has left maintenance, in which nothing fails over, or another one answers in
     its place: type the command that is in the message, where its metasrv can be reached."""
+    IN_MAINTENANCE = "InMaintenance"
+    """The database is in maintenance, in which nothing fails over, and it is not Seawall's: a person's, or that of a
+    roll which the API server has forgotten. Type the command that is in the message when it is needed no more."""
     GIVEN_UP = "MaintenanceGivenUp"
     """A person lets restarts go on, and the database of before has been silent, or another one has answered in its
     place, for ten minutes: it is forgotten."""

@@ -13,7 +13,7 @@ from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_co
 from seawall.domain.failure import REFUSED, UNANSWERED
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
-from seawall.domain.rollout.maintenance import is_left_on, left_on_message
+from seawall.domain.rollout.maintenance import is_left_on, is_of_others, left_on_message, of_others_message
 from seawall.domain.rollout_reasons import Ailment, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
@@ -40,15 +40,15 @@ def datanode_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
 
 def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | None:
     """The worst there is to say of the datanodes; None: what was said before stands."""
-    facts, left_on = observed.facts, _left_on(restart, observed)
+    facts, in_maintenance = observed.facts, _left_on(restart, observed) or _of_others(restart, observed)
     if facts.statefulset is None:
-        return left_on or Finding(
+        return in_maintenance or Finding(
             "Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet"
         )
     found = diagnose(facts, restart.last_replay)
     worst = [each for each in found if not _is_expected(each, restart)]
     problem = facts.look_problem or facts.kafka_problem
-    instead = left_on or (None if problem is None else Finding("Unknown", NOT_ASKED, problem))
+    instead = in_maintenance or (None if problem is None else Finding("Unknown", NOT_ASKED, problem))
     if instead is not None and all(each.ailment in AWAY for each in worst):
         return instead
     if worst and observed.is_settling and worst[0].ailment is Ailment.NOT_SERVING:
@@ -125,6 +125,13 @@ def _left_on(restart: RestartStatus, observed: Observed) -> Finding | None:
     if not is_left_on(restart, observed.facts) or (observed.is_settling and observed.facts.in_maintenance):
         return None
     return Finding("False", Reason.LEFT_ON, left_on_message(restart, observed.facts))
+
+
+def _of_others(restart: RestartStatus, observed: Observed) -> Finding | None:
+    """That the database is in maintenance that Seawall does not know to be its own, and will not end."""
+    if not is_of_others(restart, observed.facts):
+        return None
+    return Finding("False", Reason.IN_MAINTENANCE, of_others_message(restart, observed.facts))
 
 
 def _is_expected(found: Diagnosis, restart: RestartStatus) -> bool:

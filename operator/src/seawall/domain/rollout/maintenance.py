@@ -80,9 +80,28 @@ def is_released(status: RestartStatus, facts: Facts) -> bool:
     return is_gone and facts.now >= lease.leaving_time + GIVE_UP_AFTER
 
 
-def by_hand(status: RestartStatus) -> str:
-    """What a person can type."""
-    return f"curl -X POST {address_of(status, None) or 'http://<metasrv>'}/admin/maintenance/disable"
+def is_of_others(status: RestartStatus, facts: Facts) -> bool:
+    """Whether the database is in maintenance that is not Seawall's, as far as the status says.
+
+    It is a person's, or that of a roll which the API server has forgotten: it was restored from a backup.
+    """
+    lease = status.maintenance
+    return facts.in_maintenance is True and (lease is None or lease.was_on)
+
+
+def by_hand(status: RestartStatus, metasrv: str | None = None) -> str:
+    """What a person can type; `metasrv`: the spec's, where the status may remember none."""
+    return f"curl -X POST {address_of(status, metasrv) or 'http://<metasrv>'}/admin/maintenance/disable"
+
+
+def of_others_message(status: RestartStatus, facts: Facts) -> str:
+    """The sentence on maintenance that is not Seawall's."""
+    where = address_of(status, facts.metasrv)
+    return (
+        f"the database of the metasrv at {where} is in maintenance, in which nothing fails over; a person turned it "
+        "on, or a roll that the API server has forgotten since it was restored from a backup. "
+        f"Who needs it no more types: {by_hand(status, facts.metasrv)}"
+    )
 
 
 def left_on_message(status: RestartStatus, facts: Facts) -> str:
