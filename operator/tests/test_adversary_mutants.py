@@ -5,13 +5,14 @@ A guard that is added gets a line here: what takes it away, and the scenario and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers import (
     database_reader,
@@ -23,12 +24,16 @@ from seawall.controllers import (
     topic_deletion,
     wal_cluster,
     wal_purge,
+    wal_verification,
 )
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.sight import Progress
-from seawall.domain.wal_cluster import needed
+from seawall.domain.restart import health
+from seawall.domain.verification import next_step, running
+from seawall.domain.wal_cluster import deletion, needed
+from seawall.domain.wal_cluster.going import PoolNow
 from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
 from tests.adversary.reports import sample_of
@@ -39,6 +44,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 Patch = pytest.MonkeyPatch
 PURGE, UNUSED, HOLD = "purge in mode B", "purge of an unused topic", "hold"
+VERIFICATION = "verification and its gate"
 BEFORE_AN_ACT = 16
 """Calls before something goes at which moves are made."""
 EVERY = 260
@@ -108,6 +114,11 @@ def no_topic_id(patch: Patch) -> None:
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
 
 
+def declared_version_believed(patch: Patch) -> None:
+    """What runs is not asked."""
+    patch.setattr(database_reader, "weakest_version", lambda _: "1.1.0")
+
+
 def no_contender(patch: Patch) -> None:
     """Who else claims the topics is not asked."""
     patch.setattr(opened_cluster, "find_contender", lambda *_: None)
@@ -149,6 +160,50 @@ def regions_ignored(patch: Patch) -> None:
     patch.setattr(needed, "_used", lambda *_: None)
 
 
+def topics_made_anew_ignored(patch: Patch) -> None:
+    """A deletion takes a topic by its name: whether it is the one that was decided is not asked."""
+    for module in (topic_deletion, deletion):
+        patch.setattr(module, "why_remade", lambda *_: None)
+    patch.setattr(topic_deletion, "why_written", lambda *_: None)
+    patch.setattr(topic_deletion, "ids_to_delete", _ids_of_now)
+
+
+def _ids_of_now(_: WALCluster, names: Sequence[str], pool: PoolNow) -> dict[str, str]:
+    return {name: pool.logs[name].topic_id for name in names if name in pool.logs}
+
+
+def forgotten_unasked(patch: Patch) -> None:
+    """Records are forgotten whatever the WALCluster is by then."""
+
+    def forget(self: topic_deletion.TopicDeletion, *args: Any) -> frozenset[str]:
+        with pytest.MonkeyPatch.context() as unasked:
+            unasked.setattr(topic_deletion.TopicDeletion, "_require_same", lambda *_: None)
+            return original(self, *args)
+
+    original = topic_deletion.TopicDeletion.forget
+    patch.setattr(topic_deletion.TopicDeletion, "forget", forget)
+
+
+def any_code(patch: Patch) -> None:
+    """A verification's own image and account are taken; either guard would be enough."""
+    patch.setattr(next_step, "why_not_allowed", lambda *_: None)
+    patch.setattr(running, "effective_spark", _as_asked)
+
+
+def _as_asked(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:
+    return declared.model_copy(update={k: v for k, v in asked.model_dump().items() if v})
+
+
+def job_asked_once(patch: Patch) -> None:
+    """What a job may run is not read again right before it is made."""
+    patch.setattr(wal_verification.WALVerificationController, "_ask_again", lambda *_: None)
+
+
+def maintenance_forgotten(patch: Patch) -> None:
+    """Nobody hears of maintenance that the status does not have."""
+    patch.setattr(health, "is_of_others", lambda *_: False)
+
+
 def object_read_once(patch: Patch) -> None:
     """The WALCluster is not read again right before its topics go."""
     patch.setattr(topic_deletion.TopicDeletion, "_require_same", lambda *_: None)
@@ -169,6 +224,7 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (no_intents, PURGE, ("delete_intents_and_grant",)),
     (no_flushed, PURGE, ("older_manifest",)),
     (no_topic_id, PURGE, ("recreate_topic_and_write",)),
+    (declared_version_believed, PURGE, ("runs_older_version",)),
     (no_contender, PURGE, ("make_rival",)),
     (no_identity, "purge in mode A", (ALL_SWAPPED,)),
     (no_witness, PURGE, (SERVICES_SWAPPED,)),
@@ -177,6 +233,11 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (one_clock, HOLD, ("clock is 2 h ahead",)),
     (regions_ignored, "topic deletion in use", ("edit_spec",)),
     (object_read_once, "topic deletion", ("retain",)),
+    (topics_made_anew_ignored, "topic deletion", ("restore_terminating",)),
+    (forgotten_unasked, "topic deletion", ("restore_terminating",)),
+    (any_code, VERIFICATION, ("ask_for_own_code",)),
+    (job_asked_once, VERIFICATION, ("declare_other_code",)),
+    (maintenance_forgotten, "roll of datanodes", ("forget_the_roll",)),
 )
 
 

@@ -54,8 +54,9 @@ REPLICA_ACTS = frozenset({"reassign", "alter_configs", "alter_throttles"})
 slows replicas down, which a sleeper may set after the end."""
 
 
-COMPARES: dict[str, frozenset[str]] = {**UNFENCED, "set_maintenance": frozenset()}
-"""With the switch, which the metasrv turns that answers then; where it was turned is judged at the end of a life."""
+COMPARES: dict[str, frozenset[str]] = {**UNFENCED, "set_maintenance": frozenset(), "create": frozenset()}
+"""With the switch, which the metasrv turns that answers then (where it was turned is judged at the end of a life), and
+with objects, which the API server makes whatever became of those by which they were decided."""
 
 
 @dataclass(frozen=True)

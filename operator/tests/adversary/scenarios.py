@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.domain.verification.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import RUNS, Arena, granter_of
+from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
@@ -19,7 +22,7 @@ from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 from tests.test_topic_deletion import controller
-from tests.verification_world import CHECK, SPEC
+from tests.verification_world import CHECK, SERVICE_ACCOUNT, SPEC
 
 HOLD = Key(NAMESPACE, "kept")
 TOMORROW = "2026-11-22T11:00:00Z"
@@ -121,6 +124,7 @@ def deletion(*, used: bool = False) -> Arena:
     arena.tend()
     arena.kube.deletes_at = arena.time.true()
     arena.kube.remove(WAL)
+    arena.remember()
     return arena
 
 
@@ -145,9 +149,20 @@ def verified(bad: frozenset[str] = frozenset()) -> Arena:
     return arena
 
 
+def check_jobs(arena: Arena, known: set[Key], call: str) -> None:
+    """Code, account and settings of a job that was just made are those that the WALCluster declares."""
+    for key in arena.spark.specs.keys() - known:
+        known.add(key)
+        made, declared = arena.spark.specs[key], arena.cluster_spec["verification"]["spark"]
+        runs = made["image"], made["driver"]["serviceAccount"], dict(made["sparkConf"])
+        if runs != (declared["image"], SERVICE_ACCOUNT.name, CONF):
+            raise Violation(f"J: {call} of a job with {runs}")
+
+
 def verify(arena: Arena, adversary: Adversary) -> None:
-    """A verification runs; then a run deletes what it licenses."""
+    """A verification runs what its WALCluster declares; then a run deletes what it licenses."""
     watched_by(arena, adversary)
+    arena.referee.beside = [partial(check_jobs, arena, set())]
     arena.kube.apply(CHECK, SPEC, kind=WALVerification)
 
     def is_over() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Any
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_verification import WALVerification
@@ -52,12 +53,34 @@ def declare_again(arena: Arena) -> None:
             arena.annotate(**{name.replace("-", "_"): f"{said}@{soon}"})
 
 
+def runs_older_version(arena: Arena) -> None:
+    """A datanode is rolled back to a version that opens regions without the marker; the spec declares the newer one."""
+    arena.data_plane.versions[1] = "1.0.2"
+    people.forbid(arena, "a datanode is too old", "delete_records", "advance_markers")
+
+
+def empty_etcd(arena: Arena) -> None:
+    """The same store has lost all that the database wrote of its tables there, and the database serves on."""
+    nothing: Any = {}
+    arena.store._now = replace(
+        arena.store._now,
+        topics=nothing,
+        region_keys=nothing,
+        wal_topics=nothing,
+        tombstoned_topics=nothing,
+        routes=nothing,
+    )
+    people.forbid(arena, "nobody knows which regions write to which topic", "delete_records")
+
+
 def topics_of_others(arena: Arena) -> None:
     """The topics were deleted by hand and made anew since; a database that nobody declared writes to them."""
     rival = arena.network.databases["rival"]
     for topic in TOPICS:
         arena.kafka.topics.pop(topic, None)
         arena.kafka.add_topic(topic, replicas=(1, 2, 3)).log.now = arena.time.true
+        for region in rival.regions_of(topic):
+            rival.bear(topic, region, rival.plane.regions[region].datanode)
         rival.write(topic, 2 * REGIONS)
 
 
@@ -86,6 +109,26 @@ def forge_request(arena: Arena) -> None:
 def forge_verdict(arena: Arena) -> None:
     """A job tells of another request."""
     arena.forged_verdict = True
+
+
+def ask_for_own_code(arena: Arena) -> None:
+    """Somebody who may write WALVerifications, past an older CRD, which lets code and account through."""
+    raw = arena.kube._objects.get(("WALVerification", CHECK))
+    arena.spark.service_accounts.add(Key(NAMESPACE, "seawall"))
+    if raw is not None:
+        spark = {"image": "other/x:1", "serviceAccountName": "seawall"}
+        arena.kube.apply(CHECK, {**raw["spec"], "spark": spark}, kind=WALVerification)
+
+
+def declare_other_code(arena: Arena) -> None:
+    """The owner of the WALCluster has verifications run another image."""
+    arena.edit(verification={"spark": {"image": "replay-verification:2"}})
+
+
+def restore_terminating(arena: Arena) -> None:
+    """After all was deleted and made anew by others, the WALCluster comes back from a backup as it was: Terminating."""
+    topics_of_others(arena)
+    world.restore_api_server(arena)
 
 
 def ask_again(arena: Arena) -> None:
@@ -136,6 +179,8 @@ OF_RUNS = (
     *(move(make, POLICY) for make in (people.stricter_policy, people.unreadable_policy)),
     *(move(make, RUN) for make in (people.pause_run, people.delete_run, people.recreate_run)),
     move(people.declare_old_version, CLUSTER),
+    move(runs_older_version, "database", shown_by="nodes", is_evidence=True),
+    move(empty_etcd, "etcd", shown_by="snapshot", is_evidence=True),
     move(world.delete_intents_and_grant, ALL, shown_by="intents"),
     move(world.restore_api_server, ALL, shown_by="intents"),
     move(world.second_operator, ALL),
@@ -149,6 +194,8 @@ OF_DEAD = (move(dead_comes_back, "database"),)
 OF_DELETIONS = (
     move(people.retain, CLUSTER),
     move(topics_of_others, "database", "etcd", "kafka", shown_by="kafka"),
+    move(restore_terminating, ALL, shown_by="kafka"),
+    move(world.restore_api_server, ALL, shown_by="intents"),
 )
 OF_ROLLS = (
     move(ask_again, CLUSTER),
@@ -160,5 +207,7 @@ OF_ROLLS = (
 OF_VERIFICATIONS = (
     move(forge_request, VERIFICATION, "kube:ConfigMap"),
     move(forge_verdict, "spark"),
+    move(ask_for_own_code, VERIFICATION),
+    move(declare_other_code, CLUSTER),
     *(move(make, VERIFICATION) for make in (delete_verification, recreate_verification)),
 )

@@ -98,13 +98,15 @@ class TopicDeletion:
     def forget(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> frozenset[str]:
         """Removes the records of topics that were deleted, so that topics made again are first contacts.
 
-        Only of topics that Kafka confirms to be gone. Shards that cannot be trusted are left as they are.
+        Only of topics that Kafka confirms to be gone. Shards that cannot be trusted are left as they are. An API server
+        that was restored from a backup meanwhile may have an object of before the decision: without the records what
+        was made since would be taken for first contacts by it, and go.
 
         Returns:
             Topics with a record that Kafka still shows, or did not answer for.
 
         Raises:
-            Conflict: a shard changed meanwhile: do it again.
+            Conflict: a shard or the WALCluster changed meanwhile: do it again.
             SeawallError: the API server did not answer, or refused.
         """
         pool = self._pool_id(cluster)
@@ -113,6 +115,7 @@ class TopicDeletion:
         shards = read_shards(self.looks.intents.read(pool, shards_of(names)))
         records = shards.of_topics(names)
         gone = _confirmed_gone(records, logs)
+        self._require_same(cluster)
         self.looks.write_shards(pool, shards.without(gone))
         return frozenset(records.keys() - gone)
 
@@ -146,7 +149,7 @@ class TopicDeletion:
         return make_pool_now(names, described, offsets, shards), shards
 
     def _require_same(self, cluster: WALCluster) -> None:
-        """Reads the object once more, right before topics are deleted: Kafka cannot be fenced.
+        """Reads the object once more, right before topics are deleted, or forgotten: Kafka cannot be fenced.
 
         A leader that froze after it decided may wake up when the object is gone, and made anew with topics in use; or
         when a person has stopped the deletion.
