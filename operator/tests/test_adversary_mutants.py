@@ -99,6 +99,12 @@ def no_licence(patch: Patch) -> None:
     patch.setattr(wal_purge, "require_licence", lambda kube, _, key, __: kube.get(WALCluster, key))
 
 
+def restored_store_taken(patch: Patch) -> None:
+    """That the metadata store went back since the look is not seen right before the delete."""
+    original: Any = opened_cluster.ClusterOpener.require_same
+    patch.setattr(opened_cluster.ClusterOpener, "require_same", lambda *args: original(*args[:3], 0))
+
+
 def no_intents(patch: Patch) -> None:
     """Intents are not read again before the delete."""
     patch.setattr(wal_purge, "require_intents", lambda *_: None)
@@ -221,6 +227,7 @@ ALL_SWAPPED = f"{SERVICES_SWAPPED}+etcd"
 MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (no_reread, PURGE, ("stop_deletes",)),
     (no_licence, UNUSED, ("retract", "sleep_long")),
+    (restored_store_taken, UNUSED, ("restore_etcd",)),
     (no_intents, PURGE, ("delete_intents_and_grant",)),
     (no_flushed, PURGE, ("older_manifest",)),
     (no_topic_id, PURGE, ("recreate_topic_and_write",)),

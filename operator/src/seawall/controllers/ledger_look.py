@@ -197,6 +197,7 @@ class LedgerLooks:
                 cluster.metadata.uid,
                 cluster.metadata.generation,
                 current_licence(cluster, self.clock, follows_readopt=readopts),
+                snapshot.revision,
             ),
             pool,
             frozenset(logs),

@@ -105,11 +105,14 @@ class ClusterOpener:
             raise Blocked(Obstacle.POOL_OWNED, why_not)
         return OwnedPool(view, find_contender(cluster, view, claims.items))
 
-    def require_same(self, cluster: WALCluster, opened: OpenedCluster) -> None:
+    def require_same(self, cluster: WALCluster, opened: OpenedCluster, revision: int) -> None:
         """Asks again, right before a change that destroys: Kafka, who claims the topics, and the metadata store.
 
+        `revision` is the store's by which the change was decided: tables come back with an older copy of it.
+
         Raises:
-            Blocked: the Kafka, the topics or the database are not this WALCluster's, or somebody else claims them.
+            Blocked: the Kafka, the topics or the database are not this WALCluster's, somebody else claims them, or the
+                metadata store was restored.
             PartUnavailable, PartRefused: the metadata store did not answer.
         """
         contender = self.view(cluster, opened).contender
@@ -119,3 +122,6 @@ class ClusterOpener:
         other = why_other_database(cluster, head.store_id, head.claims)
         if other is not None:
             raise Blocked(other.why, other.message)
+        if head.revision < revision:
+            message = f"the metadata store's revision went back from {revision} to {head.revision}"
+            raise Blocked(Obstacle.DATA_PLANE, message)

@@ -65,8 +65,8 @@ def require_open(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
     return opened
 
 
-def require_same(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
-    """The ports, if right now Kafka, the claims on the topics, and the database are those that are meant.
+def require_same(looks: LedgerLooks, cluster: WALCluster, decided: ClusterSeen) -> OpenedCluster:
+    """The ports, if right now Kafka, the claims on the topics, and the database are those that were decided by.
 
     Raises:
         Conflict: one of them is not.
@@ -74,7 +74,7 @@ def require_same(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
     """
     opened = require_open(looks, cluster)
     try:
-        looks.clusters.require_same(cluster, opened)
+        looks.clusters.require_same(cluster, opened, decided.revision)
     except Blocked as blocked:
         raise Conflict(blocked.found.message) from blocked
     return opened

@@ -152,7 +152,7 @@ class WALPurgeController:
         return action.event()
 
     def _flush(self, obj: WALPurge, action: FlushRegions) -> Event:
-        opened = require_same(self.looks, self._still_may(obj, action.cluster, flushes=True))
+        opened = require_same(self.looks, self._still_may(obj, action.cluster, flushes=True), action.cluster)
         self._known_of(obj).asked_at.update(dict.fromkeys(action.region_ids, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.region_ids)
         if not failures:
@@ -164,7 +164,7 @@ class WALPurgeController:
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""
         cluster = self._still_may(obj, action.cluster)
-        opened = require_same(self.looks, cluster)
+        opened = require_same(self.looks, cluster, action.cluster)
         require_flushed(opened, action.flushed)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
@@ -172,7 +172,7 @@ class WALPurgeController:
             raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
-        opened = require_same(self.looks, self._still_may(obj, action.cluster))
+        opened = require_same(self.looks, self._still_may(obj, action.cluster), action.cluster)
         require_intents(self.looks.intents, action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)

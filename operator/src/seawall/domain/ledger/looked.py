@@ -147,11 +147,15 @@ def read_shards(found: Mapping[int, IntentShard | UnreadableShard]) -> ReadShard
 
 @dataclass(frozen=True, slots=True)
 class ClusterSeen:
-    """Which WALCluster was looked at, by which spec and declarations: before a change it must still be so."""
+    """Which WALCluster was looked at, by which spec and declarations: before a change it must still be so.
+
+    `revision` is the metadata store's at that time: one that is lower since was restored from an older copy.
+    """
 
     uid: str
     generation: int
     licence: Licence
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
