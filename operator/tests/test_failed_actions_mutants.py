@@ -62,7 +62,7 @@ def clusters_forget(patch: pytest.MonkeyPatch) -> None:
 
 
 def policies_forget(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("seawall.domain.purge_policy.next_step.standing_failure", nothing)
+    patch.setattr("seawall.domain.decision.standing_failure", nothing)
 
 
 def schedules_forget(patch: pytest.MonkeyPatch) -> None:

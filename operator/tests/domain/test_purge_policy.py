@@ -9,10 +9,11 @@ import pytest
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.domain import decision
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import Failure
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
-from seawall.domain.purge_policy.next_step import next_step
+from seawall.domain.purge_policy.next_step import decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, due_time, run_name
 from seawall.domain.step import Act, Event, Record, Wait
@@ -22,16 +23,18 @@ MINUTE = timedelta(minutes=1)
 NOON_RUN = "nightly-20261121120000"
 
 
-def seen(*runs: WALPurge, now: datetime = NOON, has_cluster: bool = True, failure: Failure | None = None) -> Observed:
-    return Observed(now, runs, has_cluster=has_cluster, failure=failure)
+def seen(*runs: WALPurge, now: datetime = NOON, has_cluster: bool = True) -> Observed:
+    return Observed(now, runs, has_cluster=has_cluster)
 
 
-def settle(policy: WALPurgePolicy, observed: Observed) -> tuple[WALPurgePolicy, tuple[PolicyAction, ...], Wait | None]:
+def settle(
+    policy: WALPurgePolicy, observed: Observed, failure: Failure | None = None
+) -> tuple[WALPurgePolicy, tuple[PolicyAction, ...], Wait | None]:
     """The policy as its record leaves it, and what comes then: actions, or a wait."""
-    step = next_step(policy, observed)
+    step = decision.settle(policy, decide(policy, observed), failure)
     if isinstance(step, Record):
         policy = replace(policy, status=step.status)
-        step = next_step(policy, observed)
+        step = decision.settle(policy, decide(policy, observed), failure)
     assert not isinstance(step, Record), step
     return policy, step.actions if isinstance(step, Act) else (), step if isinstance(step, Wait) else None
 
@@ -44,14 +47,19 @@ def deleted(policy: WALPurgePolicy, observed: Observed) -> list[str]:
     return [action.run.metadata.name for action in settle(policy, observed)[1] if isinstance(action, DeleteRun)]
 
 
-def told(policy: WALPurgePolicy, observed: Observed, kind: ConditionType = ConditionType.READY) -> tuple[str, str, str]:
-    found = find_condition(settle(policy, observed)[0].status.conditions, kind)
+def told(
+    policy: WALPurgePolicy,
+    observed: Observed,
+    kind: ConditionType = ConditionType.READY,
+    failure: Failure | None = None,
+) -> tuple[str, str, str]:
+    found = find_condition(settle(policy, observed, failure)[0].status.conditions, kind)
     assert found is not None
     return found.status, found.reason, found.message
 
 
 def events(policy: WALPurgePolicy, observed: Observed) -> list[tuple[str, str]]:
-    step = next_step(policy, observed)
+    step = decision.settle(policy, decide(policy, observed))
     found: tuple[Event, ...] = step.events if isinstance(step, Record) else ()
     return [(event.type.value, f"{event.reason}: {event.message}") for event in found]
 
@@ -235,7 +243,7 @@ def test_a_clock_behind_the_creation_waits() -> None:
 
 def test_a_policy_that_is_deleted_does_nothing() -> None:
     policy = make_policy(metadata={"deletion_timestamp": NOON})
-    assert isinstance(next_step(policy, seen()), Wait)
+    assert isinstance(decision.settle(policy, decide(policy, seen())), Wait)
 
 
 def test_runs_that_ended_are_told_once() -> None:
@@ -267,9 +275,9 @@ def test_what_the_api_server_answered_stands_until_the_same_works(
     *, final: bool, reason: str, condition: ConditionType
 ) -> None:
     failure = Failure("exceeded quota", final=final)
-    policy, actions, _ = settle(make_policy(), seen(failure=failure))
+    policy, actions, _ = settle(make_policy(), seen(), failure)
     assert not actions
-    assert told(policy, seen(failure=failure), condition) == ("True", reason, "exceeded quota")
+    assert told(policy, seen(), condition, failure) == ("True", reason, "exceeded quota")
     again, actions, _ = settle(policy, seen())
     assert again == policy
     assert [type(action) for action in actions] == [CreateRun]
@@ -280,7 +288,7 @@ def test_what_the_api_server_answered_stands_until_the_same_works(
 def test_a_step_after_a_failure_never_acts() -> None:
     policy: Any = make_policy()
     for _ in range(3):
-        step = next_step(policy, seen(failure=Failure("no", final=True)))
+        step = decision.settle(policy, decide(policy, seen()), Failure("no", final=True))
         assert not isinstance(step, Act)
         policy = replace(policy, status=step.status) if isinstance(step, Record) else policy
 

@@ -9,13 +9,14 @@ from seawall.api.meta import ConditionType
 from seawall.api.quantity import format_bytes, parse_bytes
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.domain import decision
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.looked import CannotLook, Obstacle
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge_policy.actions import CreateRun
-from seawall.domain.purge_policy.next_step import next_step
+from seawall.domain.purge_policy.next_step import decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.step import Act, Record, Wait
 from tests.domain.purges import CREATED, NOON, make_line, make_policy, make_run
@@ -30,10 +31,10 @@ LARGE = make_line("wal_1", MANY)
 def step(policy: WALPurgePolicy, *lines: TopicLine, runs: tuple[WALPurge, ...] = (), now: datetime = NOON) -> Any:
     """What comes after the status is true: actions, or a wait."""
     observed = Observed(now, runs, has_cluster=True, ledger=LedgerPage(lines, NOON))
-    found = next_step(policy, observed)
+    found = decision.settle(policy, decide(policy, observed))
     if isinstance(found, Record):
         policy = WALPurgePolicy(policy.metadata, policy.spec, found.status)
-        found = next_step(policy, observed)
+        found = decision.settle(policy, decide(policy, observed))
     return found
 
 
@@ -45,7 +46,7 @@ def created(policy: WALPurgePolicy, *lines: TopicLine, **seen: Any) -> list[str]
 
 def told(policy: WALPurgePolicy, observed: Observed) -> str:
     """The sentence of the condition Ready."""
-    found = next_step(policy, observed)
+    found = decision.settle(policy, decide(policy, observed))
     assert isinstance(found, Record)
     condition = find_condition(found.status.conditions, ConditionType.READY)
     assert condition is not None

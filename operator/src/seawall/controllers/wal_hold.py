@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HoldState, WALHold, WALHoldStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.permission import require_licence
-from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
-from seawall.domain.failure import Failure
+from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.hold_limits import NEAR
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.step import Event
-from seawall.domain.wal_hold.next_step import HoldStep, next_step
+from seawall.domain.wal_hold.next_step import HoldDecision, decide
 from seawall.domain.wal_hold.observed import Observed, YoungRecords
 from seawall.ports import Clock, HoldMeter, Kube
 
 
 @dataclass(frozen=True, slots=True)
-class WALHoldController:
+class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecords]):
     """Observes and acts for WALHolds."""
+
+    resource: ClassVar = WALHold
 
     kube: Kube
     looks: LedgerLooks
     clock: Clock
     meter: HoldMeter
     kind: str = WALHold.KIND.kind
-
-    def read(self, key: Key) -> WALHold | None:
-        """Reads the WALHold."""
-        return self.kube.get(WALHold, key)
-
-    def forget(self, key: Key) -> None:
-        """Nothing is held for a hold."""
 
     def observe(self, obj: WALHold) -> Observed:
         """Looks, after the hold was read: so the intents are those of a time at which it existed."""
@@ -75,13 +71,9 @@ class WALHoldController:
         except OutsideUnavailable:
             return None
 
-    def next_step(self, obj: WALHold, observed: Observed) -> HoldStep:
+    def decide(self, obj: WALHold, observed: Observed) -> HoldDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
-
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the API server answered."""
-        return replace(observed, failure=Failure.of(error))
+        return decide(obj, observed)
 
     def record(self, obj: WALHold, status: WALHoldStatus) -> None:
         """Replaces the status, at the resource version that was read: a renewal meanwhile wins."""
@@ -96,10 +88,6 @@ class WALHoldController:
         require_licence(self.kube, self.clock, Key(obj.metadata.namespace, obj.spec.cluster_ref.name), action.cluster)
         self.looks.write_shards(action.pool, action.shards)
         return action.event()
-
-    def post(self, obj: WALHold, event: Event) -> None:
-        """Posts an event about the WALHold."""
-        self.kube.post_event(obj, event)
 
 
 def _has_request(obj: WALHold) -> bool:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import assert_never
+from dataclasses import dataclass
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.named_cluster import named_cluster
-from seawall.domain.errors import SeawallError
-from seawall.domain.failure import Failure
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
-from seawall.domain.purge_policy.next_step import PolicyStep, next_step
+from seawall.domain.purge_policy.next_step import PolicyDecision, decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.plan import expected_period
 from seawall.domain.step import Event
@@ -23,18 +22,16 @@ from seawall.ports import Clock, Kube, Ledgers, PolicyMeter
 
 
 @dataclass(frozen=True, slots=True)
-class WALPurgePolicyController:
+class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePolicyStatus, PolicyAction]):
     """Observes and acts for WALPurgePolicies."""
+
+    resource: ClassVar = WALPurgePolicy
 
     kube: Kube
     clock: Clock
     ledgers: Ledgers
     meter: PolicyMeter
     kind: str = WALPurgePolicy.KIND.kind
-
-    def read(self, key: Key) -> WALPurgePolicy | None:
-        """Reads the WALPurgePolicy."""
-        return self.kube.get(WALPurgePolicy, key)
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of a policy that is gone."""
@@ -52,17 +49,9 @@ class WALPurgePolicyController:
             now, runs, has_cluster=topics is not None, policies=policies, topics=topics or (), ledger=ledger
         )
 
-    def next_step(self, obj: WALPurgePolicy, observed: Observed) -> PolicyStep:
+    def decide(self, obj: WALPurgePolicy, observed: Observed) -> PolicyDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
-
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the API server answered."""
-        return replace(observed, failure=Failure.of(error))
-
-    def record(self, obj: WALPurgePolicy, status: WALPurgePolicyStatus) -> None:
-        """Replaces the status."""
-        self.kube.replace_status(obj, status)
+        return decide(obj, observed)
 
     def perform(self, obj: WALPurgePolicy, action: PolicyAction) -> Event:
         """Does one action."""
@@ -74,10 +63,6 @@ class WALPurgePolicyController:
             case _:
                 assert_never(action)
         return action.event()
-
-    def post(self, obj: WALPurgePolicy, event: Event) -> None:
-        """Posts an event about the WALPurgePolicy."""
-        self.kube.post_event(obj, event)
 
     def _latest(self, obj: WALPurgePolicy) -> LedgerPage | CannotLook | None:
         """The newest look; what it costs is paid by the ledger's watch."""

@@ -11,7 +11,6 @@ from pydantic import Field, StrictBool, ValidationError
 
 from seawall.api.meta import (
     APIModel,
-    Condition,
     InvalidSpec,
     Kind,
     PrinterColumn,
@@ -19,6 +18,7 @@ from seawall.api.meta import (
     StatusModel,
 )
 from seawall.api.resource import Resource
+from seawall.api.status import Conditions, ObjectStatus
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
@@ -193,12 +193,10 @@ class DeletionStatus(StatusModel):
     """How many topics they were."""
 
 
-class WALClusterStatus(StatusModel):
+class WALClusterStatus(ObjectStatus):
     """The observed state of a WALCluster."""
 
-    observed_generation: Annotated[int, Field(ge=0)] = 0
-    """The metadata.generation that this status was computed from."""
-    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact,
     VerificationScheduled, ReplicationHealthy, QuorumHealthy and DatanodesHealthy."""
     kafka: KafkaStatus | None = None

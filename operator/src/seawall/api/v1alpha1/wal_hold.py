@@ -11,9 +11,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool, StrictStr
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import APIModel, Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Resource
+from seawall.api.status import Conditions, ObjectStatus
 from seawall.api.v1alpha1.purge_template import ClusterRef
 
 EARLIEST: Literal["earliest"] = "earliest"
@@ -106,12 +107,10 @@ class GrantedLogs(StatusModel):
     """A digest of their names and of the ids that Kafka gave them."""
 
 
-class WALHoldStatus(StatusModel):
+class WALHoldStatus(ObjectStatus):
     """What was granted."""
 
-    observed_generation: Annotated[int, Field(ge=0)] = 0
-    """The metadata.generation that this status was computed from."""
-    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus), Granted, AtRisk, Lost, and ExpiryJudged: whether its limits count."""
     state: HoldState | None = None
     """What became of the hold; absent until it is first looked at, which counts as Requested."""

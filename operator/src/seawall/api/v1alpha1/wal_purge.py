@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Resource
+from seawall.api.status import Conditions, ObjectStatus
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 
 
@@ -125,12 +126,10 @@ class RefusedTopic(StatusModel):
     """Why, in Kafka's own words."""
 
 
-class WALPurgeStatus(StatusModel):
+class WALPurgeStatus(ObjectStatus):
     """How far the run is."""
 
-    observed_generation: Annotated[int, Field(ge=0)] = 0
-    """The metadata.generation that this status was computed from."""
-    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting."""
     stage: Stage | None = None
     """Where the run is; absent until it begins."""

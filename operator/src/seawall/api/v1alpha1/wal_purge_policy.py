@@ -9,9 +9,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import APIModel, Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Resource
+from seawall.api.status import ObjectStatus
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 
 HistoryLimit = Annotated[int, Field(strict=True, ge=0, le=100)]
@@ -70,13 +71,9 @@ class WALPurgePolicySpec(PurgeTemplate):
     """How many failed runs are kept."""
 
 
-class WALPurgePolicyStatus(StatusModel):
+class WALPurgePolicyStatus(ObjectStatus):
     """The observed state of a WALPurgePolicy."""
 
-    observed_generation: Annotated[int, Field(ge=0)] = 0
-    """The metadata.generation that this status was computed from."""
-    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
-    """Ready, Reconciling and Stalled (kstatus)."""
     active: Annotated[str, Field(max_length=253)] | None = None
     """The run that is not finished."""
     last_run_time: datetime | None = None

@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import Condition, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Resource
+from seawall.api.status import Conditions, ObjectStatus
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationTemplate
@@ -138,12 +139,10 @@ class TopicCounts(StatusModel):
     """Topics that were not read for the reasons in `notRead`."""
 
 
-class WALVerificationStatus(StatusModel):
+class WALVerificationStatus(ObjectStatus):
     """How far the verification is, and its verdict."""
 
-    observed_generation: Annotated[int, Field(ge=0)] = 0
-    """The metadata.generation that this status was computed from."""
-    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})] = ()
+    conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting; OwnKafkaUser."""
     stage: VerificationStage | None = None
     """Where it is; absent until it begins."""

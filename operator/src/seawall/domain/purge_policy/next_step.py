@@ -1,4 +1,4 @@
-"""The next step of a WALPurgePolicy: a pure function of the policy and of what was observed.
+"""What a WALPurgePolicy's controller decides: a pure function of the policy and of what was observed.
 
     being deleted → findings (spec, name, schedule, WALCluster, suspended) → status tells the truth
     → runs beyond the history limits go, a run that is due begins unless one is not finished → nothing to do
@@ -10,50 +10,39 @@ run begins once, whenever the process dies.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.domain.conditions import Verdict
-from seawall.domain.failure import Failure, standing_failure
+from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.purge_policy.actions import PolicyAction
 from seawall.domain.purge_policy.observed import Observed
-from seawall.domain.purge_policy.plan import Plan, last_run_time, make_plan
+from seawall.domain.purge_policy.plan import last_run_time, make_plan
 from seawall.domain.purge_policy.runs import OwnRuns
 from seawall.domain.purge_policy.status import events_of, status_of
-from seawall.domain.step import Act, Record, Step, Wait
 
 LOOK_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 
-PolicyStep = Step[WALPurgePolicyStatus, PolicyAction]
+PolicyDecision = Decision[WALPurgePolicyStatus, PolicyAction]
 
 
-def next_step(policy: WALPurgePolicy, observed: Observed) -> PolicyStep:
-    """Decides what one tick does."""
+def decide(policy: WALPurgePolicy, observed: Observed) -> PolicyDecision:
+    """What one tick decides."""
     if policy.metadata.deletion_timestamp is not None:
-        return Wait("the policy is being deleted, and its runs with it")
+        return silent(policy, "the policy is being deleted, and its runs with it")
     own = OwnRuns.of(policy, observed.runs)
     last = last_run_time(policy, own, observed.now)
     plan = make_plan(policy, observed, own, last)
-    verdict = _with_failures(policy, plan, observed.failure)
-    actions = plan.actions if observed.failure is None else ()
-    after = _first(_until(plan.next_time, observed.now), verdict.after)
-    status = status_of(policy, own, verdict, last=last, next_time=plan.next_time, now=observed.now)
-    if status != policy.status:
-        return Record(status, events_of(policy, own, status), after=0.0 if actions else after)
-    if actions:
-        return Act(actions)
-    return Wait(verdict.message, after)
+    until_next = _until(plan.next_time, observed.now)
 
+    def publish(verdict: Verdict) -> Published[WALPurgePolicyStatus]:
+        status = status_of(policy, own, verdict, last=last, next_time=plan.next_time, now=observed.now)
+        return Published(status, events_of(policy, own, status))
 
-def _with_failures(policy: WALPurgePolicy, plan: Plan, failure: Failure | None) -> Verdict:
-    """What the API server answered to the actions of this tick comes first.
-
-    It stands for as long as the same is tried again, or the status would flap.
-    """
-    if failure is None and plan.actions:
-        failure = standing_failure(policy.status.conditions, policy.metadata.generation)
-    return plan.verdict if failure is None else failure.verdict
+    verdict = replace(plan.verdict, after=_first(until_next, plan.verdict.after))
+    return Decision(policy.status, verdict, publish, plan.actions, publishes_first=True)
 
 
 def _first(*waits: float | None) -> float | None:

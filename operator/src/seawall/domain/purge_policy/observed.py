@@ -8,7 +8,6 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.domain.failure import Failure
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 
@@ -19,8 +18,7 @@ class Observed:
 
     `topics` are the names of the WALCluster's topics.
 
-    `ledger` is the newest look at the WALCluster's topics (None: there was none yet, or nobody asks for it), and
-    `failure` is what the API server answered to the actions of this tick.
+    `ledger` is the newest look at the WALCluster's topics (None: there was none yet, or nobody asks for it).
     """
 
     now: datetime
@@ -29,4 +27,3 @@ class Observed:
     policies: Sequence[WALPurgePolicy] = ()
     topics: Sequence[str] = ()
     ledger: LedgerPage | CannotLook | None = None
-    failure: Failure | None = None

@@ -1,4 +1,4 @@
-"""The closed set of reasons of a WALPurgePolicy's conditions."""
+"""The closed set of reasons of a WALPurgePolicy's conditions; of failures `failure.py` has them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,3 @@ class Reason(StrEnum):
     """There is no such WALCluster in the namespace: create it, or delete the policy."""
     RUN_NAME_TAKEN = "RunNameTaken"
     """A WALPurge with the name of the run that is due is somebody else's: delete it, or wait for the next time."""
-    REFUSED = "ChangeRefused"
-    """The API server refused to create or delete a run; the message is its own sentence."""
-    UNANSWERED = "ChangeUnanswered"
-    """The API server did not answer: it is tried again."""

@@ -1,4 +1,4 @@
-"""The next step of a WALHold: a pure function of the hold and of what was observed.
+"""What a WALHold's controller decides: a pure function of the hold and of what was observed.
 
     over → findings (spec, WALCluster, look) → the next change of its state (`ledger/holds.py`)
     → first records of its topics are written → status tells the truth → nothing to do
@@ -11,11 +11,13 @@ lost while nobody can look, and never expires while two clocks do not agree on t
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.decision import Decision, silent
 from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.declared import hold_of
 from seawall.domain.ledger.held import Hold, HoldView
@@ -23,31 +25,37 @@ from seawall.domain.ledger.hold_limits import NEAR, at_risk_until
 from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import CannotLook, Looked
-from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.wal_hold.observed import Observed
 from seawall.domain.wal_hold.reasons import Reason
-from seawall.domain.wal_hold.status import events_of, status_of, status_without_look
+from seawall.domain.wal_hold.status import measured, published
 from seawall.domain.wal_hold.view import hold_view
 
 RETRY_SECONDS = 5.0
 LOOK_SECONDS = 60.0
 """The longest time without a look."""
 
-HoldStep = Step[WALHoldStatus, WriteRecords]
+HoldDecision = Decision[WALHoldStatus, WriteRecords]
 
 
-def next_step(obj: WALHold, observed: Observed) -> HoldStep:
-    """Decides what one tick does."""
+def decide(obj: WALHold, observed: Observed) -> HoldDecision:
+    """What one tick decides."""
     if obj.status.state is not None and obj.status.state.is_final:
-        return Wait(f"the hold is {obj.status.state.value}, which is final")
+        return silent(obj, f"the hold is {obj.status.state.value}, which is final")
     hold = hold_of(obj)
     if isinstance(hold, InvalidSpec):
         reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
-        return _record_or_wait(obj, None, Verdict(Outlook.STALLED, reason, hold.message), observed)
+        verdict = Verdict(Outlook.STALLED, reason, hold.message)
+        return _decision(obj, obj.status, None, verdict, observed)
     looked = observed.looked
     if isinstance(looked, Looked):
-        return _tend(obj, hold, looked, observed)
-    return _record_or_wait(obj, hold, _verdict_without_look(looked, observed), observed)
+        return _manage(obj, hold, looked, observed)
+    return _decision(obj, obj.status, hold, _verdict_without_look(looked, observed), observed)
+
+
+def _decision(
+    obj: WALHold, status: WALHoldStatus, hold: Hold | None, verdict: Verdict, observed: Observed
+) -> HoldDecision:
+    return Decision(status, verdict, partial(published, obj, status, hold, observed.time))
 
 
 def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verdict:
@@ -57,22 +65,18 @@ def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verd
     return Verdict(Outlook.PROGRESSING, looked.why.value, looked.message, RETRY_SECONDS)
 
 
-def _tend(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldStep:
-    view, time = hold_view(looked, observed.ages, may_write=observed.may_write), observed.time
-    change = next_change(hold, view, time)
+def _manage(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldDecision:
+    view = hold_view(looked, observed.ages, may_write=observed.may_write)
+    change = next_change(hold, view, observed.time)
     if change is not None:
         verdict = _verdict_of_change(change.hold, view, change.sentence)
-        status = status_of(obj, change.hold, verdict, view, time)
-        return Record(status, events_of(obj, status, verdict))
+        return _decision(obj, measured(obj, change.hold, view), change.hold, verdict, observed)
     records = _records_to_write(hold, looked)
     shards = looked.shards.changed(records)
-    if shards and hold.kept_by is None and observed.may_write and observed.failure is None:
-        return Act((WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.cluster),))
+    may_write = bool(shards) and hold.kept_by is None and observed.may_write
+    actions = (WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.cluster),) if may_write else ()
     verdict = _verdict(obj, hold, view, observed)
-    status = status_of(obj, hold, verdict, view, time)
-    if status != obj.status:
-        return Record(status, events_of(obj, status, verdict), verdict.after)
-    return Wait(verdict.message, verdict.after)
+    return replace(_decision(obj, measured(obj, hold, view), hold, verdict, observed), actions=actions)
 
 
 def _records_to_write(hold: Hold, looked: Looked) -> dict[str, FenceRecord]:
@@ -93,8 +97,6 @@ def _verdict_of_change(hold: Hold, view: HoldView, sentence: str) -> Verdict:
 
 def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Verdict:
     """Of a hold whose state does not change; its sentence stays, as it holds times that would change for ever."""
-    if observed.failure is not None:
-        return observed.failure.verdict
     leaving = _leaving(hold)
     if leaving is not None:
         return replace(leaving, after=_until_next_limit(hold, observed.time))
@@ -134,10 +136,3 @@ def _until_next_limit(hold: Hold, time: TrustedTime) -> float:
     limits = (hold.renewal.seen_at + hold.ttl * NEAR, hold.renewal.seen_at + hold.ttl, at_risk_until(hold))
     waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
     return min([*waits, LOOK_SECONDS])
-
-
-def _record_or_wait(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldStep:
-    status = status_without_look(obj, hold, verdict, observed.time)
-    if status != obj.status:
-        return Record(status, events_of(obj, status, verdict), verdict.after)
-    return Wait(verdict.message, verdict.after)

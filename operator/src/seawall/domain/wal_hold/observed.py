@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.looked import CannotLook, Looked
 
@@ -31,6 +30,5 @@ class Observed:
     has_cluster: bool = False
     may_write: bool = False
     """Whether the WALCluster is not paused: a paused one writes no ConfigMap."""
-    failure: Failure | None = None
     ages: YoungRecords | None = None
     """Of a hold with maxLagAge."""

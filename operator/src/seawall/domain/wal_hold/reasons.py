@@ -1,4 +1,4 @@
-"""The closed set of reasons of a WALHold's conditions; those of its states are the states' names."""
+"""The closed set of reasons of a WALHold's conditions; its states are reasons, too, and so are failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,3 @@ class Reason(StrEnum):
     """Somebody deleted it and a finalizer keeps it: it counts until that goes, or until its ttl is over."""
     EDIT_REFUSED = "EditRefused"
     """What the edited spec claims is gone, or may go; what was granted before still stands. Edit it again."""
-    REFUSED = "ChangeRefused"
-    """The API server refused the first records of its topics: the message is its sentence. It is tried again."""
-    UNANSWERED = "ChangeUnanswered"
-    """The first records of its topics could not be written: it is tried again."""

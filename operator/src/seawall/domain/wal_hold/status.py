@@ -16,17 +16,18 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
+from seawall.domain.decision import Published
 from seawall.domain.ledger.held import Claim, Hold, HoldView
 from seawall.domain.ledger.hold_limits import lag_bytes
 from seawall.domain.step import Event, EventType
 
 
-def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, time: TrustedTime) -> WALHoldStatus:
-    """The status of a hold whose topics were looked at."""
+def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
+    """The status of a hold whose topics were looked at, conditions apart."""
     renewal, logs = hold.renewal, hold.granted_logs
     return WALHoldStatus(
-        observed_generation=obj.metadata.generation,
-        conditions=_conditions(obj, hold, verdict, time),
+        observed_generation=obj.status.observed_generation,
+        conditions=obj.status.conditions,
         state=hold.state,
         granted={} if hold.granted is None else _topics_of(hold.granted),
         granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
@@ -39,15 +40,19 @@ def status_of(obj: WALHold, hold: Hold, verdict: Verdict, view: HoldView, time: 
     )
 
 
-def status_without_look(obj: WALHold, hold: Hold | None, verdict: Verdict, time: TrustedTime) -> WALHoldStatus:
-    """The status of a hold whose topics could not be looked at: what was granted stands, and the verdict says why."""
-    conditions = _conditions(obj, hold, verdict, time)
-    return obj.status.model_copy(
-        update={"observed_generation": obj.metadata.generation, "conditions": conditions},
-    )
+def published(
+    obj: WALHold, status: WALHoldStatus, hold: Hold | None, time: TrustedTime, verdict: Verdict
+) -> Published[WALHoldStatus]:
+    """The status with its conditions, and the events."""
+    update = {
+        "observed_generation": obj.metadata.generation,
+        "conditions": _conditions(obj, hold, verdict, time),
+    }
+    found = status.model_copy(update=update)
+    return Published(found, _events(obj, found, verdict))
 
 
-def events_of(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Event, ...]:
+def _events(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Event, ...]:
     """A state that changed, else what became of Ready: a hold never ends in silence."""
     judged = loss_event(obj.status.conditions, status.conditions, ConditionType.EXPIRY_JUDGED, "limits count again")
     told = () if judged is None else (judged,)

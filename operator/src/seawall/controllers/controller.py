@@ -1,0 +1,80 @@
+"""What all controllers have: they read and write their objects in the same way, and differ in what they decide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from seawall.api.meta import Key
+from seawall.api.resource import Resource
+from seawall.api.status import ObjectStatus
+from seawall.domain.decision import Decision, settle
+from seawall.domain.errors import SeawallError
+from seawall.domain.failure import Failure
+from seawall.domain.step import Event, Step
+from seawall.ports import Kube
+
+ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
+ObservedT = TypeVar("ObservedT")
+StatusT = TypeVar("StatusT", bound=ObjectStatus)
+ActionT = TypeVar("ActionT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed(Generic[ObservedT]):
+    """What was observed, and what became of the actions that were decided by it."""
+
+    observed: ObservedT
+    answer: Failure
+
+
+class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
+    """A kind only says what it observes, what it decides, and how an action is done."""
+
+    __slots__ = ()
+
+    resource: ClassVar[type[Resource[Any, Any]]]
+    """The kind of object that it reads, and whose status it writes."""
+    kube: Kube
+
+    def read(self, key: Key) -> ObjectT | None:
+        """Reads the object, never from a cache; None when it is gone."""
+        return cast("ObjectT | None", self.kube.get(self.resource, key))  # whose kind the subclass names
+
+    def forget(self, key: Key) -> None:
+        """Drops what is held for an object that is gone."""
+
+    @abstractmethod
+    def observe(self, obj: ObjectT) -> ObservedT:
+        """Looks at everything that the decision depends on."""
+
+    @abstractmethod
+    def decide(self, obj: ObjectT, observed: ObservedT) -> Decision[StatusT, ActionT]:
+        """Decides (pure)."""
+
+    def absorb(self, observed: ObservedT, error: SeawallError) -> ObservedT | None:  # noqa: ARG002 - who overrides it has
+        """What was observed, where an answer is about single items and the rest goes on; None: it is about all."""
+        return None
+
+    @abstractmethod
+    def perform(self, obj: ObjectT, action: ActionT) -> Event:
+        """Does one action; returns what its event says."""
+
+    def record(self, obj: ObjectT, status: StatusT) -> None:
+        """Replaces the status, at the resource version that was read."""
+        self.kube.replace_status(obj, status)
+
+    def post(self, obj: ObjectT, event: Event) -> None:
+        """Posts an event about the object."""
+        self.kube.post_event(obj, event)
+
+    def next_step(self, obj: ObjectT, observed: Any) -> Step[StatusT, ActionT]:
+        """Decides, and settles it."""
+        if isinstance(observed, _Failed):
+            return settle(obj, self.decide(obj, observed.observed), observed.answer)
+        return settle(obj, self.decide(obj, observed))
+
+    def with_failure(self, observed: ObservedT, error: SeawallError) -> Any:
+        """What was observed, and that the actions failed in this way."""
+        return _Failed(observed, Failure.of(error))

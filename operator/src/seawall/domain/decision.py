@@ -1,0 +1,89 @@
+"""What a controller decides, and the one rule that makes a step of it.
+
+    decide(object, observed) → Decision → settle → Record | Act | Wait
+
+A kind only decides: what must not be lost, its verdict, what is to be done, and how a verdict is published. What is the
+same for all kinds is here: status or world and never both, when people hear of it, and what becomes of an action that
+failed. For that the same decision is settled again, with the failure: it is published, and nothing is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from seawall.api.meta import ConditionType, StatusModel
+from seawall.api.resource import Resource
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.failure import Failure, standing_failure
+from seawall.domain.step import Act, Event, Record, Step, Wait
+
+ActionT = TypeVar("ActionT")
+StatusT = TypeVar("StatusT", bound=StatusModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Published(Generic[StatusT]):
+    """A status with its conditions and sentences, and the events of what changed in it."""
+
+    status: StatusT
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[StatusT, ActionT]):
+    """What should be so.
+
+    Attributes:
+        status: what must be recorded before anything is done; conditions and sentences are as they were read.
+        verdict: what people are to hear, and when to look again.
+        publish: the status with a verdict: this one's, or that of a failure. None: nothing is written at all, because
+            the object is over, or its status is another controller's.
+        actions: what is to be done, in this order.
+        publishes_first: the verdict is recorded before its actions are done; else only when there are none, because
+            each of many actions would change it.
+        told_in: the condition in which a failure stands while the same is tried again, where that is published first.
+        outranks_failures: the verdict is published although actions fail: it is what a person has to mend first.
+        pace: seconds until the next look, whatever fails; None: as the verdict says.
+    """
+
+    status: StatusT
+    verdict: Verdict
+    publish: Callable[[Verdict], Published[StatusT]] | None = None
+    actions: tuple[ActionT, ...] = ()
+    publishes_first: bool = False
+    told_in: ConditionType = ConditionType.READY
+    outranks_failures: bool = False
+    pace: float | None = None
+
+
+def settle(
+    obj: Resource[Any, StatusT], decision: Decision[StatusT, ActionT], failure: Failure | None = None
+) -> Step[StatusT, ActionT]:
+    """Records what must not be lost, else acts, else publishes, else waits. After a failure it never acts."""
+    actions = decision.actions if failure is None else ()
+    verdict = _verdict(obj, decision, failure)
+    after = verdict.after if decision.pace is None else decision.pace
+    is_news = decision.status != obj.status
+    if decision.publish is not None:
+        published = decision.publish(verdict)
+        may_publish = is_news or decision.publishes_first or not actions
+        if may_publish and published.status != obj.status:
+            return Record(published.status, published.events, 0.0 if is_news or actions else after)
+    return Act(actions) if actions else Wait(verdict.message, after)
+
+
+def _verdict(obj: Resource[Any, StatusT], decision: Decision[StatusT, ActionT], failure: Failure | None) -> Verdict:
+    """That of a failure first. One that was published stands while the same is tried again, or it would flap."""
+    if failure is None and decision.actions and decision.publishes_first:
+        conditions = getattr(obj.status, "conditions", ())
+        failure = standing_failure(conditions, obj.metadata.generation, decision.told_in)
+    return decision.verdict if failure is None or decision.outranks_failures else failure.verdict
+
+
+def silent(
+    obj: Resource[Any, StatusT], message: str, after: float | None = None, *actions: ActionT
+) -> Decision[StatusT, ActionT]:
+    """Nothing is published: the object is over, or goes, or its status is another controller's."""
+    return Decision(obj.status, Verdict(Outlook.READY, "", message, after), actions=actions)
