@@ -66,7 +66,7 @@ def policies_forget(patch: pytest.MonkeyPatch) -> None:
 
 
 def schedules_forget(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("seawall.domain.verification_schedule.next_step.standing_failure", nothing)
+    patch.setattr("seawall.domain.decision.standing_failure", nothing)
 
 
 def the_ledger_keeps_it_to_itself(patch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def the_ledger_keeps_it_to_itself(patch: pytest.MonkeyPatch) -> None:
 
 def brokers_forget(patch: pytest.MonkeyPatch) -> None:
     def forgotten(*observed: Any, **_: Any) -> Observed:
-        return Observed(*observed[:4])
+        return Observed(*observed[:3])
 
     patch.setattr("seawall.controllers.brokers.Observed", forgotten)
 

@@ -14,8 +14,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.controllers.verification_schedule import VerificationScheduleController
 from seawall.domain.conditions import find_condition
+from seawall.domain.verification_schedule.next_step import CreateVerification, decide
 from seawall.domain.verification_schedule.next_step import Observed as Seen
-from seawall.domain.verification_schedule.next_step import RemoveVerification, next_step
 from seawall.domain.verification_schedule.runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
@@ -153,11 +153,11 @@ def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_pro
     world = World(count=2500)
     world.settle()
     world.time.time += DAY
-    step = next_step(world.cluster(), Seen(world.time.now()))
-    names = [action.key.name for action in step.actions]  # type: ignore[union-attr]
+    actions = decide(world.cluster(), Seen(world.time.now())).actions
+    names = [action.key.name for action in actions if isinstance(action, CreateVerification)]
     assert names == [f"wal-2611220300-{number}" for number in range(3)]
-    first = step.actions[0]  # type: ignore[union-attr]
-    assert not isinstance(first, RemoveVerification)
+    first = actions[0]
+    assert isinstance(first, CreateVerification)
     world.kube.create(WALVerification, first.key, first.spec, owner=world.cluster())  # and dies
     world.settle()
     assert world.names() == names

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.connection import kafka_of, required_kafka
-from seawall.domain.brokers.next_step import BrokersStep, NothingSeen, Observed, next_step, pause_after
+from seawall.controllers.controller import Controller
+from seawall.domain.brokers.next_step import BrokersDecision, NothingSeen, Observed, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR
 from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth_asking
@@ -30,24 +32,26 @@ BROKERS = "Brokers"
 class _Kept:
     """The newest look: what the object said then, the seconds that it is new for, and the stopwatch's time of its end.
 
-    A correction that failed is tried again after the next one; `stands` is how it failed before this one.
+    `failed` is how a correction failed the last time; one that `is_tried` since this look is tried again after the next.
     """
 
     seen_from: object
     pause: float
     until: int
     found: BrokersFound | NothingSeen
-    failure: Failure | None = None
-    stands: Failure | None = None
+    failed: Failure | None = None
+    is_tried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class BrokersController:
+class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, RepairMinISR]):
     """Looks at the brokers of each WALCluster's Kafka when topics or live brokers are others, soon again, then seldom.
 
     It has a queue of its own, because a look at all partitions and log directories takes seconds when a broker is
     down. Of the status it writes its own parts (`domain/brokers/status.py`), and only when there is news.
     """
+
+    resource: ClassVar = WALCluster
 
     kube: Kube
     kafka_clusters: KafkaClusters
@@ -57,10 +61,6 @@ class BrokersController:
     kind: str = BROKERS
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _looks: dict[Key, _Kept] = field(default_factory=dict)
-
-    def read(self, key: Key) -> WALCluster | None:
-        """Reads the WALCluster."""
-        return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
@@ -82,27 +82,19 @@ class BrokersController:
             kept = None
         at = self.stopwatch.milliseconds()
         if kept is not None and at < kept.until:
-            return Observed(now, kept.found, (kept.until - at) / 1000, kept.failure, kept.stands)
+            return Observed(now, kept.found, (kept.until - at) / 1000, kept.failed, kept.is_tried)
         pause = pause_after(None if kept is None else kept.pause)
-        stands = None if kept is None else kept.failure or kept.stands
+        failed = None if kept is None else kept.failed
         found = self._look(obj)
         until = self.stopwatch.milliseconds() + int(pause * 1000)
         with self._lock:
-            self._looks[key] = _Kept(seen_from, pause, until, found, stands=stands)
+            self._looks[key] = _Kept(seen_from, pause, until, found, failed)
         self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
-        return Observed(now, found, pause, stands=stands)
+        return Observed(now, found, pause, failed)
 
-    def next_step(self, obj: WALCluster, observed: Observed) -> BrokersStep:
+    def decide(self, obj: WALCluster, observed: Observed) -> BrokersDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
-
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what Kafka answered."""
-        return replace(observed, failure=Failure.of(error))
-
-    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
-        """Replaces the status."""
-        self.kube.replace_status(obj, status)
+        return decide(obj, observed)
 
     def perform(self, obj: WALCluster, action: RepairMinISR) -> Event:
         """Corrects one of Kafka's own topics; then it is looked at anew."""
@@ -112,15 +104,11 @@ class BrokersController:
         except SeawallError as error:
             with self._lock:
                 if (kept := self._looks.get(key)) is not None:
-                    self._looks[key] = replace(kept, failure=Failure.of(error))
+                    self._looks[key] = replace(kept, failed=Failure.of(error), is_tried=True)
             raise
         with self._lock:
             self._looks.pop(key, None)
         return action.event()
-
-    def post(self, obj: WALCluster, event: Event) -> None:
-        """Posts an event about the WALCluster."""
-        self.kube.post_event(obj, event)
 
     def _look(self, obj: WALCluster) -> BrokersFound | NothingSeen:
         try:

@@ -1,4 +1,4 @@
-"""The next step of the controller that looks at brokers: it records what is news, then corrects what it may."""
+"""What the controller of brokers decides: it publishes what is news, then corrects what it may."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR, min_isr_repairs
 from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_seen
 from seawall.domain.brokers.view import BrokersFound
-from seawall.domain.conditions import ConditionBuilder
-from seawall.domain.failure import Failure
+from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
+from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.failure import FAILURES, Failure
 from seawall.domain.min_isr import limit_of
-from seawall.domain.step import Act, Record, Step, Wait
 
 PERIOD_SECONDS = 30.0
 SOON_SECONDS = 2.0
@@ -36,38 +36,49 @@ class NothingSeen:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The newest look, when the next one is due, in seconds, and why a correction since then failed."""
+    """The newest look, and when the next one is due, in seconds.
+
+    Attributes:
+        failed: why a correction failed the last time it was tried; None: it did not.
+        is_tried: it was tried since this look, and is not again before the next one.
+    """
 
     now: datetime
     found: BrokersFound | NothingSeen
     after: float = PERIOD_SECONDS
-    failure: Failure | None = None
-    stands: Failure | None = None
-    """Why it failed the last time: it is tried again, and until then the condition says so."""
+    failed: Failure | None = None
+    is_tried: bool = False
 
 
-BrokersStep = Step[WALClusterStatus, RepairMinISR]
+BrokersDecision = Decision[WALClusterStatus, RepairMinISR]
 
 
-def next_step(cluster: WALCluster, observed: Observed) -> BrokersStep:
-    """Records what is not in the status yet, and then acts on it."""
+def decide(cluster: WALCluster, observed: Observed) -> BrokersDecision:
+    """Publishes what is not in the status yet, and then corrects what it may."""
     kafka, spec, found = cluster.status.kafka, cluster.spec, observed.found
     if kafka is None or cluster.metadata.deletion_timestamp is not None:
-        return Wait("Kafka was not met yet, or the WALCluster goes", observed.after)
-    repairs: tuple[RepairMinISR, ...] = ()
+        return silent(cluster, "Kafka was not met yet, or the WALCluster goes", observed.after)
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.now)
     if isinstance(found, NothingSeen):
-        status = with_nothing_seen(cluster, kafka, found.reason, found.message, build)
-    elif isinstance(spec, InvalidSpec):
-        status = with_nothing_seen(cluster, kafka, Reason.NOT_ASKED, spec.message, build)
-    else:
-        limit = limit_of(cluster.status.reassignment)
-        repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view, limit)
-        failure = observed.failure or observed.stands
-        failed = failure.message if failure is not None and repairs else ""
+        return _publishing(cluster, with_nothing_seen(cluster, kafka, found.reason, found.message, build), observed)
+    if isinstance(spec, InvalidSpec):
+        return _publishing(cluster, with_nothing_seen(cluster, kafka, Reason.NOT_ASKED, spec.message, build), observed)
+    limit = limit_of(cluster.status.reassignment)
+    repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view, limit)
+    stands = observed.failed.message if observed.failed is not None and repairs else ""
+
+    def publish(verdict: Verdict) -> Published[WALClusterStatus]:
+        failed = verdict.message if verdict.reason in FAILURES else stands
         status = with_brokers(cluster, kafka, spec, found, build, failed=failed)
-    if status != cluster.status:
-        return Record(status, events_of(cluster.status, status), 0.0)
-    if repairs and observed.failure is None:
-        return Act(repairs)
-    return Wait("brokers are as the status says", observed.after)
+        return Published(status, events_of(cluster.status, status))
+
+    actions = () if observed.is_tried else repairs
+    return Decision(cluster.status, AS_PUBLISHED, publish, actions, publishes_first=True, pace=observed.after)
+
+
+AS_PUBLISHED = Verdict(Outlook.READY, "", "brokers are as the status says")
+
+
+def _publishing(cluster: WALCluster, status: WALClusterStatus, observed: Observed) -> BrokersDecision:
+    published = Published(status, events_of(cluster.status, status))
+    return Decision(cluster.status, AS_PUBLISHED, lambda _: published, pace=observed.after)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.domain.conditions import ConditionBuilder, find_condition, loss_event, with_own
-from seawall.domain.failure import Failure
+from seawall.domain.conditions import ConditionBuilder, Verdict, find_condition, loss_event, with_own
+from seawall.domain.decision import Published
+from seawall.domain.failure import FAILURES
 from seawall.domain.schedule import BadSchedule
-from seawall.domain.step import Event
 from seawall.domain.verification_schedule.runs import read_times, why_name_too_long
 
 KIND = ConditionType.VERIFICATION_SCHEDULED
@@ -25,12 +25,14 @@ def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
     return () if found is None else (found,)
 
 
-def with_schedule(cluster: WALCluster, failure: Failure | None, build: ConditionBuilder) -> WALClusterStatus:
-    """The status with what is to be said of the schedule; `failure` is why verifications are not made, or kept few."""
+def published(cluster: WALCluster, build: ConditionBuilder, verdict: Verdict) -> Published[WALClusterStatus]:
+    """The status with what is to be said of the schedule: what it is, or why verifications are not made or removed."""
     own = schedule_conditions(cluster, build)
-    if failure is not None and own:
-        own = (build(KIND, "False", failure.reason, failure.message),)
-    return cluster.status.model_copy(update={"conditions": with_own(cluster.status.conditions, own, (KIND,))})
+    if verdict.reason in FAILURES and own:
+        own = (build(KIND, "False", verdict.reason, verdict.message),)
+    conditions = with_own(cluster.status.conditions, own, (KIND,))
+    event = loss_event(cluster.status.conditions, conditions, KIND, "verifications are scheduled again")
+    return Published(cluster.status.model_copy(update={"conditions": conditions}), () if event is None else (event,))
 
 
 def schedule_conditions(cluster: WALCluster, build: Callable[..., Condition]) -> tuple[Condition, ...]:
@@ -48,8 +50,3 @@ def schedule_conditions(cluster: WALCluster, build: Callable[..., Condition]) ->
     if spec.suspend:
         return (build(KIND, "False", SUSPENDED, "verification.suspend is set: no new verifications begin"),)
     return (build(KIND, "True", SCHEDULED, f"verifications begin at {times.describe()}"),)
-
-
-def schedule_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
-    """One event when the schedule makes no verifications any more, or does again."""
-    return loss_event(cluster.status.conditions, status.conditions, KIND, "verifications are scheduled again")

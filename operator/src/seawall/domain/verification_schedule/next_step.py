@@ -1,4 +1,4 @@
-"""The next step of the schedule of a WALCluster: a pure function of it and of the verifications that there are.
+"""What the controller of a WALCluster's schedule decides: a pure function of it and of its verifications.
 
     being deleted, paused, no schedule, a bad one → those beyond the history limits go
     → the last time that is due, unless verifications of another time are not over: those of its slices that are missing
@@ -13,17 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.verification_template import VerificationSchedule, VerificationTemplate
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.wal_verification import WALVerification, WALVerificationSpec
-from seawall.domain.conditions import ConditionBuilder
-from seawall.domain.failure import Failure, standing_failure
+from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
+from seawall.domain.decision import Decision, silent
 from seawall.domain.schedule import BadSchedule
-from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
-from seawall.domain.verification_schedule.condition import KIND, schedule_event, with_schedule
+from seawall.domain.step import Event, EventType
+from seawall.domain.verification_schedule.condition import KIND, published
 from seawall.domain.verification_schedule.runs import (
     OwnVerifications,
     read_times,
@@ -61,50 +62,45 @@ class RemoveVerification:
 
 
 ScheduleAction = CreateVerification | RemoveVerification
-ScheduleStep = Step[WALClusterStatus, ScheduleAction]
+ScheduleDecision = Decision[WALClusterStatus, ScheduleAction]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one tick sees: all verifications of the namespace, and what the API server answered to its actions."""
+    """What one tick sees: all verifications of the namespace."""
 
     now: datetime
     verifications: Sequence[WALVerification] = ()
-    failure: Failure | None = None
 
 
-def next_step(cluster: WALCluster, observed: Observed) -> ScheduleStep:
-    """Decides what one tick does."""
+def decide(cluster: WALCluster, observed: Observed) -> ScheduleDecision:
+    """What one tick decides."""
     if cluster.metadata.deletion_timestamp is not None:
-        return Wait("the WALCluster is being deleted")
-    actions, wait = _decide(cluster, observed)
-    failure, generation = observed.failure, cluster.metadata.generation
-    if failure is None and actions:
-        failure = standing_failure(cluster.status.conditions, generation, KIND)
-    build = ConditionBuilder(cluster.status.conditions, generation, observed.now)
-    status = with_schedule(cluster, failure, build)
-    after = wait.after if failure is None else failure.after
-    if status != cluster.status:
-        event = schedule_event(cluster, status)
-        is_next = bool(actions) and observed.failure is None
-        return Record(status, () if event is None else (event,), 0.0 if is_next else after)
-    if actions and observed.failure is None:
-        return Act(actions)
-    return Wait(wait.reason, after)
+        return silent(cluster, "the WALCluster is being deleted")
+    actions, message, after = _due(cluster, observed)
+    build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.now)
+    return Decision(
+        cluster.status,
+        Verdict(Outlook.READY, KIND, message, after),
+        partial(published, cluster, build),
+        actions,
+        publishes_first=True,
+        told_in=KIND,
+    )
 
 
-def _decide(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction, ...], Wait]:
-    """What is to be done, and for how long there is nothing else."""
+def _due(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction, ...], str, float | None]:
+    """What is to be done, why there is nothing else, and for how long."""
     spec = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.verification
     if spec is None or isinstance(cluster.spec, InvalidSpec):
-        return (), Wait("there is no schedule")
+        return (), "there is no schedule", None
     if cluster.metadata.is_paused:
-        return (), Wait("the WALCluster is paused")
+        return (), "the WALCluster is paused", None
     times = read_times(spec, cluster.metadata.creation_timestamp)
     if times is None:
-        return (), Wait("there is no schedule")
+        return (), "there is no schedule", None
     if isinstance(times, BadSchedule) or why_name_too_long(cluster) is not None:
-        return (), Wait("there is something wrong with the schedule")
+        return (), "there is something wrong with the schedule", None
     own = OwnVerifications.of(cluster, observed.verifications)
     due = None if spec.suspend else times.latest(cluster.metadata.creation_timestamp, observed.now)
     actions = (
@@ -112,7 +108,7 @@ def _decide(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleActi
         *_missing(cluster, spec, _time_to_make(own, due), own, observed),
     )
     following = (times.following(observed.now) - observed.now).total_seconds()
-    return actions, Wait("nothing is due", min(following, LOOK_SECONDS))
+    return actions, "nothing is due", min(following, LOOK_SECONDS)
 
 
 def _time_to_make(own: OwnVerifications, due: datetime | None) -> datetime | None:
