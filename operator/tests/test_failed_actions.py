@@ -151,7 +151,7 @@ def test_what_fails_after_the_end_is_an_event_and_in_the_log(error: SeawallError
     process = world.verifier(refusal)
     with logged() as lines:
         after = {process.tick(verification_world.CHECK).after for _ in range(3)}
-    assert (refusal.count, len(lines), after) == (3, 3, {5.0})
+    assert (refusal.count, len(lines), after) == (3, 3, {REFUSED_SECONDS if error is REFUSED else UNANSWERED_SECONDS})
     told = [event for event in world.kube.events if str(error) in event.message]
     assert [event.type for event in told] == [EventType.WARNING]
     refusal.is_on = False

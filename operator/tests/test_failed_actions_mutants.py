@@ -58,7 +58,7 @@ def no_log(patch: pytest.MonkeyPatch) -> None:
 
 
 def clusters_forget(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("seawall.domain.wal_cluster.verdict.standing_failure", nothing)
+    patch.setattr("seawall.domain.decision.standing_failure", nothing)
 
 
 def policies_forget(patch: pytest.MonkeyPatch) -> None:

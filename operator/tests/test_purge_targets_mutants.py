@@ -62,7 +62,7 @@ def recorded_in_its_turn(patch: Patch) -> None:
     """A run that has not come to that stage does not record what it wrote."""
     honest = next_step._stage
 
-    def later(case: stages.Case) -> stages.Decision:
+    def later(case: stages.Case) -> stages.PurgeDecision:
         is_early = case.status.stage is Stage.PREPARATION
         return honest(replace(case, observed=replace(case.observed, written=None)) if is_early else case)
 

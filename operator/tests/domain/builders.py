@@ -8,14 +8,16 @@ from typing import Any
 from seawall.api.meta import ObjectMeta
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.domain import decision
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import Configs, KafkaView, Topic
 from seawall.domain.kafka_log import LogOffsets
-from seawall.domain.step import Act, Record, Wait
+from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.pool import desired_configs, observe_pool
 from seawall.domain.wal_cluster.actions import ClusterAction
 from seawall.domain.wal_cluster.going import LogNow, PoolNow, records_to_decide
 from seawall.domain.wal_cluster.lost import MissingTopics
-from seawall.domain.wal_cluster.next_step import next_step
+from seawall.domain.wal_cluster.next_step import decide
 from seawall.domain.wal_cluster.observed import Needs, Observed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -46,14 +48,23 @@ def make_cluster(
     return WALCluster(ObjectMeta.model_validate(meta), spec or make_spec(), status or WALClusterStatus())
 
 
-def settle(cluster: WALCluster, observed: Observed) -> tuple[WALCluster, Act[ClusterAction] | Wait]:
+def next_step(
+    cluster: WALCluster, observed: Observed, failure: Failure | None = None
+) -> Step[WALClusterStatus, ClusterAction]:
+    """What one tick does; `failure`: what became of its actions."""
+    return decision.settle(cluster, decide(cluster, observed), failure)
+
+
+def settle(
+    cluster: WALCluster, observed: Observed, failure: Failure | None = None
+) -> tuple[WALCluster, Act[ClusterAction] | Wait]:
     """The first step that is no Record, and the WALCluster as the records before it left it."""
-    step = next_step(cluster, observed)
+    step = next_step(cluster, observed, failure)
     for _ in range(3):
         if not isinstance(step, Record):
             return cluster, step
         cluster = replace(cluster, status=step.status)
-        step = next_step(cluster, observed)
+        step = next_step(cluster, observed, failure)
     raise AssertionError(f"a step that is recorded for ever: {step}")
 
 

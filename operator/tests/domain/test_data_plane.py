@@ -17,9 +17,18 @@ from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.step import Act, EventType, Record, Wait
-from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
-from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
+from tests.domain.builders import (
+    NOW,
+    PINNED,
+    make_cluster,
+    make_kafka,
+    make_spec,
+    make_topic,
+    next_step,
+    observe,
+    settle,
+)
 
 GREPTIMEDB = {
     "version": "1.1",

@@ -15,8 +15,17 @@ from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.looked import CannotLook, Obstacle
 from seawall.domain.step import Record
 from seawall.domain.wal_cluster.database import Pin, next_pin, why_other_database
-from seawall.domain.wal_cluster.next_step import next_step
-from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
+from tests.domain.builders import (
+    NOW,
+    PINNED,
+    make_cluster,
+    make_kafka,
+    make_spec,
+    make_topic,
+    next_step,
+    observe,
+    settle,
+)
 from tests.domain.two_clocks import agreed
 
 MINE, THEIRS = "etcd/1/", "etcd/2/"

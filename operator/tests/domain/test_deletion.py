@@ -15,9 +15,18 @@ from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster.actions import FinishDeletion, RemoveFinalizer
 from seawall.domain.wal_cluster.deletion import BATCH
-from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
-from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
+from tests.domain.builders import (
+    NOW,
+    PINNED,
+    make_cluster,
+    make_kafka,
+    make_spec,
+    make_topic,
+    next_step,
+    observe,
+    settle,
+)
 
 DELETE = make_spec({"deletionPolicy": "Delete"})
 DOWN = NoKafka(Unreachable.NOT_ANSWERING, "down")
@@ -117,13 +126,13 @@ def test_nothing_is_deleted_while_a_rival_cannot_be_ruled_out() -> None:
 
 @pytest.mark.parametrize(("final", "reason"), [(True, "ChangeRefused"), (False, "ChangeUnanswered")])
 def test_a_failed_delete_is_told_and_waited_on(final: bool, reason: str) -> None:  # noqa: FBT001 - a parameter
-    observed = observe(DELETE, HELD, failure=Failure("Topic authorization failed.", final=final))
-    step = next_step(deleted(), observed)
+    observed, failure = observe(DELETE, HELD), Failure("Topic authorization failed.", final=final)
+    step = next_step(deleted(), observed, failure)
     assert isinstance(step, Record)
     ready = find_condition(step.status.conditions, ConditionType.READY)
     assert ready is not None
     assert (ready.reason, ready.message) == (reason, "Topic authorization failed.")
-    assert isinstance(next_step(replace(deleted(), status=step.status), observed), Wait)
+    assert isinstance(next_step(replace(deleted(), status=step.status), observed, failure), Wait)
 
 
 def test_without_our_finalizer_there_is_nothing_to_do() -> None:

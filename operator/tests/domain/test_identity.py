@@ -5,7 +5,6 @@ import pytest
 from seawall.api.meta import TOPICS_FINALIZER
 from seawall.domain.failure import Failure
 from seawall.domain.step import Record, Wait
-from seawall.domain.wal_cluster.next_step import next_step
 from tests.domain.builders import (
     CLUSTER_ID,
     NOW,
@@ -14,6 +13,7 @@ from tests.domain.builders import (
     make_kafka,
     make_spec,
     make_topic,
+    next_step,
     observe,
     settle,
 )
@@ -36,7 +36,7 @@ def test_a_pinned_cluster_that_the_spec_rules_out_keeps_its_topics() -> None:
 @pytest.mark.parametrize(("final", "stalled"), [(True, "True"), (False, "False")])
 def test_a_finalizer_that_cannot_be_written_is_told(final: bool, stalled: str) -> None:  # noqa: FBT001 - a parameter
     spec = make_spec({"deletionPolicy": "Delete"})
-    step = next_step(make_cluster(spec, PINNED), observe(spec, make_kafka(), failure=Failure("no", final=final)))
+    step = next_step(make_cluster(spec, PINNED), observe(spec, make_kafka()), Failure("no", final=final))
     assert isinstance(step, Record)
     found = {condition.type: condition for condition in step.status.conditions}
     assert found["Stalled"].status == stalled
@@ -46,6 +46,6 @@ def test_a_finalizer_that_cannot_be_written_is_told(final: bool, stalled: str) -
 def test_a_finalizer_that_cannot_be_removed_is_tried_again() -> None:
     spec = make_spec()
     cluster = make_cluster(spec, PINNED, deletionTimestamp=NOW, finalizers=[TOPICS_FINALIZER])
-    _, step = settle(cluster, observe(spec, make_kafka(), failure=Failure("no", final=False)))
+    _, step = settle(cluster, observe(spec, make_kafka()), Failure("no", final=False))
     assert isinstance(step, Wait)
     assert step.after is not None

@@ -15,10 +15,19 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import CreateTopics, GuardRetention
 from seawall.domain.wal_cluster.actions import AddFinalizer, RemoveFinalizer, WriteConfigMap
-from seawall.domain.wal_cluster.next_step import next_step
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.walconfig.render import render_wal_config
-from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec, make_topic, observe, settle
+from tests.domain.builders import (
+    NOW,
+    PINNED,
+    make_cluster,
+    make_kafka,
+    make_spec,
+    make_topic,
+    next_step,
+    observe,
+    settle,
+)
 
 POOL = (make_topic("wal_0"), make_topic("wal_1"))
 
@@ -162,10 +171,10 @@ def test_a_paused_object_is_observed_and_not_touched() -> None:
 
 def test_a_refusal_is_recorded_stands_while_it_is_retried_and_ends_with_an_edit() -> None:
     observed = observe(make_spec(), make_kafka())
-    failed = replace(observed, failure=Failure("Unknown topic config name: nonsense", final=True))
-    refused = settled(make_cluster(status=PINNED), failed)
+    failure = Failure("Unknown topic config name: nonsense", final=True)
+    refused = settle(make_cluster(status=PINNED), observed, failure)[0]
     assert ready_reason(refused.status) == "ChangeRefused"
-    assert isinstance(next_step(refused, failed), Wait), "a tick that failed must not act again"
+    assert isinstance(next_step(refused, observed, failure), Wait), "a tick that failed must not act again"
     assert isinstance(next_step(refused, observed), Act), "the next tick tries again and the status does not flap"
     edited = replace(refused, metadata=refused.metadata.model_copy(update={"generation": 2}))
     assert ready_reason(recorded(edited, observed)) == "CreatingTopics"
@@ -249,7 +258,7 @@ def test_a_claim_that_was_seen_stands_while_not_all_claims_can_be_read() -> None
 
 def test_a_refused_guard_of_a_foreign_topic_neither_flaps_nor_hides() -> None:
     observed = observe(make_spec(), make_kafka(*POOL, make_topic("wal_9")), {"wal_9": {}})
-    cluster, step = settle(make_cluster(status=PINNED), replace(observed, failure=Failure("Policy.", final=True)))
+    cluster, step = settle(make_cluster(status=PINNED), observed, Failure("Policy.", final=True))
     assert ready_reason(cluster.status) == "ChangeRefused"
     assert isinstance(step, Wait)
     assert isinstance(next_step(cluster, observed), Act), "it is tried again without a word in the status"
@@ -257,7 +266,7 @@ def test_a_refused_guard_of_a_foreign_topic_neither_flaps_nor_hides() -> None:
 
 def test_a_refusal_ends_when_nothing_is_left_to_do() -> None:
     seen = observe(make_spec(), make_kafka(*POOL), {"wal_0": {}})
-    refused, _ = settle(make_cluster(status=PINNED), replace(seen, failure=Failure("no", final=True)))
+    refused, _ = settle(make_cluster(status=PINNED), seen, Failure("no", final=True))
     ready, _ = settle(refused, observe(make_spec(), make_kafka(*POOL)))
     assert ready_reason(ready.status) == "Ready"
 
@@ -271,7 +280,7 @@ def test_topics_are_created_on_online_brokers_only_though_more_are_known() -> No
 
 def test_missing_brokers_are_told_before_an_old_refusal() -> None:
     seen = observe(make_spec(), make_kafka(POOL[0]))
-    refused, _ = settle(make_cluster(status=PINNED), replace(seen, failure=Failure("no", final=True)))
+    refused, _ = settle(make_cluster(status=PINNED), seen, Failure("no", final=True))
     later, _ = settle(refused, observe(make_spec(), make_kafka(POOL[0], online=(1,))))
     assert ready_reason(later.status) == "BrokersMissing"
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_purge import FINISHED, Stage, WALPurge
 from seawall.domain.conditions import find_condition
-from seawall.domain.purge.next_step import next_step
+from seawall.domain.decision import settle
+from seawall.domain.purge.next_step import decide
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.turn import run_in_front, why_waiting
 from seawall.domain.step import Record
@@ -74,7 +75,8 @@ def test_a_paused_run_says_so_even_when_another_comes_first() -> None:
     observed = Observed(
         NOON, has_cluster=True, front=make_run("a"), paused="seawall.dev/paused is set on WALCluster wal"
     )
-    step = next_step(make_run("b"), observed)
+    run = make_run("b")
+    step = settle(run, decide(run, observed))
     assert isinstance(step, Record)
     ready = find_condition(step.status.conditions, ConditionType.READY)
     assert ready is not None

@@ -32,7 +32,7 @@ BROKERS = "Brokers"
 class _Kept:
     """The newest look: what the object said then, the seconds that it is new for, and the stopwatch's time of its end.
 
-    `failed` is how a correction failed the last time; one that `is_tried` since this look is tried again after the next.
+    `failed` is how a correction failed the last time; one that `is_tried` since this look waits for the next.
     """
 
     seen_from: object

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from seawall.api.meta import Key
@@ -26,7 +26,7 @@ class _Failed(Generic[ObservedT]):
     """What was observed, and what became of the actions that were decided by it."""
 
     observed: ObservedT
-    answer: Failure
+    answer: Failure | None
 
 
 class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
@@ -72,9 +72,11 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
     def next_step(self, obj: ObjectT, observed: Any) -> Step[StatusT, ActionT]:
         """Decides, and settles it."""
         if isinstance(observed, _Failed):
-            return settle(obj, self.decide(obj, observed.observed), observed.answer)
+            decision = replace(self.decide(obj, observed.observed), actions=())
+            return settle(obj, decision, observed.answer)
         return settle(obj, self.decide(obj, observed))
 
     def with_failure(self, observed: ObservedT, error: SeawallError) -> Any:
         """What was observed, and that the actions failed in this way."""
-        return _Failed(observed, Failure.of(error))
+        absorbed = self.absorb(observed, error)
+        return _Failed(observed, Failure.of(error)) if absorbed is None else _Failed(absorbed, None)

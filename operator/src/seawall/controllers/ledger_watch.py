@@ -5,26 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.permission import claim_database, require_licence
-from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
-from seawall.domain.failure import Failure
+from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.numbers import ledger_numbers
 from seawall.domain.ledger.page import LedgerPage, build_page
-from seawall.domain.ledger.watch import LedgerAction, Watched, next_step
-from seawall.domain.step import Act, Event, Wait
+from seawall.domain.ledger.watch import LedgerAction, LedgerDecision, Watched, decide, writes
+from seawall.domain.step import Event
 from seawall.domain.wal_hold.view import overtaken_holds
 from seawall.ports import Kube, LedgerMeter
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerWatch:
+class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction]):
     """A controller of WALClusters beside the one that tends topics: it never writes their status.
 
     Args:
@@ -32,6 +32,8 @@ class LedgerWatch:
         wake_hold: told the key of a WALHold whose records somebody else has deleted: it says so at once.
         meter: where the numbers of each look go.
     """
+
+    resource: ClassVar = WALCluster
 
     kube: Kube
     looks: LedgerLooks
@@ -49,10 +51,6 @@ class LedgerWatch:
         with self._lock:
             return self._pages.get(key)
 
-    def read(self, key: Key) -> WALCluster | None:
-        """Reads the WALCluster."""
-        return self.kube.get(WALCluster, key)
-
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         with self._lock:
@@ -68,7 +66,7 @@ class LedgerWatch:
         looked = self.looks.look(obj, readopts=may_write)
         watched, page = Watched(looked, may_write), looked if isinstance(looked, CannotLook) else build_page(looked)
         with self._lock:
-            if not isinstance(next_step(watched), Act) and isinstance(page, LedgerPage):
+            if not writes(watched) and isinstance(page, LedgerPage):
                 self._unwritten.pop(obj.metadata.key, None)
             page = _with_problem(page, self._unwritten.get(obj.metadata.key))
             before = self._pages.get(obj.metadata.key)
@@ -89,13 +87,9 @@ class LedgerWatch:
         else:
             self.meter.measure_ledger(key, None)
 
-    def next_step(self, obj: WALCluster, observed: Watched) -> Act[LedgerAction] | Wait:  # noqa: ARG002 - the reconciler's
+    def decide(self, obj: WALCluster, observed: Watched) -> LedgerDecision:
         """Decides (pure)."""
-        return next_step(observed)
-
-    def with_failure(self, observed: Watched, error: SeawallError) -> Watched:
-        """Adds what the API server answered."""
-        return replace(observed, failure=Failure.of(error))
+        return decide(obj, observed)
 
     def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
         """Never called: no step of this controller records."""
@@ -133,10 +127,6 @@ class LedgerWatch:
                 self._pages[key] = _with_problem(page, problem)
         if is_new:
             self.wake(key)
-
-    def post(self, obj: WALCluster, event: Event) -> None:
-        """Posts an event about the WALCluster."""
-        self.kube.post_event(obj, event)
 
 
 def _with_problem(page: LedgerPage | CannotLook, problem: str | None) -> LedgerPage | CannotLook:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.connection import required_kafka, resolve_data_plane, resolve_kafka
+from seawall.controllers.controller import Controller
 from seawall.controllers.topic_creation import CreatesIn, TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
-from seawall.domain.failure import Failure
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.min_isr import limit_of
-from seawall.domain.step import Event, Step
+from seawall.domain.step import Event
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
 from seawall.domain.wal_cluster.actions import (
@@ -31,15 +31,18 @@ from seawall.domain.wal_cluster.actions import (
     WriteConfigMap,
 )
 from seawall.domain.wal_cluster.lost import MissingTopics
-from seawall.domain.wal_cluster.next_step import next_step
+from seawall.domain.wal_cluster.next_step import decide
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_contender, find_rival
+from seawall.domain.wal_cluster.status import ClusterDecision
 from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
 
 @dataclass(frozen=True, slots=True)
-class WALClusterController:
+class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, ClusterAction]):
     """Observes and acts for WALClusters."""
+
+    resource: ClassVar = WALCluster
 
     kube: Kube
     kafka_clusters: KafkaClusters
@@ -49,10 +52,6 @@ class WALClusterController:
     meter: TopicMeter
     deletion: TopicDeletion
     kind: str = "WALCluster"
-
-    def read(self, key: Key) -> WALCluster | None:
-        """Reads the WALCluster."""
-        return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
         """Drops the connections and the metrics of a WALCluster that is gone."""
@@ -84,21 +83,9 @@ class WALClusterController:
             self.meter.measure(obj.metadata.key, None)
             return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger, server=time.server)
 
-    def next_step(self, obj: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
+    def decide(self, obj: WALCluster, observed: Observed) -> ClusterDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
-
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the outside answered."""
-        return replace(observed, failure=Failure.of(error))
-
-    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
-        """Replaces the status."""
-        self.kube.replace_status(obj, status)
-
-    def post(self, obj: WALCluster, event: Event) -> None:
-        """Posts an event about the WALCluster."""
-        self.kube.post_event(obj, event)
+        return decide(obj, observed)
 
     def perform(self, obj: WALCluster, action: ClusterAction) -> Event:
         """Does one action."""

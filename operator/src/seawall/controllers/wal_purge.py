@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec, WALPurgeStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
 from seawall.controllers.opened_cluster import OpenedCluster
@@ -21,7 +22,6 @@ from seawall.controllers.permission import (
 )
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
-from seawall.domain.failure import Failure
 from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
 from seawall.domain.ledger.actions import ClaimDatabase
@@ -35,8 +35,9 @@ from seawall.domain.purge.actions import (
     WriteIntents,
     WriteTargets,
 )
-from seawall.domain.purge.next_step import PurgeStep, next_step
+from seawall.domain.purge.next_step import decide
 from seawall.domain.purge.observed import Observed
+from seawall.domain.purge.stages import PurgeDecision
 from seawall.domain.purge.turn import run_in_front
 from seawall.domain.step import Event, EventType
 from seawall.ports import Clock, Kube, RunMeter, Stopwatch
@@ -60,8 +61,10 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class WALPurgeController:
+class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAction]):
     """Observes and acts for WALPurges."""
+
+    resource: ClassVar = WALPurge
 
     kube: Kube
     looks: LedgerLooks
@@ -71,10 +74,6 @@ class WALPurgeController:
     kind: str = WALPurge.KIND.kind
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[Key, _Known] = field(default_factory=dict)
-
-    def read(self, key: Key) -> WALPurge | None:
-        """Reads the WALPurge."""
-        return self.kube.get(WALPurge, key)
 
     def forget(self, key: Key) -> None:
         """Forgets what is known of a run that is gone."""
@@ -107,24 +106,19 @@ class WALPurgeController:
             refused_before=dict(known.refused),
         )
 
-    def next_step(self, obj: WALPurge, observed: Observed) -> PurgeStep:
+    def decide(self, obj: WALPurge, observed: Observed) -> PurgeDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
+        return decide(obj, observed)
 
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the outside answered."""
-        refused = error.topics if isinstance(error, DeletesRefused) else {}
-        return replace(observed, failure=Failure.of(error), refused=refused)
+    def absorb(self, observed: Observed, error: SeawallError) -> Observed | None:
+        """Topics from which Kafka refuses to delete are left out, and the run goes on."""
+        return replace(observed, refused=error.topics) if isinstance(error, DeletesRefused) else None
 
     def record(self, obj: WALPurge, status: WALPurgeStatus) -> None:
         """Replaces the status; a run that ends by it is counted."""
         self.kube.replace_status(obj, status)
         if status.is_finished and not isinstance(obj.spec, InvalidSpec):
             self.meter.count_run(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), status)
-
-    def post(self, obj: WALPurge, event: Event) -> None:
-        """Posts an event about the WALPurge."""
-        self.kube.post_event(obj, event)
 
     def perform(self, obj: WALPurge, action: PurgeAction) -> Event:
         """Does one action; right before it, all that may stop it is read anew."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import assert_never
+from dataclasses import dataclass, field
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.named_cluster import named_cluster
-from seawall.domain.errors import Conflict, Forbidden, Refused, SeawallError
-from seawall.domain.failure import Failure
+from seawall.domain.decision import settle
+from seawall.domain.errors import Conflict, Forbidden, Refused
 from seawall.domain.ledger.looked import CannotLook, Looked
-from seawall.domain.step import Act, Event, Record
+from seawall.domain.step import Act, Event
 from seawall.domain.verification.actions import (
     FreezeRequest,
     PlaceHold,
@@ -24,15 +25,18 @@ from seawall.domain.verification.actions import (
     Submit,
     VerificationAction,
 )
+from seawall.domain.verification.case import VerificationDecision
 from seawall.domain.verification.names import attempt_key
-from seawall.domain.verification.next_step import VerificationStep, next_step
+from seawall.domain.verification.next_step import decide
 from seawall.domain.verification.observed import Observed, needs_look
 from seawall.ports import Clock, Kube, SparkApplications, VerificationMeter
 
 
 @dataclass(frozen=True, slots=True)
-class WALVerificationController:
+class WALVerificationController(Controller[WALVerification, Observed, WALVerificationStatus, VerificationAction]):
     """Observes and acts for WALVerifications."""
+
+    resource: ClassVar = WALVerification
 
     kube: Kube
     applications: SparkApplications
@@ -43,10 +47,6 @@ class WALVerificationController:
     announced: dict[Key, tuple[str, Looked]] = field(default_factory=dict)
     """By verification the digest that the status names, and the look of which that request was made: the same look
     gives the same request again. A process that has none looks anew, and the status names another digest."""
-
-    def read(self, key: Key) -> WALVerification | None:
-        """Reads the WALVerification."""
-        return self.kube.get(WALVerification, key)
 
     def forget(self, key: Key) -> None:
         """Drops the look that was kept."""
@@ -89,20 +89,15 @@ class WALVerificationController:
         digest, looked = self.announced.get(obj.metadata.key, (None, None))
         return looked if looked is not None and digest == obj.status.request_digest else self.looks.look(cluster)
 
-    def next_step(self, obj: WALVerification, observed: Observed) -> VerificationStep:
+    def decide(self, obj: WALVerification, observed: Observed) -> VerificationDecision:
         """Decides; of a request that is to be named in the status the look is kept."""
-        step = next_step(obj, observed)
-        if isinstance(step, Record):
-            digest, looked = step.status.request_digest, observed.looked
-            if step.status.stage is not VerificationStage.HOLDING:
-                self.announced.pop(obj.metadata.key, None)
-            elif digest is not None and digest != obj.status.request_digest and isinstance(looked, Looked):
-                self.announced[obj.metadata.key] = (digest, looked)
-        return step
-
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the outside answered."""
-        return replace(observed, failure=Failure.of(error))
+        decision = decide(obj, observed)
+        digest, looked = decision.status.request_digest, observed.looked
+        if decision.status.stage is not VerificationStage.HOLDING:
+            self.announced.pop(obj.metadata.key, None)
+        elif digest is not None and digest != obj.status.request_digest and isinstance(looked, Looked):
+            self.announced[obj.metadata.key] = (digest, looked)
+        return decision
 
     def record(self, obj: WALVerification, status: WALVerificationStatus) -> None:
         """Replaces the status; a verification that ends by it is counted."""
@@ -139,9 +134,8 @@ class WALVerificationController:
             Conflict: it would not be decided any more.
         """
         found = self.read(obj.metadata.key)
-        step = (
-            None if found is None or found.metadata.uid != obj.metadata.uid else next_step(found, self.observe(found))
-        )
+        is_same = found is not None and found.metadata.uid == obj.metadata.uid
+        step = settle(found, decide(found, self.observe(found))) if found is not None and is_same else None
         if not isinstance(step, Act) or action not in step.actions:
             raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")
 
@@ -158,10 +152,6 @@ class WALVerificationController:
                 continue
             if found is None:
                 raise Refused(f"there is no Secret {name}, which spec.verification of the WALCluster names for the job")
-
-    def post(self, obj: WALVerification, event: Event) -> None:
-        """Posts an event about the WALVerification."""
-        self.kube.post_event(obj, event)
 
     def _measure(self, obj: WALVerification) -> None:
         """An operator that starts anew learns from those that are over when the log was last verified."""

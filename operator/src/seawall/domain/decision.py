@@ -38,9 +38,9 @@ class Decision(Generic[StatusT, ActionT]):
     Attributes:
         status: what must be recorded before anything is done; conditions and sentences are as they were read.
         verdict: what people are to hear, and when to look again.
+        actions: what is to be done, in this order.
         publish: the status with a verdict: this one's, or that of a failure. None: nothing is written at all, because
             the object is over, or its status is another controller's.
-        actions: what is to be done, in this order.
         publishes_first: the verdict is recorded before its actions are done; else only when there are none, because
             each of many actions would change it.
         told_in: the condition in which a failure stands while the same is tried again, where that is published first.
@@ -50,8 +50,8 @@ class Decision(Generic[StatusT, ActionT]):
 
     status: StatusT
     verdict: Verdict
-    publish: Callable[[Verdict], Published[StatusT]] | None = None
     actions: tuple[ActionT, ...] = ()
+    publish: Callable[[Verdict], Published[StatusT]] | None = None
     publishes_first: bool = False
     told_in: ConditionType = ConditionType.READY
     outranks_failures: bool = False
@@ -86,4 +86,4 @@ def silent(
     obj: Resource[Any, StatusT], message: str, after: float | None = None, *actions: ActionT
 ) -> Decision[StatusT, ActionT]:
     """Nothing is published: the object is over, or goes, or its status is another controller's."""
-    return Decision(obj.status, Verdict(Outlook.READY, "", message, after), actions=actions)
+    return Decision(obj.status, Verdict(Outlook.READY, "", message, after), actions)

@@ -73,7 +73,7 @@ def decide(cluster: WALCluster, observed: Observed) -> BrokersDecision:
         return Published(status, events_of(cluster.status, status))
 
     actions = () if observed.is_tried else repairs
-    return Decision(cluster.status, AS_PUBLISHED, publish, actions, publishes_first=True, pace=observed.after)
+    return Decision(cluster.status, AS_PUBLISHED, actions, publish, publishes_first=True, pace=observed.after)
 
 
 AS_PUBLISHED = Verdict(Outlook.READY, "", "brokers are as the status says")
@@ -81,4 +81,4 @@ AS_PUBLISHED = Verdict(Outlook.READY, "", "brokers are as the status says")
 
 def _publishing(cluster: WALCluster, status: WALClusterStatus, observed: Observed) -> BrokersDecision:
     published = Published(status, events_of(cluster.status, status))
-    return Decision(cluster.status, AS_PUBLISHED, lambda _: published, pace=observed.after)
+    return Decision(cluster.status, AS_PUBLISHED, publish=lambda _: published, pace=observed.after)

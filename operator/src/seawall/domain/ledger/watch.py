@@ -1,4 +1,4 @@
-"""The next step of watching a WALCluster's ledger: first records are written at once, else it is looked at again soon.
+"""What the watch of a WALCluster's ledger decides: first records are written at once, else it is looked at again soon.
 
 Whoever purges, grants or asks needs reports that were seen to advance, so somebody has to look all the time. What is
 seen is kept in memory: `WALCluster.status.wal`, the condition WALIntact and `seawall ledger` tell of the newest look.
@@ -6,14 +6,14 @@ seen is kept in memory: `WALCluster.status.wal`, the condition WALIntact and `se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from seawall.domain.failure import Failure
+from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.decision import Decision, silent
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords, claim_of
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
-from seawall.domain.step import Act, Wait
 
 IDLE_SECONDS = 60.0
 """Until the next look at a WALCluster that has nothing to look at."""
@@ -25,29 +25,36 @@ class Watched:
 
     looked: Looked | CannotLook
     may_write: bool
-    failure: Failure | None = None
 
 
 LedgerAction = WriteRecords | ClaimDatabase
+LedgerDecision = Decision[WALClusterStatus, LedgerAction]
 
 
-def next_step(watched: Watched) -> Act[LedgerAction] | Wait:
-    """Decides what one tick does."""
+def decide(cluster: WALCluster, watched: Watched) -> LedgerDecision:
+    """What one tick decides. The status is another controller's; whatever fails, it is looked at again at the poll."""
     looked = watched.looked
     if isinstance(looked, CannotLook):
         is_idle = looked.why in {Obstacle.NO_DATA_PLANE, Obstacle.INVALID_SPEC}
-        return Wait(looked.message, IDLE_SECONDS if is_idle else _poll_seconds(None))
+        return silent(cluster, looked.message, IDLE_SECONDS if is_idle else _poll_seconds(None))
+    pace, actions = _poll_seconds(looked), writes(watched)
+    return replace(silent(cluster, "it is looked at again soon", pace, *actions), pace=pace)
+
+
+def writes(watched: Watched) -> tuple[LedgerAction, ...]:
+    """What is to be written: first records, and when there are none the claim."""
+    looked = watched.looked
+    if isinstance(looked, CannotLook) or not watched.may_write:
+        return ()
     records = looked.urgent_records()
     shards = looked.shards.changed(records)
-    if shards and watched.may_write and watched.failure is None:
+    if shards:
         adoption = looked.read.readoption
         reason = "" if adoption is None else adoption.reason
         topics = tuple(sorted(records))
-        return Act((WriteRecords(looked.pool, shards, topics, looked.cluster, looked.readopted(), reason),))
+        return (WriteRecords(looked.pool, shards, topics, looked.cluster, looked.readopted(), reason),)
     claim = claim_of(looked)
-    if claim is not None and watched.may_write and watched.failure is None:
-        return Act((claim,))
-    return Wait("it is looked at again soon", _poll_seconds(looked))
+    return () if claim is None else (claim,)
 
 
 def _poll_seconds(looked: Looked | None) -> float:

@@ -1,4 +1,4 @@
-"""The next step of a WALPurge: a pure function of the run and of what was observed.
+"""What a WALPurge's controller decides: a pure function of the run and of what was observed.
 
     being deleted, over → spec, WALCluster, data plane → not paused, its turn → the ledger can be looked at
     → the deadline → the stage: the status tells the truth → actions → nothing to do
@@ -8,47 +8,42 @@ A tick records or acts, never both; a process may die between any two calls, and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict, transition_events
+from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.frozen_targets import TargetsLost
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
-from seawall.domain.purge.actions import PurgeAction
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.sight import Sight
-from seawall.domain.purge.stages import Case, Decision, begin, communicate, freeze, prepare, purge, verify
+from seawall.domain.purge.stages import Case, PurgeDecision, begin, communicate, freeze, prepare, purge, verify
 from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
-from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
 
 RETRY_SECONDS = 5.0
 
-PurgeStep = Step[WALPurgeStatus, PurgeAction]
 
-
-def next_step(run: WALPurge, observed: Observed) -> PurgeStep:
-    """Decides what one tick does."""
+def decide(run: WALPurge, observed: Observed) -> PurgeDecision:
+    """What one tick decides."""
     if run.metadata.deletion_timestamp is not None:
-        return Wait("the run is being deleted")
+        return silent(run, "the run is being deleted")
     if run.status.is_finished:
-        return Wait("the run is over")
+        return silent(run, "the run is over")
     decision = _decide(run, observed)
-    failure = observed.failure
-    verdict = decision.verdict if failure is None or observed.refused else failure.verdict
-    status = with_conditions(run, decision.status, verdict, observed.now)
-    events = (*_declared(run.status, status, observed), *transition_events(run.status.conditions, status.conditions))
-    if _data(status) != _data(run.status):
-        return Record(status, events, after=0.0)
-    if decision.actions and failure is None:
-        return Act(decision.actions)
-    if status != run.status:
-        return Record(status, events, after=verdict.after)
-    return Wait(verdict.message, verdict.after)
+
+    def publish(verdict: Verdict) -> Published[WALPurgeStatus]:
+        status = with_conditions(run, decision.status, verdict, observed.now)
+        declared = _declared(run.status, status, observed)
+        return Published(status, (*declared, *transition_events(run.status.conditions, status.conditions)))
+
+    return replace(decision, publish=publish)
 
 
 def _declared(before: WALPurgeStatus, after: WALPurgeStatus, observed: Observed) -> tuple[Event, ...]:
@@ -68,12 +63,7 @@ def _declared(before: WALPurgeStatus, after: WALPurgeStatus, observed: Observed)
     return tuple(events)
 
 
-def _data(status: WALPurgeStatus) -> WALPurgeStatus:
-    """Without what people are told: a tick that acts does not tell, or the conditions would flap."""
-    return status.model_copy(update={"conditions": (), "observed_generation": 0})
-
-
-def _decide(run: WALPurge, observed: Observed) -> Decision:
+def _decide(run: WALPurge, observed: Observed) -> PurgeDecision:
     spec = run.spec
     if isinstance(spec, InvalidSpec):
         return _failed(run, observed, Reason.INVALID_SPEC, spec.message)
@@ -92,7 +82,7 @@ def _decide(run: WALPurge, observed: Observed) -> Decision:
     return _stage(case)
 
 
-def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> Decision | None:
+def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> PurgeDecision | None:
     """What keeps the run from looking at all."""
     if not observed.has_cluster:
         message = f"there is no WALCluster {spec.cluster_ref.name} in this namespace, or it is being deleted"
@@ -104,7 +94,7 @@ def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> Decisio
     return None
 
 
-def _stage(case: Case) -> Decision:
+def _stage(case: Case) -> PurgeDecision:
     if case.observed.written is not None and case.status.frozen is None:
         return freeze(case, case.observed.written)
     match case.status.stage:
@@ -124,7 +114,7 @@ def _stage(case: Case) -> Decision:
             assert_never(unknown)
 
 
-def _blind(run: WALPurge, spec: WALPurgeSpec, observed: Observed, found: CannotLook | None) -> Decision:
+def _blind(run: WALPurge, spec: WALPurgeSpec, observed: Observed, found: CannotLook | None) -> PurgeDecision:
     """The ledger cannot be looked at: wait, visibly, and within the deadline if the run has begun."""
     message = "nothing was looked at yet" if found is None else found.message
     if found is not None and found.why is Obstacle.NO_DATA_PLANE:
@@ -135,12 +125,12 @@ def _blind(run: WALPurge, spec: WALPurgeSpec, observed: Observed, found: CannotL
     return _waits(run, Reason.CANNOT_LOOK, message)
 
 
-def _failed(run: WALPurge, observed: Observed, reason: Reason, message: str) -> Decision:
+def _failed(run: WALPurge, observed: Observed, reason: Reason, message: str) -> PurgeDecision:
     """The end, with what was counted until now."""
     status = run.status.model_copy(update={"stage": Stage.FAILED, "completion_time": observed.now})
     return Decision(status, Verdict(Outlook.STALLED, reason, message))
 
 
-def _waits(run: WALPurge, reason: Reason, message: str) -> Decision:
+def _waits(run: WALPurge, reason: Reason, message: str) -> PurgeDecision:
     outlook = Outlook.PAUSED if reason is Reason.PAUSED else Outlook.PROGRESSING
     return Decision(run.status, Verdict(outlook, reason, message, RETRY_SECONDS))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.domain.failure import Failure
 from seawall.domain.frozen_targets import Written
 from seawall.domain.ledger.looked import CannotLook, Looked
 
@@ -29,7 +28,5 @@ class Observed:
     """Targets that this process has written for the run."""
     refused_before: Mapping[str, str] = field(default_factory=dict)
     """By topic, why Kafka refused to delete in earlier ticks of this process."""
-    failure: Failure | None = None
-    """What the outside answered to the actions of this tick."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """By topic, why Kafka refused to delete in this tick."""

@@ -38,10 +38,6 @@ class Reason(StrEnum):
     """What it has seen is gone, or was changed: nothing more is deleted; make another run."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     """It took too long; what was deleted stays deleted, and the next run goes on."""
-    REFUSED = "ChangeRefused"
-    """The database, Kafka or the API server refused something; the message is its own sentence."""
-    UNANSWERED = "ChangeUnanswered"
-    """The database, Kafka or the API server did not answer: it is tried again."""
 
 
 class TopicEnd(StrEnum):

@@ -13,6 +13,7 @@ from datetime import datetime
 from seawall.api.v1alpha1.wal_purge import FlushStatus, RefusedTopic, Stage, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.dataplane.metadata import MarkerMove
+from seawall.domain.decision import Decision
 from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.actions import claim_of
@@ -39,13 +40,8 @@ FLUSH_BATCH = 20
 """Regions that one tick asks to flush: it waits for their answers, and must not take minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The status as it should be, conditions apart; if it is so already, what to do."""
-
-    status: WALPurgeStatus
-    verdict: Verdict
-    actions: tuple[PurgeAction, ...] = ()
+PurgeDecision = Decision[WALPurgeStatus, PurgeAction]
+"""The status as it should be, conditions apart; if it is so already, what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +81,14 @@ class Case:
         )
 
 
-def begin(case: Case) -> Decision:
+def begin(case: Case) -> PurgeDecision:
     """The run begins."""
     update = {"stage": Stage.PREPARATION, "start_time": case.now, "bytes_before": case.sight.size_bytes()}
     status = so_far(case.sight).model_copy(update=update)
     return Decision(status, case.goes_on(Reason.PREPARING, "it reads what the database needs"))
 
 
-def prepare(case: Case) -> Decision:
+def prepare(case: Case) -> PurgeDecision:
     """Waits until all reports were seen to advance, then plans."""
     if case.waits_for_topics(case.times.prepared_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
@@ -107,7 +103,7 @@ def prepare(case: Case) -> Decision:
     return Decision(status, case.goes_on(Reason.FLUSHING, _flushing(len(asked))))
 
 
-def communicate(case: Case) -> Decision:
+def communicate(case: Case) -> PurgeDecision:
     """Asks for flushes, a few at a time, those first that were not asked lately; a failing one starves nobody."""
     waited_for = still_waited_for(case.sight)
     if not waited_for or case.now >= case.times.flushed_by(case.status, case.now):
@@ -118,7 +114,7 @@ def communicate(case: Case) -> Decision:
     return Decision(case.status, case.goes_on(Reason.FLUSHING, _flushing(len(waited_for))), actions)
 
 
-def verify(case: Case) -> Decision:
+def verify(case: Case) -> PurgeDecision:
     """Waits for a verification that runs, if a policy requires one; without it those topics are left alone."""
     awaited, since = case.sight.awaited_verification(), case.status.verification_time or case.now
     if awaited is None or case.now >= since + VERIFICATION_WAIT:
@@ -127,7 +123,7 @@ def verify(case: Case) -> Decision:
     return Decision(status, case.goes_on(Reason.VERIFYING, f"it waits for WALVerification {awaited}"), _urgent(case))
 
 
-def see(case: Case) -> Decision:
+def see(case: Case) -> PurgeDecision:
     """Writes down what is seen, once; the next tick says so in the status (`freeze`)."""
     if case.waits_for_topics(case.times.seen_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
@@ -140,7 +136,7 @@ def see(case: Case) -> Decision:
     return Decision(case.status, _seeing(case, len(targets)), (write,))
 
 
-def freeze(case: Case, written: Written) -> Decision:
+def freeze(case: Case, written: Written) -> PurgeDecision:
     """Says in the status what was written down; in mode B it is announced afterwards, and counts from then on.
 
     A process that dies before leaves ConfigMaps that nobody names.
@@ -150,7 +146,7 @@ def freeze(case: Case, written: Written) -> Decision:
     return Decision(status, _seeing(case, len(written.targets)))
 
 
-def purge(case: Case) -> Decision:
+def purge(case: Case) -> PurgeDecision:
     """Announces, waits for the evidence, writes the intents, deletes; and ends when nothing of it is left."""
     if case.status.frozen is None:
         return see(case)
@@ -253,7 +249,7 @@ def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus
     return status.model_copy(update={"refused": (*status.refused, *rows)[:MAX_ROWS]}) if rows else status
 
 
-def _planned(case: Case, flushes: int) -> Decision:
+def _planned(case: Case, flushes: int) -> PurgeDecision:
     """The end of a dry run."""
     targets = case.sight.targets()
     entries = sum(target.entries for target in targets.values())
@@ -262,7 +258,7 @@ def _planned(case: Case, flushes: int) -> Decision:
     return Decision(ended, Verdict(Outlook.READY, Reason.PLANNED, message))
 
 
-def _completed(case: Case) -> Decision:
+def _completed(case: Case) -> PurgeDecision:
     ended = at_end(case.sight, Stage.COMPLETED, case.now)
     counts = ended.topics
     left = (counts.skipped + counts.failed) if counts else 0

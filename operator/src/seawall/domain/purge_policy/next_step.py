@@ -42,7 +42,7 @@ def decide(policy: WALPurgePolicy, observed: Observed) -> PolicyDecision:
         return Published(status, events_of(policy, own, status))
 
     verdict = replace(plan.verdict, after=_first(until_next, plan.verdict.after))
-    return Decision(policy.status, verdict, publish, plan.actions, publishes_first=True)
+    return Decision(policy.status, verdict, plan.actions, publish, publishes_first=True)
 
 
 def _first(*waits: float | None) -> float | None:

@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.wal_verification import (
     WALVerificationStatus,
 )
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
 from seawall.domain.verification.actions import VerificationAction
 from seawall.domain.verification.names import attempt_key
 from seawall.domain.verification.observed import Observed
@@ -27,13 +28,8 @@ POLL_SECONDS = 5.0
 MAX_MESSAGE = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The status as it should be, conditions apart; if it is so already, what to do."""
-
-    status: WALVerificationStatus
-    verdict: Verdict
-    actions: tuple[VerificationAction, ...] = ()
+VerificationDecision = Decision[WALVerificationStatus, VerificationAction]
+"""The status as it should be, conditions apart; if it is so already, what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +72,11 @@ class Case:
         """It waits for something."""
         return Verdict(Outlook.PROGRESSING, reason, message, after)
 
-    def stays(self, verdict: Verdict, *actions: VerificationAction) -> Decision:
+    def stays(self, verdict: Verdict, *actions: VerificationAction) -> VerificationDecision:
         """Nothing of the status changes but what people are told."""
         return Decision(self.status, verdict, actions)
 
-    def attempt_ends(self, outcome: Outcome, message: str, **more: object) -> Decision:
+    def attempt_ends(self, outcome: Outcome, message: str, **more: object) -> VerificationDecision:
         """The attempt is over; its hold goes next."""
         told = message[:MAX_MESSAGE]
         update = {
@@ -94,13 +90,13 @@ class Case:
         return Decision(status, self.goes_on(Reason.RELEASING, f"attempt {status.attempt} is over: {told}"))
 
 
-def request_changed(case: Case, message: str) -> Decision:
+def request_changed(case: Case, message: str) -> VerificationDecision:
     """Somebody interfered with what the job reads: the attempt proved nothing, and is not repeated."""
     update = {"outcome": Outcome.INTERRUPTED, "message": message[:MAX_MESSAGE]}
     return ended(case.status.model_copy(update=update), case.now, Reason.REQUEST_CHANGED, message)
 
 
-def name_taken(case: Case, kind: str) -> Decision:
+def name_taken(case: Case, kind: str) -> VerificationDecision:
     """The end: what has the attempt's name was made by somebody else, and is left alone."""
     message = f"{kind} {case.key.name} exists and was not made by this verification: delete it, and make another one"
     return ended(case.status, case.now, Reason.NAME_TAKEN, message)
@@ -108,7 +104,7 @@ def name_taken(case: Case, kind: str) -> Decision:
 
 def ended(
     status: WALVerificationStatus, now: datetime, reason: Reason, message: str, *, complete: bool = False
-) -> Decision:
+) -> VerificationDecision:
     """The end of the verification."""
     stage = VerificationStage.COMPLETED if complete else VerificationStage.FAILED
     status = status.model_copy(update={"stage": stage, "completion_time": now})

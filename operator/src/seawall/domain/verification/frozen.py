@@ -7,11 +7,11 @@ a verification, and not make it prove anything. The bytes name the verification'
 from __future__ import annotations
 
 from seawall.api.v1alpha1.wal_verification import Outcome
-from seawall.domain.verification.case import Case, Decision, name_taken, request_changed
+from seawall.domain.verification.case import Case, VerificationDecision, name_taken, request_changed
 from seawall.domain.verification.request import FILE, digest_of
 
 
-def check_request(case: Case) -> Decision | None:
+def check_request(case: Case) -> VerificationDecision | None:
     """What comes of a ConfigMap that is gone, somebody else's, or another request; None: it is the one."""
     found = case.observed.request
     if found is None:

@@ -17,11 +17,12 @@ from seawall.api.v1alpha1.wal_verification import (
     WALVerificationStatus,
 )
 from seawall.domain.conditions import find_condition
+from seawall.domain.decision import Decision
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
 from seawall.domain.verification.allowed import kafka_of_job
-from seawall.domain.verification.case import Case, Decision, ended, name_taken
+from seawall.domain.verification.case import Case, VerificationDecision, ended, name_taken
 from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
@@ -35,7 +36,7 @@ SLACK = timedelta(hours=1)
 """The hold outlives the application by this: for the grant, and for the pods to start."""
 
 
-def hold(case: Case) -> Decision:
+def hold(case: Case) -> VerificationDecision:
     """Places the hold, waits for the grant, writes the request, and goes on to the job."""
     found = case.observed.hold
     if found is not None and found.metadata.controller_uid != case.uid:
@@ -49,7 +50,7 @@ def hold(case: Case) -> Decision:
     return _freeze(case, found)
 
 
-def _place(case: Case) -> Decision:
+def _place(case: Case) -> VerificationDecision:
     if case.observed.request is not None:
         return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was deleted by somebody else")
     looked = case.observed.looked
@@ -74,7 +75,7 @@ def _place(case: Case) -> Decision:
     return case.stays(verdict, PlaceHold(case.key, spec))
 
 
-def _wait_for_reports(case: Case, selection: Selection) -> Decision | None:
+def _wait_for_reports(case: Case, selection: Selection) -> VerificationDecision | None:
     """An operator that started a moment ago waits for itself, however long the attempt takes already."""
     began = case.status.attempt_time or case.now
     if not selection.may_pass() or (case.now >= began + PATIENCE and not selection.looked_too_shortly):
@@ -83,7 +84,7 @@ def _wait_for_reports(case: Case, selection: Selection) -> Decision | None:
     return case.stays(case.goes_on(Reason.LOOKING, message))
 
 
-def _nothing_to_read(case: Case, selection: Selection) -> Decision | None:
+def _nothing_to_read(case: Case, selection: Selection) -> VerificationDecision | None:
     """The end, if no topic is selected, too many are, or nothing of them is ever replayed."""
     status = case.status.model_copy(update={"topic_counts": _counts(selection)})
     if not selection.count:
@@ -101,7 +102,7 @@ def _nothing_to_read(case: Case, selection: Selection) -> Decision | None:
     return None
 
 
-def _wait_for(case: Case, found: WALHold) -> Decision:
+def _wait_for(case: Case, found: WALHold) -> VerificationDecision:
     state, condition = found.status.state, find_condition(found.status.conditions, ConditionType.READY)
     told = condition.message if condition is not None else "nobody has looked at it yet"
     if (state is not None and state.is_final) or found.metadata.deletion_timestamp is not None:
@@ -109,7 +110,7 @@ def _wait_for(case: Case, found: WALHold) -> Decision:
     return case.stays(case.goes_on(Reason.HOLDING, f"WALHold {found.metadata.name} is not granted yet: {told}"))
 
 
-def _freeze(case: Case, found: WALHold) -> Decision:
+def _freeze(case: Case, found: WALHold) -> VerificationDecision:
     """Says in the status what will be read, of a look that began after the grant; then writes exactly that down.
 
     A process that dies in between has lost the look, and its successor says in the status what it sees itself.
@@ -159,7 +160,7 @@ def _announced(case: Case, data: bytes, topics: tuple[TopicRange, ...], selectio
     return case.status.model_copy(update=update)
 
 
-def _go_on(case: Case) -> Decision:
+def _go_on(case: Case) -> VerificationDecision:
     """The request stands: the job may begin, if it is the one that the status names."""
     end = check_request(case)
     if end is not None:
@@ -169,7 +170,7 @@ def _go_on(case: Case) -> Decision:
     return Decision(case.status.model_copy(update=update), verdict)
 
 
-def cannot_look(case: Case, found: CannotLook | None) -> Decision:
+def cannot_look(case: Case, found: CannotLook | None) -> VerificationDecision:
     """The ledger cannot be looked at: visibly waits, unless there never will be anything to look at."""
     message = "nothing was looked at yet" if found is None else found.message
     if found is not None and found.why is Obstacle.NO_DATA_PLANE:

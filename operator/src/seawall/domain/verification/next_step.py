@@ -1,4 +1,4 @@
-"""The next step of a WALVerification: a pure function of the verification and of what was observed.
+"""What a WALVerification's controller decides: a pure function of the verification and of what was observed.
 
     being deleted → over (ttl) → spec, name, WALCluster, what that allows → paused, Stalled → the stage:
 
@@ -19,6 +19,7 @@ A pause stops only what would be begun: a job that runs goes on, and its hold is
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import assert_never
 
@@ -33,11 +34,11 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
-from seawall.domain.failure import REFUSED_SECONDS
-from seawall.domain.step import Act, Record, Step, Wait
-from seawall.domain.verification.actions import RemoveItself, VerificationAction
+from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.failure import Failure
+from seawall.domain.verification.actions import RemoveItself
 from seawall.domain.verification.allowed import User, kafka_user, why_not_allowed
-from seawall.domain.verification.case import Case, Decision, ended
+from seawall.domain.verification.case import Case, VerificationDecision, ended
 from seawall.domain.verification.holding import hold
 from seawall.domain.verification.names import why_unusable
 from seawall.domain.verification.observed import Observed, why_it_waits
@@ -52,49 +53,41 @@ WAITING = frozenset(
 )
 """What the condition Waiting is about: something else has to happen first."""
 
-VerificationStep = Step[WALVerificationStatus, VerificationAction]
 
-
-def next_step(obj: WALVerification, observed: Observed) -> VerificationStep:
-    """Decides what one tick does."""
+def decide(obj: WALVerification, observed: Observed) -> VerificationDecision:
+    """What one tick decides."""
     if obj.metadata.deletion_timestamp is not None:
-        return Wait("the verification is being deleted, and what it owns with it")
+        return silent(obj, "the verification is being deleted, and what it owns with it")
     if obj.status.is_over:
         return _after_the_end(obj, observed)
-    decision, failure = _decide(obj, observed), observed.failure
-    verdict = decision.verdict if failure is None else failure.verdict
-    status = _with_conditions(obj, decision.status, verdict, observed)
-    events = transition_events(obj.status.conditions, status.conditions)
-    user_event = loss_event(
-        obj.status.conditions, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again"
-    )
-    events += () if user_event is None else (user_event,)
-    if _data(status) != _data(obj.status):
-        return Record(status, events, after=0.0)
-    if decision.actions and failure is None:
-        return Act(decision.actions)
-    if status != obj.status:
-        return Record(status, events, after=verdict.after)
-    return Wait(verdict.message, verdict.after)
+    decision = _decide(obj, observed)
+
+    def publish(verdict: Verdict) -> Published[WALVerificationStatus]:
+        before, status = obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed)
+        user = loss_event(before, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again")
+        events = transition_events(before, status.conditions)
+        return Published(status, events if user is None else (*events, user))
+
+    return replace(decision, publish=publish)
 
 
-def _after_the_end(obj: WALVerification, observed: Observed) -> VerificationStep:
+def _after_the_end(obj: WALVerification, observed: Observed) -> VerificationDecision:
+    """Its conditions are its verdict: nothing is published any more."""
     left_over = leftovers(obj, observed)
-    if left_over and observed.failure is None:
-        return Act(left_over)
+    if left_over:
+        return silent(obj, "what its attempts have left goes", None, *left_over)
     ttl = None if isinstance(obj.spec, InvalidSpec) else obj.spec.ttl_seconds_after_finished
     if ttl is None or obj.status.completion_time is None:
-        return Wait("the verification is over")
+        return silent(obj, "the verification is over")
     left = (obj.status.completion_time + timedelta(seconds=ttl) - observed.now).total_seconds()
-    if left <= 0 and observed.failure is None:
-        return Act((RemoveItself(),))
-    return Wait("the verification is over, and stays until its ttl is", max(left, RETRY_SECONDS))
+    actions = (RemoveItself(),) if left <= 0 else ()
+    return silent(obj, "the verification is over, and stays until its ttl is", max(left, RETRY_SECONDS), *actions)
 
 
-def _decide(obj: WALVerification, observed: Observed) -> Decision:
+def _decide(obj: WALVerification, observed: Observed) -> VerificationDecision:
     spec, cluster, stage = obj.spec, observed.cluster, obj.status.stage
     if observed.obstacle is not None:
-        return Decision(obj.status, Verdict(Outlook.STALLED, Reason.REFUSED, observed.obstacle, REFUSED_SECONDS))
+        return Decision(obj.status, Failure(observed.obstacle, final=True).verdict)
     if isinstance(spec, InvalidSpec):
         return ended(obj.status, observed.now, Reason.INVALID_SPEC, spec.message)
     problem = why_unusable(obj.metadata.name)
@@ -108,7 +101,7 @@ def _decide(obj: WALVerification, observed: Observed) -> Decision:
     return _stage(case) if begins_nothing else _begin(case)
 
 
-def _begin(case: Case) -> Decision:
+def _begin(case: Case) -> VerificationDecision:
     """The stage, if the WALCluster allows what would run, and nothing has to be waited for."""
     refusal = why_not_allowed(case.spec, case.cluster, case.kafka)
     if refusal is not None:
@@ -117,7 +110,7 @@ def _begin(case: Case) -> Decision:
     return _stage(case) if hindrance is None else _waits(case.obj, *hindrance)
 
 
-def _stage(case: Case) -> Decision:
+def _stage(case: Case) -> VerificationDecision:
     match case.status.stage:
         case None:
             update = {
@@ -140,7 +133,7 @@ def _stage(case: Case) -> Decision:
             assert_never(unknown)
 
 
-def _without_cluster(obj: WALVerification, observed: Observed, name: str) -> Decision:
+def _without_cluster(obj: WALVerification, observed: Observed, name: str) -> VerificationDecision:
     """A WALCluster that is gone ends it; one that cannot be read is waited for."""
     message = f"there is no WALCluster {name} in this namespace, or it is being deleted"
     if observed.cluster is not None:
@@ -149,7 +142,7 @@ def _without_cluster(obj: WALVerification, observed: Observed, name: str) -> Dec
     return ended(obj.status, observed.now, Reason.CLUSTER_MISSING, message)
 
 
-def _waits(obj: WALVerification, reason: str, message: str) -> Decision:
+def _waits(obj: WALVerification, reason: str, message: str) -> VerificationDecision:
     outlook = Outlook.PAUSED if reason == Reason.PAUSED else Outlook.PROGRESSING
     return Decision(obj.status, Verdict(outlook, reason, message, RETRY_SECONDS))
 
@@ -179,8 +172,3 @@ def _user_condition(
         return () if before is None else (before,)
     user = kafka_user(cluster, cluster.spec)
     return () if user is None else (build(kind, as_status(user.whose is User.OWN), user.whose, user.message),)
-
-
-def _data(status: WALVerificationStatus) -> WALVerificationStatus:
-    """Without what people are told: a tick that acts does not tell, or the conditions would flap."""
-    return status.model_copy(update={"conditions": (), "observed_generation": 0})

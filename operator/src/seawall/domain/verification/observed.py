@@ -10,7 +10,6 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
-from seawall.domain.failure import Failure
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.verification.spark import Driver, SparkApplication
@@ -31,8 +30,6 @@ class Observed:
     request: ConfigMap | None = None
     application: SparkApplication | None = None
     driver: Driver = None
-    failure: Failure | None = None
-    """What the outside answered to the actions of this tick."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 

@@ -63,7 +63,3 @@ class Reason(StrEnum):
     """The end: there is no such WALCluster in the namespace. Create it, and make another verification."""
     NO_DATA_PLANE = "NoDataPlane"
     """The end: the WALCluster names no database. Set dataPlane.greptimedb, and make another verification."""
-    REFUSED = "ChangeRefused"
-    """The API server refused something, or the Spark Operator is not there; the message says what to do."""
-    UNANSWERED = "ChangeUnanswered"
-    """The API server did not answer: it is tried again."""

@@ -10,8 +10,9 @@ from seawall.api.v1alpha1.wal_verification import (
     WALVerification,
     WALVerificationStatus,
 )
+from seawall.domain.decision import Decision
 from seawall.domain.verification.actions import ReleaseHold, RemoveApplication, VerificationAction
-from seawall.domain.verification.case import Case, Decision, ended
+from seawall.domain.verification.case import Case, VerificationDecision, ended
 from seawall.domain.verification.observed import Observed
 from seawall.domain.verification.reasons import Reason
 
@@ -21,7 +22,7 @@ BACKOFF = timedelta(seconds=15)
 """Before the second attempt; four times as long before the third."""
 
 
-def release(case: Case) -> Decision:
+def release(case: Case) -> VerificationDecision:
     """Lets the hold go, and of an attempt that was interrupted the application too; both only if they are its own."""
     actions = leftovers(case.obj, case.observed)
     if actions:
@@ -37,7 +38,7 @@ def release(case: Case) -> Decision:
     return _next_attempt(case)
 
 
-def conclude(status: WALVerificationStatus, case: Case) -> Decision:
+def conclude(status: WALVerificationStatus, case: Case) -> VerificationDecision:
     """The end that the last attempt's outcome means."""
     message, counts = status.message or "", status.topic_counts
     match status.outcome:
@@ -70,7 +71,7 @@ def leftovers(obj: WALVerification, observed: Observed) -> tuple[VerificationAct
     return tuple(found)
 
 
-def _next_attempt(case: Case) -> Decision:
+def _next_attempt(case: Case) -> VerificationDecision:
     """Everything anew but the number, and the sentence about the attempt before."""
     before = case.status
     status = WALVerificationStatus(

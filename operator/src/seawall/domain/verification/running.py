@@ -6,10 +6,11 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.wal_verification import MAX_FINDINGS, Outcome, TopicCounts
 from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
 from seawall.domain.verification.actions import Submit
 from seawall.domain.verification.allowed import effective_spark, kafka_of_job, own_secrets
 from seawall.domain.verification.application import build_application
-from seawall.domain.verification.case import POLL_SECONDS, Case, Decision, name_taken, request_changed
+from seawall.domain.verification.case import POLL_SECONDS, Case, VerificationDecision, name_taken, request_changed
 from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
@@ -22,7 +23,7 @@ MAX_ERROR = 300
 """Characters of a failed submission that people are told: the rest is a log."""
 
 
-def run(case: Case) -> Decision:
+def run(case: Case) -> VerificationDecision:
     """Makes the application, and waits for its verdict."""
     application = case.observed.application
     if application is not None and application.controller_uid != case.uid:
@@ -33,7 +34,7 @@ def run(case: Case) -> Decision:
     return _submit(case) if application is None else _follow(case, application)
 
 
-def _follow(case: Case, application: SparkApplication) -> Decision:
+def _follow(case: Case, application: SparkApplication) -> VerificationDecision:
     driver = case.observed.driver
     if isinstance(driver, Ended):
         return _judge(case, driver)
@@ -45,7 +46,7 @@ def _follow(case: Case, application: SparkApplication) -> Decision:
     return Decision(status, _progress(case, application))
 
 
-def _submit(case: Case) -> Decision:
+def _submit(case: Case) -> VerificationDecision:
     """Only while what is to be read is held; once it runs, a log that is cut is the job's to notice."""
     hold = case.observed.hold
     if hold is None or hold.metadata.controller_uid != case.uid or not is_granted(hold):
@@ -60,7 +61,7 @@ def _submit(case: Case) -> Decision:
     return case.stays(verdict, Submit(case.key, spec, spark.service_account_name, own_secrets(declared)))
 
 
-def _judge(case: Case, driver: Ended) -> Decision:
+def _judge(case: Case, driver: Ended) -> VerificationDecision:
     found = read_summary(driver.message, case.status.request_digest or "", driver.exit_code)
     if found == OTHER_REQUEST:
         return request_changed(case, OTHER_REQUEST)

@@ -82,8 +82,8 @@ def decide(cluster: WALCluster, observed: Observed) -> ScheduleDecision:
     return Decision(
         cluster.status,
         Verdict(Outlook.READY, KIND, message, after),
-        partial(published, cluster, build),
         actions,
+        partial(published, cluster, build),
         publishes_first=True,
         told_in=KIND,
     )

@@ -21,24 +21,21 @@ from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
-from seawall.api.v1alpha1.wal_cluster import DeletionStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.wal_cluster import DeletionStatus, WALCluster
 from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.decision import Decision, silent
 from seawall.domain.kafka import NoKafka
-from seawall.domain.step import Act, EventType, Record, Step, Wait
+from seawall.domain.step import EventType
 from seawall.domain.topics.actions import DeleteTopics
-from seawall.domain.wal_cluster.actions import ClusterAction, DecideDeletion, FinishDeletion, RemoveFinalizer
+from seawall.domain.wal_cluster.actions import DecideDeletion, FinishDeletion, RemoveFinalizer
 from seawall.domain.wal_cluster.changed import NOBODY_LOOKED, why_remade, why_unclear, why_written
 from seawall.domain.wal_cluster.going import PoolNow, records_to_decide
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_without_pool
-from seawall.domain.wal_cluster.verdict import (
-    RETRY_SECONDS,
-    judge_unreachable,
-    still_failing,
-)
+from seawall.domain.wal_cluster.status import ClusterDecision, without_pool
+from seawall.domain.wal_cluster.verdict import RETRY_SECONDS, judge_unreachable
 
 GIVE_UP_AFTER = timedelta(minutes=10)
 """How long a deletion waits for Kafka."""
@@ -47,53 +44,52 @@ BATCH = 1000
 """Topics that one action deletes: the object is read again, and the Lease looked at, before each."""
 
 
-def next_step_of_deletion(cluster: WALCluster, observed: Observed) -> Step[WALClusterStatus, ClusterAction]:
-    """Decides what one tick of a deletion does. A person sees in the status what it waits for."""
+def decide_deletion(cluster: WALCluster, observed: Observed) -> ClusterDecision:
+    """What one tick of a deletion decides. A person sees in the status what it waits for."""
     spec = cluster.spec
     if TOPICS_FINALIZER not in cluster.metadata.finalizers:
-        return Wait("deletion has nothing to do")
-    if observed.failure is not None:
-        return record_or_wait(cluster, observed, observed.failure.verdict)
+        return silent(cluster, "deletion has nothing to do")
     released = _release(cluster, observed)
     if released is not None or isinstance(spec, InvalidSpec):
-        return Act((released,)) if released else Wait("nothing is known of the topics")
+        actions = () if released is None else (released,)
+        return Decision(cluster.status, LET_GO, actions, without_pool(cluster, observed, LET_GO).publish)
     hindrance = _hindrance(cluster, observed)
     if hindrance is not None:
-        return record_or_wait(cluster, observed, hindrance)
+        return without_pool(cluster, observed, hindrance)
     return _delete_pool(cluster, observed, spec.topics.topic_names())
 
 
-def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> Step[WALClusterStatus, ClusterAction]:
+LET_GO = Verdict(Outlook.PROGRESSING, Reason.DELETING, "the topics stay")
+
+
+def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> ClusterDecision:
     needs = observed.needs
     pool = None if needs is None else needs.pool
     if needs is None or pool is None:
-        return record_or_wait(cluster, observed, NOBODY_LOOKED)
+        return without_pool(cluster, observed, NOBODY_LOOKED)
     changed = why_unclear(pool) or why_remade(cluster, pool)
     if changed is not None:
-        return record_or_wait(cluster, observed, changed)
+        return without_pool(cluster, observed, changed)
     left = [name for name in topics if name in pool.logs]
     message = f"{len(left)} of {len(topics)} topics are left to delete"
-    verdict = still_failing(cluster) or Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
+    verdict = Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
     if cluster.status.deletion is None:
-        return _decide(cluster, observed, pool, verdict)
+        return _decide_which(cluster, observed, pool, verdict)
     kept = why_needed(cluster, topics, needs) or why_written(cluster, pool, needs.looked)
-    step = record_or_wait(cluster, observed, verdict if kept is None else kept)
-    if kept is not None or isinstance(step, Record):
-        return step
-    return Act((DeleteTopics(tuple(left[:BATCH])),)) if left else Act((FinishDeletion(tuple(topics)),))
+    if kept is not None:
+        return without_pool(cluster, observed, kept)
+    action = DeleteTopics(tuple(left[:BATCH])) if left else FinishDeletion(tuple(topics))
+    return replace(without_pool(cluster, observed, verdict, action), publishes_first=True)
 
 
-def _decide(
-    cluster: WALCluster, observed: Observed, pool: PoolNow, verdict: Verdict
-) -> Step[WALClusterStatus, ClusterAction]:
+def _decide_which(cluster: WALCluster, observed: Observed, pool: PoolNow, verdict: Verdict) -> ClusterDecision:
     """The records first, whoever needs the topics meanwhile; then the status says that they are complete."""
     undecided = records_to_decide(cluster, pool)
     if undecided:
-        return Act((DecideDeletion(tuple(undecided)),))
-    decision = DeletionStatus(decided_at=observed.now.replace(microsecond=0), topics=len(pool.logs))
-    decided = replace(cluster, status=cluster.status.model_copy(update={"deletion": decision}))
-    status = status_without_pool(decided, verdict, observed)
-    return Record(status, events_of(cluster, status))
+        return without_pool(cluster, observed, verdict, DecideDeletion(tuple(undecided)))
+    deletion = DeletionStatus(decided_at=observed.now.replace(microsecond=0), topics=len(pool.logs))
+    decided = replace(cluster, status=cluster.status.model_copy(update={"deletion": deletion}))
+    return without_pool(decided, observed, verdict)
 
 
 def _hindrance(cluster: WALCluster, observed: Observed) -> Verdict | None:

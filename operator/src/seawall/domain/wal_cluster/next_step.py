@@ -1,32 +1,35 @@
-"""The next step of a WALCluster: a pure function of the object and of what was observed.
+"""What a WALCluster's controller decides: a pure function of the object and of what was observed.
 
 A living object goes through these gates, in this order; the first that is shut ends the tick:
 
     spec valid → finalizer as deletionPolicy says → may look → Kafka answers → it is the expected cluster
     → its id is pinned → no older WALCluster owns the pool → status tells the truth → actions → nothing to do
 
-An object that is being deleted goes through `deletion.next_step_of_deletion` instead.
+An object that is being deleted goes through `deletion.decide_deletion` instead.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.plan import Creation, plan_topics
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.wal_cluster.actions import AddFinalizer, ClusterAction, RemoveFinalizer, WriteConfigMap
-from seawall.domain.wal_cluster.deletion import next_step_of_deletion
+from seawall.domain.wal_cluster.deletion import decide_deletion
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
-from seawall.domain.wal_cluster.status import events_of, record_or_wait, status_of
+from seawall.domain.wal_cluster.status import ClusterDecision, events_of, status_of, without_pool
 from seawall.domain.wal_cluster.verdict import (
     Case,
+    is_grave,
     judge,
     judge_unreachable,
     look_again_after,
@@ -34,24 +37,23 @@ from seawall.domain.wal_cluster.verdict import (
 )
 from seawall.domain.walconfig.render import render_wal_config
 
-ClusterStep = Step[WALClusterStatus, ClusterAction]
 
-
-def next_step(cluster: WALCluster, observed: Observed) -> ClusterStep:
-    """Decides what one tick does."""
+def decide(cluster: WALCluster, observed: Observed) -> ClusterDecision:
+    """What one tick decides."""
     if cluster.metadata.deletion_timestamp is not None:
-        return next_step_of_deletion(cluster, observed)
+        return decide_deletion(cluster, observed)
     spec = cluster.spec
     if isinstance(spec, InvalidSpec):
-        return record_or_wait(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
+        return without_pool(cluster, observed, Verdict(Outlook.STALLED, Reason.INVALID_SPEC, spec.message))
     if (finalizer := _finalizer_action(cluster, spec)) is not None:
-        if observed.failure is not None:
-            return record_or_wait(cluster, observed, observed.failure.verdict)
-        return Act((finalizer,))
+        return Decision(cluster.status, BEGINS, (finalizer,), without_pool(cluster, observed, BEGINS).publish)
     case = _case(cluster, spec, observed)
     if isinstance(case, Verdict):
-        return record_or_wait(cluster, observed, case)
-    return _tend_pool(case)
+        return without_pool(cluster, observed, case)
+    return _manage_pool(case)
+
+
+BEGINS = Verdict(Outlook.PROGRESSING, Reason.NOT_ASKED, "nothing was looked at yet")
 
 
 def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case | Verdict:
@@ -70,16 +72,21 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
     return Case(cluster, spec, kafka, observed.pool, observed, wal_config)
 
 
-def _tend_pool(case: Case) -> ClusterStep:
+def _manage_pool(case: Case) -> ClusterDecision:
     verdict = judge(case)
-    status = status_of(case, verdict)
-    actions = plan_actions(case) if case.observed.failure is None else []
-    after = look_again_after(case, verdict)
-    if status != case.cluster.status:
-        return Record(status, events_of(case.cluster, status), after=0.0 if actions else after)
-    if actions:
-        return Act(tuple(actions))
-    return Wait(verdict.message, after)
+
+    def publish(found: Verdict) -> Published[WALClusterStatus]:
+        status = status_of(case, found)
+        return Published(status, events_of(case.cluster, status))
+
+    return Decision(
+        case.cluster.status,
+        replace(verdict, after=look_again_after(case, verdict)),
+        tuple(plan_actions(case)),
+        publish,
+        publishes_first=True,
+        outranks_failures=is_grave(case),
+    )
 
 
 def plan_actions(case: Case) -> list[ClusterAction]:

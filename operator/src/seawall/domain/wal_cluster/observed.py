@@ -10,7 +10,6 @@ from seawall.api.meta import Key
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.failure import Failure
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.held import Hold
@@ -59,7 +58,6 @@ class Observed:
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None
     obstacle: str | None = None
-    failure: Failure | None = None
     data_plane: DataPlaneView | NoDataPlane | None = None
     ledger: LedgerPage | CannotLook | None = None
     needs: Needs | None = None

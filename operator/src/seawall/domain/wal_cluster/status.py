@@ -8,11 +8,13 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
 from seawall.domain.brokers.status import own_conditions
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
+from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.restart.health import datanode_conditions
-from seawall.domain.step import Event, Record, Wait
+from seawall.domain.step import Event
 from seawall.domain.topics.pool import TopicState
 from seawall.domain.verification_schedule import condition as schedule
+from seawall.domain.wal_cluster.actions import ClusterAction
 from seawall.domain.wal_cluster.data_plane import (
     data_plane_conditions,
     data_plane_event,
@@ -24,6 +26,8 @@ from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.verdict import Case
 from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
+
+ClusterDecision = Decision[WALClusterStatus, ClusterAction]
 
 DIFFERING = (TopicState.DRIFTED, TopicState.PARTITIONS_DIFFER, TopicState.REPLICATION_FACTOR_DIFFERS)
 
@@ -107,12 +111,16 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once
 
 
-def record_or_wait(cluster: WALCluster, observed: Observed, verdict: Verdict) -> Record[WALClusterStatus] | Wait:
-    """Records the verdict of a tick that has no pool to tend, or waits when the status says it already."""
-    status = status_without_pool(cluster, verdict, observed)
-    if status != cluster.status:
-        return Record(status, events_of(cluster, status))
-    return Wait(verdict.message, verdict.after)
+def without_pool(cluster: WALCluster, observed: Observed, verdict: Verdict, *actions: ClusterAction) -> ClusterDecision:
+    """What is decided of a WALCluster whose pool is not looked at. The Kafka that was met is recorded first of all."""
+
+    def publish(found: Verdict) -> Published[WALClusterStatus]:
+        status = status_without_pool(cluster, found, observed)
+        return Published(status, events_of(cluster, status))
+
+    kafka = observed.kafka
+    met = cluster.status.kafka if not isinstance(kafka, KafkaView) else _kafka(cluster, kafka)
+    return Decision(cluster.status.model_copy(update={"kafka": met}), verdict, actions, publish)
 
 
 def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:

@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.dataplane.version import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.failure import REFUSED, Failure, standing_failure
+from seawall.domain.failure import REFUSED, Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.looked import Obstacle
@@ -53,6 +53,11 @@ def judge(case: Case) -> Verdict:
     if case.cluster.metadata.is_paused:
         return Verdict(Outlook.PAUSED, Reason.PAUSED, f"{PAUSED_ANNOTATION} is set; {found.message}")
     return found
+
+
+def is_grave(case: Case) -> bool:
+    """Whether what was found comes before failures."""
+    return any(check(case) is not None for check in GRAVE)
 
 
 def judge_unreachable(cluster: WALCluster, problem: NoKafka, now: datetime) -> Verdict:
@@ -108,22 +113,6 @@ def _replication_factor_too_high(case: Case) -> Verdict | None:
         return None
     message = f"replicationFactor {wanted} needs {wanted} brokers and Kafka has {known}"
     return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_TOO_HIGH, message)
-
-
-def _failure(case: Case) -> Verdict | None:
-    return case.observed.failure.verdict if case.observed.failure is not None else None
-
-
-def still_failing(cluster: WALCluster) -> Verdict | None:
-    """A failure that the status shows: it stands while the same is tried again, or the status would flap."""
-    failure = standing_failure(cluster.status.conditions, cluster.metadata.generation)
-    return None if failure is None else failure.verdict
-
-
-def _still_failing(case: Case) -> Verdict | None:
-    pool = case.pool
-    has_work = pool.guards or pool.changes or pool.in_state(TopicState.MISSING) or _config_map_outdated(case)
-    return still_failing(case.cluster) if has_work else None
 
 
 def _config_map_taken(case: Case) -> Verdict | None:
@@ -234,13 +223,16 @@ def _contested(case: Case) -> Verdict | None:
     return Verdict(Outlook.STALLED, Reason.PREFIX_CONTESTED, message, RETRY_SECONDS)
 
 
-CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
+GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (
     _database_changed,
     _topic_lost,
     _replication_factor_too_high,
     _brokers_missing,
-    _failure,
-    _still_failing,
+)
+"""What has to be mended before it is worth a word that something could not be changed."""
+
+CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
+    *GRAVE,
     _record_unreadable,
     _config_map_taken,
     _partitions_differ,

@@ -44,18 +44,16 @@ def decide(obj: WALHold, observed: Observed) -> HoldDecision:
     hold = hold_of(obj)
     if isinstance(hold, InvalidSpec):
         reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
-        verdict = Verdict(Outlook.STALLED, reason, hold.message)
-        return _decision(obj, obj.status, None, verdict, observed)
+        return _as_it_is(obj, None, Verdict(Outlook.STALLED, reason, hold.message), observed)
     looked = observed.looked
     if isinstance(looked, Looked):
         return _manage(obj, hold, looked, observed)
-    return _decision(obj, obj.status, hold, _verdict_without_look(looked, observed), observed)
+    return _as_it_is(obj, hold, _verdict_without_look(looked, observed), observed)
 
 
-def _decision(
-    obj: WALHold, status: WALHoldStatus, hold: Hold | None, verdict: Verdict, observed: Observed
-) -> HoldDecision:
-    return Decision(status, verdict, partial(published, obj, status, hold, observed.time))
+def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldDecision:
+    """What was granted stands, and the verdict says why nobody can look."""
+    return Decision(obj.status, verdict, publish=partial(published, obj, obj.status, hold, observed.time))
 
 
 def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verdict:
@@ -66,17 +64,19 @@ def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verd
 
 
 def _manage(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldDecision:
+    """A change of its state first; numbers, which are others at each look, with it, or when nothing is to be done."""
     view = hold_view(looked, observed.ages, may_write=observed.may_write)
     change = next_change(hold, view, observed.time)
+    after = hold if change is None else change.hold
+    status = measured(obj, after, view)
+    publish = partial(published, obj, status, after, observed.time)
     if change is not None:
-        verdict = _verdict_of_change(change.hold, view, change.sentence)
-        return _decision(obj, measured(obj, change.hold, view), change.hold, verdict, observed)
+        return Decision(status, _verdict_of_change(after, view, change.sentence), publish=publish)
     records = _records_to_write(hold, looked)
     shards = looked.shards.changed(records)
     may_write = bool(shards) and hold.kept_by is None and observed.may_write
     actions = (WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.cluster),) if may_write else ()
-    verdict = _verdict(obj, hold, view, observed)
-    return replace(_decision(obj, measured(obj, hold, view), hold, verdict, observed), actions=actions)
+    return Decision(obj.status, _verdict(obj, hold, view, observed), actions, publish)
 
 
 def _records_to_write(hold: Hold, looked: Looked) -> dict[str, FenceRecord]:
