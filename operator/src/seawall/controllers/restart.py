@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Key
 from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.datanode_look import DatanodeLooks, declared_datanodes
 from seawall.domain.errors import Conflict, SeawallError
-from seawall.domain.failure import Failure
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.restart.health import count_datanodes
-from seawall.domain.restart.next_step import RestartStep, next_step
+from seawall.domain.restart.next_step import RestartDecision, decide
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.actions import (
     Evict,
@@ -46,8 +46,10 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class RestartController:
+class RestartController(Controller[WALCluster, Observed, WALClusterStatus, RestartAction]):
     """Restarts datanodes. Of the status it writes only its own parts; its queue is its own."""
+
+    resource: ClassVar = WALCluster
 
     kube: Kube
     datanodes: Datanodes
@@ -57,10 +59,6 @@ class RestartController:
     kind: str = "Restart"
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _known: dict[Key, _Known] = field(default_factory=dict)
-
-    def read(self, key: Key) -> WALCluster | None:
-        """Reads the WALCluster."""
-        return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
@@ -84,23 +82,13 @@ class RestartController:
         lately = frozenset(region for region, at in known.asked.items() if now < at + ASKED_MS)
         return replace(found, is_settling=now < known.since + SETTLES_MS, asked_lately=lately)
 
-    def next_step(self, obj: WALCluster, observed: Observed) -> RestartStep:
+    def decide(self, obj: WALCluster, observed: Observed) -> RestartDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
+        return decide(obj, observed)
 
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the outside answered."""
-        if isinstance(error, EvictionForbidden):
-            return replace(observed, forbidden=str(error))
-        return replace(observed, failure=Failure.of(error))
-
-    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
-        """Replaces the status."""
-        self.kube.replace_status(obj, status)
-
-    def post(self, obj: WALCluster, event: Event) -> None:
-        """Posts an event about the WALCluster."""
-        self.kube.post_event(obj, event)
+    def absorb(self, observed: Observed, error: SeawallError) -> Observed | None:
+        """A PodDisruptionBudget that forbids an eviction is a reason to wait, not a failure."""
+        return replace(observed, forbidden=str(error)) if isinstance(error, EvictionForbidden) else None
 
     def perform(self, obj: WALCluster, action: RestartAction) -> Event:
         """Does one action; right before it, all that may stop it is read anew."""

@@ -10,7 +10,7 @@ failed. For that the same decision is settled again, with the failure: it is pub
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from seawall.api.meta import ConditionType, StatusModel
@@ -61,15 +61,20 @@ class Decision(Generic[StatusT, ActionT]):
 def settle(
     obj: Resource[Any, StatusT], decision: Decision[StatusT, ActionT], failure: Failure | None = None
 ) -> Step[StatusT, ActionT]:
-    """Records what must not be lost, else acts, else publishes, else waits. After a failure it never acts."""
-    actions = decision.actions if failure is None else ()
-    verdict = _verdict(obj, decision, failure)
+    """What one tick does. After a failure it never acts."""
+    if failure is not None:
+        return step_of(obj.status, replace(decision, verdict=_verdict(obj, decision, failure), actions=()))
+    return step_of(obj.status, replace(decision, verdict=_verdict(obj, decision, None)))
+
+
+def step_of(before: StatusT, decision: Decision[StatusT, ActionT]) -> Step[StatusT, ActionT]:
+    """Records what must not be lost, else acts, else publishes, else waits."""
+    actions, verdict = decision.actions, decision.verdict
     after = verdict.after if decision.pace is None else decision.pace
-    is_news = decision.status != obj.status
-    if decision.publish is not None:
+    is_news = decision.status != before
+    if decision.publish is not None and (is_news or decision.publishes_first or not actions):
         published = decision.publish(verdict)
-        may_publish = is_news or decision.publishes_first or not actions
-        if may_publish and published.status != obj.status:
+        if published.status != before:
             return Record(published.status, published.events, 0.0 if is_news or actions else after)
     return Act(actions) if actions else Wait(verdict.message, after)
 

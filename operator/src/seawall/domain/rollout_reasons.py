@@ -116,10 +116,6 @@ class Reason(StrEnum):
     """The old pod does not go: look at its node. Only when that is surely off, delete the pod by force."""
     PARKING = "PuttingPartitionBack"
     """All are restarted; the partition keeps the pods again."""
-    CHANGE_REFUSED = "ChangeRefused"
-    """The database or the API server refused something; the message is its own sentence."""
-    CHANGE_UNANSWERED = "ChangeUnanswered"
-    """The database or the API server did not answer: it is tried again."""
     COMPLETED = "Completed"
     """All that were to be restarted were."""
 

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.restart import RollStage
+from seawall.domain.decision import step_of
 from seawall.domain.rollout import finish, maintenance
 from seawall.domain.rollout.actions import RolloutAction, SetMaintenance
 from seawall.domain.rollout.maintenance import ON_ITS_WAY
-from seawall.domain.rollout.next_step import next_step as decide
+from seawall.domain.rollout.next_step import decide
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.domain.step import Act
 from tests.domain.rollout.builders import METASRV, make_statefulset
@@ -75,7 +76,7 @@ class Chaos:
 
     def _fall_asleep(self, seconds: int) -> None:
         """Another operator decides the same, and does it later; a request has a deadline, a thread that sleeps none."""
-        step = decide(self.world.status, self.world.observe())
+        step = step_of(self.world.status, decide(self.world.status, self.world.observe()))
         if isinstance(step, Act):
             for action in step.actions:
                 longest = int(ON_ITS_WAY.total_seconds()) - 2 if isinstance(action, SetMaintenance) else 600

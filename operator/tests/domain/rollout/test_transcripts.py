@@ -7,10 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from seawall.api.v1alpha1.restart import RollStage
+from seawall.domain.decision import step_of
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.facts import Limits
-from seawall.domain.rollout.next_step import next_step
+from seawall.domain.rollout.next_step import decide
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.step import Act, Record
 from tests.domain.rollout.builders import NOW, make_statefulset
@@ -343,13 +344,14 @@ def test_what_was_refused_is_told_and_what_was_not_answered_is_tried_again() -> 
     world.request("monday")
     world.run(100, until_stage=RollStage.MAINTENANCE)
     observed = world.observe()
-    assert isinstance(next_step(world.status, observed), Act)
+    assert isinstance(step_of(world.status, decide(world.status, observed)), Act)
     for final, reason in ((True, "ChangeRefused"), (False, "ChangeUnanswered")):
-        step = next_step(world.status, replace(observed, failure=Failure("metasrv: no", final=final)))
+        verdict = Failure("metasrv: no", final=final).verdict
+        step = step_of(world.status, replace(decide(world.status, observed), verdict=verdict, actions=()))
         assert isinstance(step, Record)
         assert (step.status.reason, step.status.message) == (reason, "metasrv: no")
         assert step.after is not None
-        again = next_step(step.status, observed)
+        again = step_of(step.status, decide(step.status, observed))
         assert isinstance(again, Act)
 
 
@@ -358,7 +360,7 @@ def test_nothing_goes_while_kubernetes_has_not_seen_the_newest_template() -> Non
     world.request("monday")
     world.run(100, until_stage=RollStage.RESTARTING)
     world.change_template(restarted_at="2026-11-22T08:00:00Z")
-    assert not isinstance(next_step(world.status, world.observe()), Act)
+    assert not isinstance(step_of(world.status, decide(world.status, world.observe())), Act)
     world.run(300, until_stage=RollStage.COMPLETED)
     assert world.evicted == ALL, "one restart for both reasons"
 

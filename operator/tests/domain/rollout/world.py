@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from seawall.api.v1alpha1.restart import RestartStatus
+from seawall.domain.decision import step_of
 from seawall.domain.rollout.actions import (
     Evict,
     FlushRegions,
@@ -26,7 +27,7 @@ from seawall.domain.rollout.actions import (
 from seawall.domain.rollout.decision import Observed
 from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.maintenance import address_of
-from seawall.domain.rollout.next_step import next_step
+from seawall.domain.rollout.next_step import decide
 from seawall.domain.rollout.workload import Pod, StatefulSet, UpdateStrategy
 from seawall.domain.step import Act, Record, Step, Wait
 from tests.domain.rollout.builders import METASRV, MI, NOW, make_datanode, make_facts, make_statefulset, make_topic
@@ -103,9 +104,10 @@ class World:
     def tick(self) -> Step[RestartStatus, RolloutAction]:
         """One tick of an operator, and a second of the world."""
         observed = self.observe()
-        step = next_step(self.status, observed)
+        step = step_of(self.status, decide(self.status, observed))
         if isinstance(step, Act) and self.forbids is not None and any(isinstance(a, Evict) for a in step.actions):
-            step = next_step(self.status, replace(observed, forbidden=self.forbids))
+            decision = decide(self.status, replace(observed, forbidden=self.forbids))
+            step = step_of(self.status, replace(decision, actions=()))
         self.take(step)
         self.pass_time(TICK)
         return step

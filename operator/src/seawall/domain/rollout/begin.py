@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.restart import PodIdentity, Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.checks import Candidate, Refusal, refusal
-from seawall.domain.rollout.decision import Decision, changed, meanwhile, shut
+from seawall.domain.rollout.decision import RollDecision, changed, decided, meanwhile, shut
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.flushes import flush, is_flushed
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, kept_until
@@ -22,7 +22,7 @@ BEFORE_FLUSH = frozenset({Shut.REPLAY_TOO_LONG})
 """What a flush may mend."""
 
 
-def begin_next(status: RestartStatus, facts: Facts, due: Mapping[str, Cause]) -> Decision:
+def begin_next(status: RestartStatus, facts: Facts, due: Mapping[str, Cause]) -> RollDecision:
     """The first datanode in the order for which the gate is open; if it is shut for all, why it is for the first."""
     if status.stage in {None, RollStage.COMPLETED}:
         message = f"{len(due)} of {len(facts.pods)} datanodes are to be restarted"
@@ -33,13 +33,13 @@ def begin_next(status: RestartStatus, facts: Facts, due: Mapping[str, Cause]) ->
     for pod in in_order(due, facts, chosen):
         if _is_partition_of_others(pod, facts, due[pod.name]):
             message = f"{pod.name} would come back with the old pod template: another operator sets the partition"
-            return _waits(facts, Decision(status, Reason.PARTITION_NOT_OURS, message))
+            return _waits(facts, decided(status, Reason.PARTITION_NOT_OURS, message))
         found = _against(status, pod, facts)
         if found is None:
             return _prepare(_with_next(status, pod), pod, facts)
         refusals[pod.name] = found
     if not refusals:
-        return _waits(facts, Decision(status, Reason.BEGINS, "Kubernetes makes the pods that are to be restarted"))
+        return _waits(facts, decided(status, Reason.BEGINS, "Kubernetes makes the pods that are to be restarted"))
     first = in_order(due, facts)[0]
     return _waits(facts, shut(_with_next(status, first), refusals[first.name], facts))
 
@@ -57,13 +57,13 @@ def _against(status: RestartStatus, pod: Pod, facts: Facts) -> Refusal | None:
     return refusal(Candidate(pod.name, facts, status.last_replay))
 
 
-def _waits(facts: Facts, told: Decision) -> Decision:
+def _waits(facts: Facts, told: RollDecision) -> RollDecision:
     """Nothing is about to happen: nobody needs the maintenance."""
     status = told.status.model_copy(update={"stage": RollStage.WAITING})
     return meanwhile(give_back(status, facts), replace(told, status=status))
 
 
-def _prepare(status: RestartStatus, pod: Pod, facts: Facts) -> Decision:
+def _prepare(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision:
     flushes = flush(status, pod, facts)
     if flushes is not None:
         return flushes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from seawall.api.v1alpha1.restart import RestartStatus
-from seawall.domain.failure import Failure
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
 from seawall.domain.rollout.actions import RolloutAction
 from seawall.domain.rollout.checks import Refusal
 from seawall.domain.rollout.facts import Facts
@@ -21,40 +22,44 @@ class Observed:
 
     Attributes:
         facts: all of them.
-        failure: what the outside answered to the actions of this tick.
         forbidden: what a PodDisruptionBudget answered to the eviction of this tick, in the API server's sentence.
     """
 
     facts: Facts
-    failure: Failure | None = None
     forbidden: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The status as it should be, sentences apart; if it is so already, what to do.
-
-    `after` is when to look again, in seconds; None: when something changes.
-    """
-
-    status: RestartStatus
-    reason: str
-    message: str
-    actions: tuple[RolloutAction, ...] = ()
-    after: float | None = POLL_SECONDS
+RollDecision = Decision[RestartStatus, RolloutAction]
+"""The status as it should be, with the sentences that it has; if it is so already, what to do."""
 
 
-def shut(status: RestartStatus, found: Refusal, facts: Facts) -> Decision:
+def decided(
+    status: RestartStatus,
+    reason: str,
+    message: str,
+    actions: tuple[RolloutAction, ...] = (),
+    after: float | None = POLL_SECONDS,
+) -> RollDecision:
+    """A decision; `after` is when to look again, in seconds; None: when something changes."""
+    return Decision(status, Verdict(Outlook.PROGRESSING, reason, message, after), actions)
+
+
+def shut(status: RestartStatus, found: Refusal, facts: Facts) -> RollDecision:
     """The gate is shut; who meant to let it through hears why that does not count."""
     but = "" if facts.override_problem is None else f" But {facts.override_problem}."
-    return Decision(status, found.reason, f"{found.message}{but}")
+    return decided(status, found.reason, f"{found.message}{but}")
 
 
-def changed(status: RestartStatus, reason: Reason, message: str, **update: object) -> Decision:
+def changed(status: RestartStatus, reason: Reason, message: str, **update: object) -> RollDecision:
     """The status changes."""
-    return Decision(status.model_copy(update=update), reason, message)
+    return decided(status.model_copy(update=update), reason, message)
 
 
-def meanwhile(first: Decision | None, told: Decision) -> Decision:
+def meanwhile(first: RollDecision | None, then: RollDecision) -> RollDecision:
     """What has to be done first, and people hear what they would without it."""
-    return told if first is None else replace(first, reason=told.reason, message=told.message)
+    return then if first is None else saying(first, then.verdict.reason, then.verdict.message)
+
+
+def saying(decision: RollDecision, reason: str, message: str) -> RollDecision:
+    """The same, in other words."""
+    return replace(decision, verdict=replace(decision.verdict, reason=reason, message=message))

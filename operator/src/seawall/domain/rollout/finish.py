@@ -17,7 +17,7 @@ from datetime import timedelta
 from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.actions import Evict, RolloutAction, SetPartition
 from seawall.domain.rollout.checks import Candidate, let_through, refusal
-from seawall.domain.rollout.decision import Decision, Observed, changed, meanwhile, shut
+from seawall.domain.rollout.decision import Observed, RollDecision, changed, decided, meanwhile, shut
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, is_elsewhere, kept_until, leave_first
@@ -34,7 +34,7 @@ STUCK = timedelta(minutes=1)
 """After the time at which a pod should be gone."""
 
 
-def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Mapping[str, Cause]) -> Decision:
+def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Mapping[str, Cause]) -> RollDecision:
     """The next thing to do for the pod that is restarted."""
     facts, pod = observed.facts, observed.facts.pod(entry.name)
     if entry.gone_time is not None:
@@ -54,10 +54,10 @@ def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Ma
     return enters or _restart(status, pod, observed, due.get(pod.name))
 
 
-def _restart(status: RestartStatus, pod: Pod, observed: Observed, cause: Cause | None) -> Decision:
+def _restart(status: RestartStatus, pod: Pod, observed: Observed, cause: Cause | None) -> RollDecision:
     facts, statefulset = observed.facts, observed.facts.statefulset
     if statefulset is not None and not statefulset.observed:  # it would come back as the old template says
-        return Decision(status, Reason.RESTARTING, "Kubernetes has not looked at the StatefulSet's newest spec yet")
+        return decided(status, Reason.RESTARTING, "Kubernetes has not looked at the StatefulSet's newest spec yet")
     if statefulset is not None and cause is not None and cause.needs_template and is_kept_back(statefulset, pod):
         if not status.drives_partition:
             message = f"the partition is lowered to {pod.name}"
@@ -68,8 +68,8 @@ def _restart(status: RestartStatus, pod: Pod, observed: Observed, cause: Cause |
         action = Evict(pod, _by_whom(facts, passed.message) if passed is not None else "")
     if observed.forbidden is not None:
         message = f"a PodDisruptionBudget forbids to restart {pod.name}: {observed.forbidden}"
-        return Decision(status, Reason.DISRUPTION_BUDGET, message, (action,), FORBIDDEN_SECONDS)
-    return Decision(status, Reason.RESTARTING, f"{pod.name} is restarted", (action,))
+        return decided(status, Reason.DISRUPTION_BUDGET, message, (action,), FORBIDDEN_SECONDS)
+    return decided(status, Reason.RESTARTING, f"{pod.name} is restarted", (action,))
 
 
 def _by_whom(facts: Facts, message: str) -> str:
@@ -77,7 +77,7 @@ def _by_whom(facts: Facts, message: str) -> str:
     return f"{message}{why}"
 
 
-def _replays(status: RestartStatus, entry: Restarting, facts: Facts) -> Decision:
+def _replays(status: RestartStatus, entry: Restarting, facts: Facts) -> RollDecision:
     pod, gone_time = facts.pod(entry.name), entry.gone_time or facts.now
     if pod is not None and _is_back(pod, entry, facts):
         return _is_done(status, entry, pod, facts)
@@ -88,7 +88,7 @@ def _replays(status: RestartStatus, entry: Restarting, facts: Facts) -> Decision
     if status.stage is RollStage.STALLED:
         told = _stalled(status, entry, facts, stuck=stuck)
         return meanwhile(give_back(status, facts), told)
-    told = Decision(status, Reason.REPLAYING, _how_far(status, entry, facts))
+    told = decided(status, Reason.REPLAYING, _how_far(status, entry, facts))
     lease = status.maintenance
     is_over = lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time)
     return meanwhile(give_back(status, facts), told) if is_over or is_elsewhere(status, facts) else told
@@ -102,7 +102,7 @@ def _is_back(pod: Pod, entry: Restarting, facts: Facts) -> bool:
     return entry.epoch is None or (datanode.epoch is not None and datanode.epoch > entry.epoch)
 
 
-def _is_done(status: RestartStatus, entry: Restarting, pod: Pod, facts: Facts) -> Decision:
+def _is_done(status: RestartStatus, entry: Restarting, pod: Pod, facts: Facts) -> RollDecision:
     update: dict[str, object] = {
         "stage": RollStage.WAITING,
         "restarting": None,
@@ -118,13 +118,13 @@ def _is_done(status: RestartStatus, entry: Restarting, pod: Pod, facts: Facts) -
     return changed(status, Reason.BEGINS, message, **update)
 
 
-def _stalled(status: RestartStatus, entry: Restarting, facts: Facts, *, stuck: bool) -> Decision:
+def _stalled(status: RestartStatus, entry: Restarting, facts: Facts, *, stuck: bool) -> RollDecision:
     if stuck:
         message = f"the old pod {entry.name} does not go: is its node there?"
-        return Decision(status, Reason.STUCK_TERMINATING, message)
+        return decided(status, Reason.STUCK_TERMINATING, message)
     ails = next((found.message for found in diagnose(facts, status.last_replay) if found.pod == entry.name), "")
     message = f"{entry.name} does not serve after {entry.budget_seconds} s, and no other datanode is restarted. {ails}"
-    return Decision(status, Reason.BUDGET_EXCEEDED, message.strip())
+    return decided(status, Reason.BUDGET_EXCEEDED, message.strip())
 
 
 def _how_far(status: RestartStatus, entry: Restarting, facts: Facts) -> str:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from seawall.api.v1alpha1.restart import AskedFlush, FlushBefore, Flushed, RestartStatus, RollStage
 from seawall.domain.rollout.actions import FlushRegions
 from seawall.domain.rollout.checks import Candidate, against
-from seawall.domain.rollout.decision import Decision, changed
+from seawall.domain.rollout.decision import RollDecision, changed, decided
 from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.workload import Pod
 from seawall.domain.rollout_reasons import Reason, Shut
@@ -28,7 +28,7 @@ def is_flushed(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
     return pod.uid in {each.uid for each in _recent(status, facts)}
 
 
-def flush(status: RestartStatus, pod: Pod, facts: Facts) -> Decision | None:
+def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
     """The next thing to do; None: nothing is to be flushed, or it was."""
     datanode, asked = facts.datanodes.get(pod.name), status.flush
     if datanode is None or is_flushed(status, pod, facts):
@@ -44,7 +44,7 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts) -> Decision | None:
     if not waited_for or facts.now >= asked.start_time + TIMEOUT:
         flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=facts.now))[-MAX_PODS:]
         return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
-    return Decision(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
+    return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
 
 
 def _recent(status: RestartStatus, facts: Facts) -> tuple[Flushed, ...]:

@@ -18,7 +18,7 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.domain.rollout.actions import SetMaintenance
-from seawall.domain.rollout.decision import POLL_SECONDS, Decision, changed
+from seawall.domain.rollout.decision import POLL_SECONDS, RollDecision, changed, decided, saying
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout_reasons import Reason
 
@@ -114,7 +114,7 @@ def left_on_message(status: RestartStatus, facts: Facts) -> str:
     return f"{message}: it is tried again and again. By hand: {by_hand(status)}"
 
 
-def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> Decision | None:
+def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> RollDecision | None:
     """The next thing to do to be in maintenance; None: the database has been in it for long enough."""
     lease, is_on, metasrv = status.maintenance, facts.in_maintenance, address_of(status, facts.metasrv)
     if lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time):
@@ -122,7 +122,7 @@ def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> Decision | N
     if is_on is None or metasrv is None:
         why = f": another one answers ({facts.other_database})" if facts.other_database is not None else ""
         message = f"the database does not say whether it is in maintenance{why}"
-        return Decision(status, Reason.ENTERING_MAINTENANCE, message)
+        return decided(status, Reason.ENTERING_MAINTENANCE, message)
     if lease is None:
         return _enters(status, stage=stage, maintenance=_taken(metasrv, facts, was_on=is_on))
     return _settle(status, lease, facts) if is_on else _turn_on(status, lease, metasrv)
@@ -135,20 +135,20 @@ def _taken(metasrv: str, facts: Facts, *, was_on: bool) -> Maintenance:
     )
 
 
-def _settle(status: RestartStatus, lease: Maintenance, facts: Facts) -> Decision | None:
+def _settle(status: RestartStatus, lease: Maintenance, facts: Facts) -> RollDecision | None:
     if lease.seen_time is None:
         return _enters(status, maintenance=lease.model_copy(update={"seen_time": facts.now}))
     return _enters(status) if facts.now < lease.seen_time + SETTLES else None
 
 
-def _turn_on(status: RestartStatus, lease: Maintenance, metasrv: str) -> Decision:
+def _turn_on(status: RestartStatus, lease: Maintenance, metasrv: str) -> RollDecision:
     """Whoever had turned it on before turned it off meanwhile: from now on it is ours."""
     if lease.was_on or lease.seen_time is not None:
         return _enters(status, maintenance=lease.model_copy(update={"was_on": False, "seen_time": None}))
     return replace(_enters(status), actions=(SetMaintenance(enabled=True, metasrv=metasrv),))
 
 
-def give_back(status: RestartStatus, facts: Facts) -> Decision | None:
+def give_back(status: RestartStatus, facts: Facts) -> RollDecision | None:
     """The next thing to do to be out of it; None: it is given back."""
     lease, is_on = status.maintenance, facts.in_maintenance
     if lease is None:
@@ -165,7 +165,7 @@ def give_back(status: RestartStatus, facts: Facts) -> Decision | None:
     return leaves
 
 
-def leave_first(status: RestartStatus, facts: Facts) -> Decision | None:
+def leave_first(status: RestartStatus, facts: Facts) -> RollDecision | None:
     """The next thing to do before anything else is begun, as the spec names another metasrv; None: it does not.
 
     Who is next, and who was flushed, was found by what the database of before said. A database that a person no longer
@@ -181,10 +181,10 @@ def leave_first(status: RestartStatus, facts: Facts) -> Decision | None:
     stage = RollStage.WAITING if status.restarting is None else status.stage
     update = {"stage": stage, "next": None, "flush": None, "flushed": ()}
     leaves = give_back(status.model_copy(update=update), facts)
-    if leaves is None or leaves.reason == Reason.LEFT_ON:
+    if leaves is None or leaves.verdict.reason == Reason.LEFT_ON:
         return leaves
     message = f"the spec names another metasrv than {where}, whose database leaves maintenance before anything goes on"
-    return replace(leaves, reason=Reason.METASRV_EDITED, message=message)
+    return saying(leaves, Reason.METASRV_EDITED, message)
 
 
 def kept_until(status: RestartStatus, facts: Facts, time: timedelta) -> Maintenance | None:
@@ -193,14 +193,14 @@ def kept_until(status: RestartStatus, facts: Facts, time: timedelta) -> Maintena
     return None if lease is None else lease.model_copy(update={"expiry_time": facts.now + time})
 
 
-def _enters(status: RestartStatus, **update: object) -> Decision:
+def _enters(status: RestartStatus, **update: object) -> RollDecision:
     return changed(status, Reason.ENTERING_MAINTENANCE, "the database enters maintenance", **update)
 
 
-def _leaves(status: RestartStatus, **update: object) -> Decision:
+def _leaves(status: RestartStatus, **update: object) -> RollDecision:
     return changed(status, Reason.LEAVING_MAINTENANCE, "the database leaves maintenance", **update)
 
 
-def _left_on(status: RestartStatus, facts: Facts, elapsed: timedelta) -> Decision:
+def _left_on(status: RestartStatus, facts: Facts, elapsed: timedelta) -> RollDecision:
     after = min(max(elapsed.total_seconds() / RETRY_PART, POLL_SECONDS), MAX_RETRY_SECONDS)
-    return Decision(status, Reason.LEFT_ON, left_on_message(status, facts), after=after)
+    return decided(status, Reason.LEFT_ON, left_on_message(status, facts), after=after)

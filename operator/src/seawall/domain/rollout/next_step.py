@@ -1,4 +1,4 @@
-"""The next step of a roll: a pure function of `status.restart` and of what was observed.
+"""What is decided of a roll: a pure function of `status.restart` and of what was observed.
 
     stage        what is in the status         what is done in the world        what ends it
     -----------  ----------------------------  -------------------------------  ---------------------------------------
@@ -24,11 +24,16 @@ what changes in mid-roll is part of it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from seawall.api.v1alpha1.restart import PodIdentity, RestartRequest, RestartStatus, RollStage
-from seawall.domain.failure import Failure
-from seawall.domain.rollout.actions import RolloutAction, SetConfigHash, SetPartition
+from seawall.domain.conditions import Verdict
+from seawall.domain.decision import Published
+from seawall.domain.failure import FAILURES
+from seawall.domain.rollout.actions import SetConfigHash, SetPartition
 from seawall.domain.rollout.begin import begin_next
-from seawall.domain.rollout.decision import Decision, Observed, changed, meanwhile
+from seawall.domain.rollout.decision import Observed, RollDecision, changed, decided, meanwhile
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.finish import finish
 from seawall.domain.rollout.maintenance import give_back, leave_first, with_address
@@ -36,7 +41,7 @@ from seawall.domain.rollout.published import with_costs
 from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
 from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
 from seawall.domain.rollout_reasons import Reason, Shut
-from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+from seawall.domain.step import Event, EventType
 
 MAX_PODS = 1_000
 
@@ -55,48 +60,45 @@ WARNINGS = frozenset(
         Reason.DISRUPTION_BUDGET,
         Reason.BUDGET_EXCEEDED,
         Reason.STUCK_TERMINATING,
-        Reason.CHANGE_REFUSED,
-        Reason.CHANGE_UNANSWERED,
+        *FAILURES,
         Reason.METASRV_EDITED,
         Reason.GIVEN_UP,
     }
 )
 """Reasons whose beginning is an event, because a person may have to do something."""
 
-RolloutStep = Step[RestartStatus, RolloutAction]
+
+def decide(status: RestartStatus, observed: Observed) -> RollDecision:
+    """What one tick decides."""
+    return _publishing(status, _decide(_taken_up(status, observed.facts), observed))
 
 
-def next_step(status: RestartStatus, observed: Observed) -> RolloutStep:
-    """Decides what one tick does."""
-    return _as_step(status, _decide(_taken_up(status, observed.facts), observed), observed)
+def leave(status: RestartStatus, observed: Observed) -> RollDecision:
+    """Restarts are nobody's business any more: the next thing to do to give maintenance back."""
+    over = decided(status, Reason.LEAVING_MAINTENANCE, "the database has left maintenance", after=None)
+    return _publishing(status, give_back(with_address(status, observed.facts), observed.facts) or over)
 
 
-def let_go(status: RestartStatus, observed: Observed) -> RolloutStep:
-    """Restarts are nobody's business any more: the next step to give maintenance back."""
-    over = Decision(status, Reason.LEAVING_MAINTENANCE, "the database has left maintenance", after=None)
-    return _as_step(status, give_back(with_address(status, observed.facts), observed.facts) or over, observed)
+def _publishing(before: RestartStatus, decision: RollDecision) -> RollDecision:
+    return replace(decision, publish=partial(published, before, decision.status))
 
 
-def _as_step(status: RestartStatus, decision: Decision, observed: Observed) -> RolloutStep:
-    reason, message, after = _told(decision, observed.failure)
-    update = {"reason": reason, "message": message[:MAX_MESSAGE]}
-    found = decision.status.model_copy(update=update)
-    events = _events(status, found)
-    if _data(found) != _data(status):
-        return Record(found, events)
-    if decision.actions and observed.failure is None and observed.forbidden is None:
-        return Act(decision.actions)
-    if found != status:
-        return Record(found, events, after)
-    return Wait(message, after)
+def published(before: RestartStatus, status: RestartStatus, verdict: Verdict) -> Published[RestartStatus]:
+    """The status with a sentence, and the event of a reason that a person has to hear of."""
+    update = {"reason": verdict.reason, "message": verdict.message[:MAX_MESSAGE]}
+    now = status.model_copy(update=update)
+    if now.reason == before.reason or not (now.reason in WARNINGS or now.reason == Reason.COMPLETED):
+        return Published(now)
+    kind = EventType.WARNING if now.reason in WARNINGS else EventType.NORMAL
+    return Published(now, (Event(kind, now.reason, now.message),))
 
 
-def _decide(status: RestartStatus, observed: Observed) -> Decision:
+def _decide(status: RestartStatus, observed: Observed) -> RollDecision:
     facts, statefulset = observed.facts, observed.facts.statefulset
     if statefulset is None:
         missing = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
         message = facts.statefulset_problem or missing
-        return meanwhile(give_back(status, facts), Decision(status, Reason.NO_STATEFUL_SET, message))
+        return meanwhile(give_back(status, facts), decided(status, Reason.NO_STATEFUL_SET, message))
     due = _due(status, statefulset, facts)
     if status.restarting is not None:
         return finish(status, status.restarting, observed, due)
@@ -105,7 +107,7 @@ def _decide(status: RestartStatus, observed: Observed) -> Decision:
         return leaves
     hindrance = _hindrance(statefulset, facts)
     if hindrance is not None:
-        return meanwhile(give_back(status, facts), Decision(status, *hindrance))
+        return meanwhile(give_back(status, facts), decided(status, *hindrance))
     if _has_new_config(status, statefulset, facts) and statefulset.controller is None and not facts.is_paused:
         return _with_new_hash(status, statefulset, facts.config_hash or "")
     return begin_next(status, facts, due) if due else _is_over(status, statefulset, facts)
@@ -149,15 +151,15 @@ def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
     return with_costs(found, facts, due)
 
 
-def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash: str) -> Decision:
+def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash: str) -> RollDecision:
     """A partition that this write sets is driven from then on, or nobody would ever lower or raise it."""
     message = f"the [wal] configuration is {config_hash} now"
     if statefulset.strategy is UpdateStrategy.ROLLING_UPDATE and not status.drives_partition:
         return changed(status, Reason.BEGINS, message, drives_partition=True)
-    return Decision(status, Reason.BEGINS, message, (SetConfigHash(statefulset, config_hash),))
+    return decided(status, Reason.BEGINS, message, (SetConfigHash(statefulset, config_hash),))
 
 
-def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> Decision:
+def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> RollDecision:
     leaves = give_back(status, facts)
     if leaves is not None:
         return leaves
@@ -186,27 +188,9 @@ def _nothing_to_do(status: RestartStatus, statefulset: StatefulSet, facts: Facts
     return Reason.NOTHING_TO_DO, "no datanode is to be restarted"
 
 
-def _park(status: RestartStatus, statefulset: StatefulSet) -> Decision:
+def _park(status: RestartStatus, statefulset: StatefulSet) -> RollDecision:
     message = "the partition keeps all pods again"
     is_parked = statefulset.strategy is UpdateStrategy.ON_DELETE or statefulset.partition >= statefulset.replicas
     if is_parked:
         return changed(status, Reason.PARKING, message, drives_partition=False)
-    return Decision(status, Reason.PARKING, message, (SetPartition(statefulset, statefulset.replicas),))
-
-
-def _told(decision: Decision, failure: Failure | None) -> tuple[str, str, float | None]:
-    if failure is None:
-        return decision.reason, decision.message, decision.after
-    return failure.reason, failure.message, failure.after
-
-
-def _events(before: RestartStatus, now: RestartStatus) -> tuple[Event, ...]:
-    if now.reason == before.reason or not (now.reason in WARNINGS or now.reason == Reason.COMPLETED):
-        return ()
-    kind = EventType.WARNING if now.reason in WARNINGS else EventType.NORMAL
-    return (Event(kind, now.reason, now.message),)
-
-
-def _data(status: RestartStatus) -> RestartStatus:
-    """Without what people are told: a tick that acts does not tell, or the sentences would flap."""
-    return status.model_copy(update={"reason": "", "message": ""})
+    return decided(status, Reason.PARKING, message, (SetPartition(statefulset, statefulset.replicas),))
