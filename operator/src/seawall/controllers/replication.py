@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.controllers.controller import Controller
 from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.replicas_needed import require_cancel, require_replicas
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
-from seawall.domain.failure import Failure
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
@@ -43,7 +43,7 @@ from seawall.domain.reassignment.lists import LISTS_KEY, decode_lists, encode_li
 from seawall.domain.reassignment.observed import FoundJournal, Look, Observed
 from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
 from seawall.domain.replication.demand import demand_of
-from seawall.domain.replication.next_step import ReplicationStep, next_step
+from seawall.domain.replication.next_step import ReplicationDecision, decide
 from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
 from seawall.ports import Clock, Kube, ReassignmentMeter
@@ -54,18 +54,16 @@ ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicationController:
+class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, ReassignmentAction]):
     """Moves replicas. Of the status it writes only its own parts; its queue is its own: no topic waits for a move."""
+
+    resource: ClassVar = WALCluster
 
     kube: Kube
     looks: PartitionLooks
     clock: Clock
     meter: ReassignmentMeter
     kind: str = "Replication"
-
-    def read(self, key: Key) -> WALCluster | None:
-        """Reads the WALCluster."""
-        return self.kube.get(WALCluster, key)
 
     def forget(self, key: Key) -> None:
         """Removes the metrics of a WALCluster that is gone."""
@@ -101,22 +99,13 @@ class ReplicationController:
         wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
         return Observed(now, look, journal, is_still_wanted=wanted, line=line)
 
-    def next_step(self, obj: WALCluster, observed: Observed) -> ReplicationStep:
+    def decide(self, obj: WALCluster, observed: Observed) -> ReplicationDecision:
         """Decides (pure)."""
-        return next_step(obj, observed)
+        return decide(obj, observed)
 
-    def with_failure(self, observed: Observed, error: SeawallError) -> Observed:
-        """Adds what the outside answered."""
-        refused = error.partitions if isinstance(error, MovesRefused) else {}
-        return replace(observed, failure=Failure.of(error), refused=refused)
-
-    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
-        """Replaces the status."""
-        self.kube.replace_status(obj, status)
-
-    def post(self, obj: WALCluster, event: Event) -> None:
-        """Posts an event about the WALCluster."""
-        self.kube.post_event(obj, event)
+    def absorb(self, observed: Observed, error: SeawallError) -> Observed | None:
+        """Partitions that Kafka refuses to move are left out, and the run goes on with the others."""
+        return replace(observed, refused=error.partitions) if isinstance(error, MovesRefused) else None
 
     def perform(self, obj: WALCluster, action: ReassignmentAction) -> Event:
         """Does one action, if the object still is as it was when that was decided."""

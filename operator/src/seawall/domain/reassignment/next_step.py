@@ -24,7 +24,6 @@ A tick records or acts, never both. What is on its way is seen in Kafka, so a pr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import assert_never
 
@@ -32,7 +31,6 @@ from seawall.api.meta import REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import (
     MAX_REFUSED,
     AbortCause,
-    FailedChange,
     ReassignmentSpec,
     ReassignmentStage,
     ReassignmentStatus,
@@ -57,20 +55,8 @@ GIVE_UP_AFTER = timedelta(minutes=10)
 BEFORE_MOVES = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
 
 
-def decide(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> Decision:
-    """What the status should be, or what to do; what failed is told until the same works, or need not be done."""
-    decision, failure = _decide(cluster, spec, observed), observed.failure
-    if failure is not None and not observed.refused:
-        failed = FailedChange(reason=failure.reason, message=failure.message[:MAX_MESSAGE])
-        status = (decision.status or ReassignmentStatus()).model_copy(update={"failed_change": failed})
-        return Decision(status, (), failure.after, failure.message)
-    if decision.status is None or decision.actions:
-        return decision
-    status = decision.status.model_copy(update={"failed_change": None})
-    return replace(decision, status=None if status == ReassignmentStatus() else status)
-
-
-def _decide(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> Decision:
+def decide_run(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> Decision:
+    """What the status should be, or what to do."""
     status = cluster.status.reassignment
     if status is None or not status.is_active:
         return _without_run(cluster, spec, observed, status)
@@ -80,7 +66,7 @@ def _decide(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> 
     if journal is None or journal.digest != status.digest:
         return _without_journal(observed, observed.look, status)
     case = Case(cluster, spec, observed, observed.look, journal, status)
-    return _with_failure(case, _stage(case))
+    return _with_refused(case, _stage(case))
 
 
 def _stage(case: Case) -> Decision:
@@ -123,16 +109,15 @@ def _without_run(
 
 def _what_is_left(cluster: WALCluster, observed: Observed, status: ReassignmentStatus | None) -> Decision | None:
     """What the last run, or an operator that slept, has left goes first: a plan would take it for what stood before."""
-    has_failed = observed.failure is not None
     if REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
-        return Decision(status, () if has_failed else (RemoveFinalizer(),), WAIT_SECONDS)
+        return Decision(status, (RemoveFinalizer(),), WAIT_SECONDS)
     if status is None or isinstance(observed.look, str) or cluster.metadata.is_paused:
         return None
     throttle = late_throttle(observed.look, observed, status)
     if throttle is None:
         return None
     why = "a throttle came after the end of its run, and is removed"
-    return Decision(status, () if has_failed else (throttle,), WAIT_SECONDS, why)
+    return Decision(status, (throttle,), WAIT_SECONDS, why)
 
 
 def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan: Journal) -> Decision:
@@ -145,8 +130,7 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
     frozen = found.readable
     is_used = frozen is not None and before is not None and frozen.digest == before.digest
     if frozen is None or is_used or not frozen.plans_the_same(plan):
-        actions = (WriteJournal(plan, found.version),) if observed.failure is None else ()
-        return Decision(before, actions, WAIT_SECONDS, "a plan is frozen")
+        return Decision(before, (WriteJournal(plan, found.version),), WAIT_SECONDS, "a plan is frozen")
     status = ReassignmentStatus(
         stage=ReassignmentStage.PENDING,
         digest=frozen.digest,
@@ -171,8 +155,7 @@ def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Obs
     others = not_preferred_in(look)
     if not others or any(found in look.partitions for found in look.ongoing):
         return None
-    actions = (ElectLeaders(others),) if observed.failure is None else ()
-    return Decision(status, actions, WAIT_SECONDS, "preferred leaders are elected")
+    return Decision(status, (ElectLeaders(others),), WAIT_SECONDS, "preferred leaders are elected")
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
@@ -198,7 +181,7 @@ def _blind(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, 
     deleted_at = cluster.metadata.deletion_timestamp
     if deleted_at is not None and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
         since = max(deleted_at, status.progress_time or deleted_at)
-        if observed.now - since >= GIVE_UP_AFTER and observed.failure is None:
+        if observed.now - since >= GIVE_UP_AFTER:
             why = f"Kafka could not be asked for 10 minutes, a throttle may be left: {message}"
             return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
     return Decision(status.model_copy(update={"message": message[:MAX_MESSAGE]}), (), WAIT_SECONDS, message)
@@ -216,23 +199,19 @@ def _without_journal(observed: Observed, look: Look, status: ReassignmentStatus)
             return Decision(stays, (), WAIT_SECONDS, stays.message)
         throttle = leftover_throttle(look, look.throttles.topics.keys(), status, {})
         if throttle is not None:
-            stays = status.model_copy(update={"message": _told(observed, told)})
-            return Decision(stays, (throttle,) if observed.failure is None else (), WAIT_SECONDS, told)
+            return Decision(status.model_copy(update={"message": told}), (throttle,), WAIT_SECONDS, told)
         update = {"stage": ReassignmentStage.ABORTED, "stage_time": observed.now, "completion_time": observed.now}
         update |= {"throttle_bytes_per_second": None, "most_min_in_sync_replicas": None}
     return Decision(status.model_copy(update={**update, "message": told}), (), 0.0, told)
 
 
-def _told(observed: Observed, message: str) -> str:
-    return (observed.failure.message if observed.failure else message)[:MAX_MESSAGE]
-
-
-def _with_failure(case: Case, decision: Decision) -> Decision:
-    """What the outside answered to the actions of this tick; a partition that Kafka refused is not asked again."""
-    failure, status = case.observed.failure, decision.status
-    if failure is None or status is None:
+def _with_refused(case: Case, decision: Decision) -> Decision:
+    """A partition that Kafka refused to move in this tick is not asked for again."""
+    refused, status = case.observed.refused, decision.status
+    if not refused or status is None:
         return decision
     known = {(row.topic, row.partition) for row in case.status.refused}
-    rows = stages.refused_rows(case.observed.refused, known)
-    update = {"message": failure.message[:MAX_MESSAGE], "refused": (*case.status.refused, *rows)[:MAX_REFUSED]}
-    return Decision(status.model_copy(update=update), (), WAIT_SECONDS, failure.message)
+    rows = stages.refused_rows(refused, known)
+    message = next(iter(refused.values()))
+    update = {"message": message[:MAX_MESSAGE], "refused": (*case.status.refused, *rows)[:MAX_REFUSED]}
+    return Decision(status.model_copy(update=update), (), WAIT_SECONDS, message)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from seawall.domain.failure import Failure
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning, Throttles
 from seawall.domain.reassignment.elder import Line
 from seawall.domain.reassignment.journal import Journal
@@ -81,8 +80,7 @@ class Observed:
         plan: what a run that begins now would do; None: nothing, or it was not asked because a run is under way.
         is_still_wanted: whether what is declared now is what the journal's plan was made for.
         line: the other WALClusters whose runs on the same Kafka are not over, read before the look.
-        failure: what the outside answered to the actions of this tick.
-        refused: what of it Kafka refused for single partitions, in its words.
+        refused: what Kafka refused to move in this tick, by partition, in its words.
     """
 
     now: datetime
@@ -91,5 +89,4 @@ class Observed:
     plan: Journal | CannotPlan | None = None
     is_still_wanted: bool = True
     line: Line = field(default_factory=Line)
-    failure: Failure | None = None
     refused: Mapping[PartitionId, str] = field(default_factory=dict)

@@ -1,39 +1,62 @@
-"""The next step of a WALCluster's replication: the run that moves replicas, as a step of a tick."""
+"""What is decided of a WALCluster's replication: the run that moves replicas, as a part of its status.
+
+What is decided is recorded before it is acted on; sentences only when there is nothing to do. Numbers that moved are
+recorded once they are due even if there is more to do: a run whose every tick acts would seem to stand still, and the
+work queue, which takes acts without end for a loop, would slow it down to one in half a minute.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
+from seawall.api.v1alpha1.reassignment import FailedChange, ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision, Published
+from seawall.domain.failure import FAILURES
 from seawall.domain.reassignment.actions import ReassignmentAction
-from seawall.domain.reassignment.next_step import decide
+from seawall.domain.reassignment.case import MAX_MESSAGE
+from seawall.domain.reassignment.next_step import decide_run
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.steps import events_of, has_come_on, is_news, progressed
-from seawall.domain.step import Act, Record, Step, Wait
 
-ReplicationStep = Step[WALClusterStatus, ReassignmentAction]
+ReplicationDecision = Decision[WALClusterStatus, ReassignmentAction]
 
 
-def next_step(cluster: WALCluster, observed: Observed) -> ReplicationStep:
-    """Decides what one tick does.
-
-    What is decided is recorded before it is acted on; sentences only when there is nothing to do. Numbers that moved
-    are recorded once they are due even if there is more to do: a run whose every tick acts would seem to stand still,
-    and the work queue, which takes acts without end for a loop, would slow it down to one in half a minute.
-    """
+def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
+    """What one tick decides."""
     spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
-    before, decision = cluster.status.reassignment, decide(cluster, spec, observed)
-    if is_news(before, decision.status):
-        return _record(cluster, decision.status, 0.0)
-    status = progressed(before, decision.status, observed.now, failed=observed.failure is not None)
-    if decision.actions and not has_come_on(before, status):
-        return Act(decision.actions)
-    if status != before:
-        return _record(cluster, status, decision.after)
-    return Wait(decision.why, decision.after)
+    before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
+    status = run.status if run.actions else _without_failure(run.status)
+    news = _with(cluster, status) if is_news(before, status) else cluster.status
+    has_moved = has_come_on(before, progressed(before, status, observed.now, failed=False))
+    verdict = Verdict(Outlook.PROGRESSING, "", run.why, run.after)
+    return Decision(news, verdict, () if has_moved else run.actions, partial(_published, cluster, status, observed))
 
 
-def _record(cluster: WALCluster, status: ReassignmentStatus | None, after: float) -> Record[WALClusterStatus]:
+def _published(
+    cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed, verdict: Verdict
+) -> Published[WALClusterStatus]:
     """Only this part of the status is this controller's; the rest stays as it was read."""
-    events = events_of(cluster.status.reassignment, status)
-    return Record(cluster.status.model_copy(update={"reassignment": status}), events, after)
+    before, has_failed = cluster.status.reassignment, verdict.reason in FAILURES
+    shown = progressed(before, _failing(status, verdict) if has_failed else status, observed.now, failed=has_failed)
+    return Published(_with(cluster, shown), events_of(before, shown))
+
+
+def _failing(status: ReassignmentStatus | None, verdict: Verdict) -> ReassignmentStatus:
+    """What failed is told until the same works, or need not be done."""
+    found, message = status or ReassignmentStatus(), verdict.message[:MAX_MESSAGE]
+    failed = FailedChange(reason=verdict.reason, message=message)
+    return found.model_copy(update={"failed_change": failed, "message": message if found.is_active else found.message})
+
+
+def _without_failure(status: ReassignmentStatus | None) -> ReassignmentStatus | None:
+    if status is None:
+        return None
+    found = status.model_copy(update={"failed_change": None})
+    return None if found == ReassignmentStatus() else found
+
+
+def _with(cluster: WALCluster, status: ReassignmentStatus | None) -> WALClusterStatus:
+    return cluster.status.model_copy(update={"reassignment": status})
