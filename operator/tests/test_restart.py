@@ -14,6 +14,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge, WALPurgeStatus
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
+from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.rollout_claims import claims_of
@@ -435,7 +436,7 @@ def about_to_evict(world: World) -> tuple[RestartController, Evict]:
     controller: RestartController = process.controller  # type: ignore[assignment]
     for _ in range(200):
         cluster = world.cluster()
-        step = controller.next_step(cluster, controller.observe(cluster))
+        step = settle(cluster, controller.decide(cluster, controller.observe(cluster)))
         if isinstance(step, Act) and isinstance(action := step.actions[0], Evict):
             return controller, action
         if process.tick(WAL).after != 0.0:

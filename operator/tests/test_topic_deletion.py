@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
+from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.step import Act
 from seawall.domain.topics.actions import DeleteTopics
@@ -212,7 +213,7 @@ def until_it_acts(
     """Lives until the next step is to delete topics, or another action."""
     for _ in range(LONG):
         obj = world.cluster()
-        step = process.next_step(obj, process.observe(obj))
+        step = settle(obj, process.decide(obj, process.observe(obj)))
         found = [action for action in step.actions if isinstance(action, kind)] if isinstance(step, Act) else []
         if found:
             return obj, Act(tuple(found))

@@ -14,6 +14,7 @@ from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage, WALVerification
 from seawall.controllers.wal_hold import WALHoldController
 from seawall.controllers.wal_verification import WALVerificationController
+from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.step import Act
 from seawall.domain.verification.actions import FreezeRequest, Submit, VerificationAction
@@ -221,7 +222,7 @@ def decided(
     granter = Reconciler(WALHoldController(world.kube, world.looks(), world.time, world.meters), may_write=lambda: True)
     for _ in range(50):
         obj = world.verification()
-        step = controller.next_step(obj, controller.observe(obj))
+        step = settle(obj, controller.decide(obj, controller.observe(obj)))
         if isinstance(step, Act) and isinstance(step.actions[0], kind):
             return controller, step.actions[0]
         reconciler.tick(CHECK)

@@ -1,4 +1,4 @@
-"""One tick, the same for every kind: read → observe → next step → record, act, or wait.
+"""One tick, the same for every kind: read → observe → decide → record, act, or wait.
 
 The tick keeps nothing that matters. What it decided is in the status, what it did is in the world, and the next tick
 reads both.
@@ -11,29 +11,31 @@ process that starts anew says it once more.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from seawall.api.meta import Key
+from seawall.api.meta import Key, StatusModel
+from seawall.api.resource import Resource
+from seawall.domain.decision import Decision, settle
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import REFUSED, UNANSWERED, Failure
-from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
+from seawall.domain.step import Act, Event, EventType, Record, Wait
 
 _log = logging.getLogger(__name__)
 
 STATUS_NOT_WRITTEN = "StatusNotWritten"
 """The reason of the event when the API server refuses a status, or does not answer: no condition can say that."""
 
-ObjectT = TypeVar("ObjectT")
+ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
 ObservedT = TypeVar("ObservedT")
-StatusT = TypeVar("StatusT")
+StatusT = TypeVar("StatusT", bound=StatusModel)
 ActionT = TypeVar("ActionT")
 
 
 class Controller(Protocol[ObjectT, ObservedT, StatusT, ActionT]):
-    """What a kind brings to the tick. Only `next_step` decides, and it is pure."""
+    """What a kind brings to the tick. Only `decide` decides, and it is pure."""
 
     @property
     def kind(self) -> str:
@@ -49,15 +51,15 @@ class Controller(Protocol[ObjectT, ObservedT, StatusT, ActionT]):
         ...
 
     def observe(self, obj: ObjectT) -> ObservedT:
-        """Looks at everything that the next step depends on."""
+        """Looks at everything that the decision depends on."""
         ...
 
-    def next_step(self, obj: ObjectT, observed: ObservedT) -> Step[StatusT, ActionT]:
+    def decide(self, obj: ObjectT, observed: ObservedT) -> Decision[StatusT, ActionT]:
         """Decides."""
         ...
 
-    def with_failure(self, observed: ObservedT, error: SeawallError) -> ObservedT:
-        """What was observed, and that the actions failed in this way."""
+    def absorb(self, observed: ObservedT, error: SeawallError) -> ObservedT | None:
+        """What was observed, where an answer is about single items and the rest goes on; None: it is about all."""
         ...
 
     def record(self, obj: ObjectT, status: StatusT) -> None:
@@ -127,9 +129,10 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
             self._told.pop(key, None)
             return Ticked(Outcome.GONE)
         observed = self.controller.observe(obj)
-        step = self.controller.next_step(obj, observed)
+        decision = self.controller.decide(obj, observed)
+        step = settle(obj, decision)
         if isinstance(step, Act):
-            return self._act(key, obj, observed, step.actions)
+            return self._act(key, obj, observed, decision)
         return self._record_or_wait(key, obj, step)
 
     def _record_or_wait(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait) -> Ticked:
@@ -148,10 +151,10 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
             self.controller.post(obj, event)
         return Ticked(Outcome.RECORDED, step.after)
 
-    def _act(self, key: Key, obj: ObjectT, observed: ObservedT, actions: Sequence[ActionT]) -> Ticked:
+    def _act(self, key: Key, obj: ObjectT, observed: ObservedT, decision: Decision[StatusT, ActionT]) -> Ticked:
         """Performs the actions. One that is refused does not hold up the others; one that is not answered does."""
         refusal: Refused | None = None
-        for action in actions:
+        for action in decision.actions:
             if not self.may_write():
                 return NOT_LEADER
             try:
@@ -161,25 +164,32 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
                 refusal = refusal or error
             except OutsideUnavailable as error:
                 self._log_failure(key, action, "was not answered", error)
-                return self._explain(key, obj, observed, error)
+                return self._explain(key, obj, self._failed(obj, observed, decision, error), error)
             else:
                 self.controller.post(obj, event)
         if refusal is not None:
-            return self._explain(key, obj, observed, refusal)
+            return self._explain(key, obj, self._failed(obj, observed, decision, refusal), refusal)
         self._is_over(key, REFUSED, UNANSWERED)
         return Ticked(Outcome.ACTED, 0.0)
 
     def _log_failure(self, key: Key, action: ActionT, what: str, error: SeawallError) -> None:
         _log.warning("%s %s: %s %s: %s", self.controller.kind, key, type(action).__name__, what, error)
 
-    def _explain(self, key: Key, obj: ObjectT, observed: ObservedT, error: SeawallError) -> Ticked:
-        """Records what the outside answered, in this tick: nothing else would remember its sentence.
-
-        The step is decided again, now with the failure known, and that decision never acts.
-        """
-        step = self.controller.next_step(obj, self.controller.with_failure(observed, error))
+    def _failed(
+        self, obj: ObjectT, observed: ObservedT, decision: Decision[StatusT, ActionT], error: SeawallError
+    ) -> Record[StatusT] | Wait:
+        """The same decision, settled with the answer; a kind that can go on without single items decides anew."""
+        absorbed = self.controller.absorb(observed, error)
+        if absorbed is None:
+            step = settle(obj, decision, Failure.of(error))
+        else:
+            step = settle(obj, replace(self.controller.decide(obj, absorbed), actions=()))
         if isinstance(step, Act):
-            raise TypeError("a step decided after a failure must not act")
+            raise TypeError("a step after a failure must not act")
+        return step
+
+    def _explain(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait, error: SeawallError) -> Ticked:
+        """Records what the outside answered, in this tick: nothing else would remember its sentence."""
         failure = Failure.of(error)
         tells_itself = isinstance(step, Record) and failure.is_told_by(step.events)
         if not tells_itself:

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from seawall.api.meta import Key
 from seawall.api.resource import Resource
 from seawall.api.status import ObjectStatus
-from seawall.domain.decision import Decision, settle
+from seawall.domain.decision import Decision
 from seawall.domain.errors import SeawallError
-from seawall.domain.failure import Failure
-from seawall.domain.step import Event, Step
+from seawall.domain.step import Event
 from seawall.ports import Kube
 
 ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
 ObservedT = TypeVar("ObservedT")
 StatusT = TypeVar("StatusT", bound=ObjectStatus)
 ActionT = TypeVar("ActionT")
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed(Generic[ObservedT]):
-    """What was observed, and what became of the actions that were decided by it."""
-
-    observed: ObservedT
-    answer: Failure | None
 
 
 class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
@@ -68,15 +58,3 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
     def post(self, obj: ObjectT, event: Event) -> None:
         """Posts an event about the object."""
         self.kube.post_event(obj, event)
-
-    def next_step(self, obj: ObjectT, observed: Any) -> Step[StatusT, ActionT]:
-        """Decides, and settles it."""
-        if isinstance(observed, _Failed):
-            decision = replace(self.decide(obj, observed.observed), actions=())
-            return settle(obj, decision, observed.answer)
-        return settle(obj, self.decide(obj, observed))
-
-    def with_failure(self, observed: ObservedT, error: SeawallError) -> Any:
-        """What was observed, and that the actions failed in this way."""
-        absorbed = self.absorb(observed, error)
-        return _Failed(observed, Failure.of(error)) if absorbed is None else _Failed(absorbed, None)
