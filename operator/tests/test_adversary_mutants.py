@@ -31,7 +31,7 @@ from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.sight import Progress
 from seawall.domain.restart import health
-from seawall.domain.verification import next_step, running
+from seawall.domain.verification import decide, running
 from seawall.domain.wal_cluster import deletion, needed
 from seawall.domain.wal_cluster.going import PoolNow
 from tests.adversary.clocks import Clocks
@@ -192,7 +192,7 @@ def forgotten_unasked(patch: Patch) -> None:
 
 def any_code(patch: Patch) -> None:
     """A verification's own image and account are taken; either guard would be enough."""
-    patch.setattr(next_step, "why_not_allowed", lambda *_: None)
+    patch.setattr(decide, "why_not_allowed", lambda *_: None)
     patch.setattr(running, "effective_spark", _as_asked)
 
 

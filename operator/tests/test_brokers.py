@@ -16,7 +16,7 @@ from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
-from seawall.domain.brokers.next_step import SOON_SECONDS
+from seawall.domain.brokers.decide import SOON_SECONDS
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seawall.controllers.ledger_watch import LedgerWatch
-from seawall.domain.brokers.next_step import Observed
+from seawall.domain.brokers.decide import Observed
 from seawall.reconciler import Reconciler
 from tests import failure_scenes as scenes
 from tests import test_failed_actions as failed

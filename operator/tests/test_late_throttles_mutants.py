@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.controllers import replication
-from seawall.domain.reassignment import late, next_step, throttling
+from seawall.domain.reassignment import decide, late, throttling
 from seawall.domain.reassignment.actions import RememberLists
 from seawall.domain.reassignment.elder import Line
 from tests import test_late_throttles as stories
@@ -21,7 +21,7 @@ Patch = pytest.MonkeyPatch
 
 def what_comes_late_stays(patch: Patch) -> None:
     """Nobody looks whether a throttle came after the end."""
-    patch.setattr(next_step, "late_throttle", lambda *_: None)
+    patch.setattr(decide, "late_throttle", lambda *_: None)
 
 
 def any_rate_came_late(patch: Patch) -> None:

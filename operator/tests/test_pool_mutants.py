@@ -17,7 +17,7 @@ from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.looked import ReadShards
 from seawall.domain.partitions import BrokerState
 from seawall.domain.topics import placing
-from seawall.domain.wal_cluster import changed, deletion, going, next_step
+from seawall.domain.wal_cluster import changed, decide, deletion, going
 from seawall.domain.wal_cluster.lost import MissingTopics, find_missing
 from tests import test_crash_at_every_call as crashes
 from tests import test_lost_topics as lost
@@ -102,13 +102,13 @@ def record_kept(patch: Patch) -> None:
 
 def kept_in_memory_only(patch: Patch) -> None:
     """What may not be made is not taken out of the plan."""
-    honest = next_step._creation
+    honest = decide._creation
 
     def blind(case: Any) -> Any:
         found = honest(case)
         return None if found is None else replace(found, kept=frozenset())
 
-    patch.setattr(next_step, "_creation", blind)
+    patch.setattr(decide, "_creation", blind)
     patch.setattr(MissingTopics, "kept", frozenset())
 
 

@@ -14,7 +14,7 @@ from seawall.controllers import ledger_look, targets, wal_purge
 from seawall.domain import frozen_targets
 from seawall.domain.frozen_targets import DATA_KEY, Target, Written
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.purge import next_step, stages
+from seawall.domain.purge import decide, stages
 from seawall.ports import Kube
 from tests import test_purge_many_topics as many
 from tests import test_purge_targets as stories
@@ -60,13 +60,13 @@ def counted_unrecorded(patch: Patch) -> None:
 
 def recorded_in_its_turn(patch: Patch) -> None:
     """A run that has not come to that stage does not record what it wrote."""
-    honest = next_step._stage
+    honest = decide._stage
 
     def later(case: stages.Case) -> stages.PurgeDecision:
         is_early = case.status.stage is Stage.PREPARATION
         return honest(replace(case, observed=replace(case.observed, written=None)) if is_early else case)
 
-    patch.setattr(next_step, "_stage", later)
+    patch.setattr(decide, "_stage", later)
 
 
 def not_read_back(patch: Patch) -> None:

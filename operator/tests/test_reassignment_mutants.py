@@ -11,16 +11,16 @@ import pytest
 
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import replicas_needed, replication, wal_cluster
+from seawall.domain.brokers import decide as brokers_step
 from seawall.domain.brokers import health, view
-from seawall.domain.brokers import next_step as brokers_step
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
-from seawall.domain.reassignment import batch, case, leaders, next_step, sight, stages, throttling
+from seawall.domain.reassignment import batch, case, decide, leaders, sight, stages, throttling
 from seawall.domain.reassignment.actions import RememberLists, SetThrottle
 from seawall.domain.reassignment.batch import Batch
 from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Progress, Sight
-from seawall.domain.replication import next_step as next_step_of_replication
+from seawall.domain.replication import decide as replication_decide
 from seawall.domain.topics import pool
 from tests import test_brokers as brokers
 from tests import test_reassignment_min_isr as min_isr
@@ -55,7 +55,7 @@ def no_throttle(patch: Patch) -> None:
 
 def numbers_when_there_is_nothing_to_do(patch: Patch) -> None:
     """A run whose every tick acts seems to stand still, and is slowed down as a loop is."""
-    patch.setattr(next_step_of_replication, "has_come_on", lambda *_: False)
+    patch.setattr(replication_decide, "has_come_on", lambda *_: False)
 
 
 def throttle_after_the_batch(patch: Patch) -> None:
@@ -125,7 +125,7 @@ def condition_without_leaders(patch: Patch) -> None:
 
 def leaders_of_what_does_not_move(patch: Patch) -> None:
     """Who asks for balance gets leaders only of what is moved for it."""
-    patch.setattr(next_step, "_elect", lambda *_: None)
+    patch.setattr(decide, "_elect", lambda *_: None)
 
 
 def leaders_of_moves_only(patch: Patch) -> None:
@@ -256,7 +256,7 @@ def refusals_forgotten(patch: Patch) -> None:
 
 def refusal_is_planned_again(patch: Patch) -> None:
     """A run that Kafka refused is planned anew at once."""
-    patch.setattr(next_step, "_was_refused", lambda *_: False)
+    patch.setattr(decide, "_was_refused", lambda *_: False)
 
 
 def nobody_else_is_seen(patch: Patch) -> None:

@@ -17,10 +17,10 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger import rollout_claims as claims
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
-from seawall.domain.restart import gather, health, next_step
+from seawall.domain.restart import decide, gather, health
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout import answers, begin, checks, finish, maintenance
-from seawall.domain.rollout import next_step as roll
+from seawall.domain.rollout import decide as roll
 from seawall.domain.rollout.answers import Answers
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
@@ -81,7 +81,7 @@ def object_not_read_again(patch: Patch) -> None:
 
 def no_finalizer(patch: Patch) -> None:
     """Maintenance is taken without it."""
-    patch.setattr(next_step, "_stands", lambda _: True)
+    patch.setattr(decide, "_stands", lambda _: True)
 
 
 def maintenance_kept(patch: Patch) -> None:
@@ -102,7 +102,7 @@ def reports_believed_at_once(patch: Patch) -> None:
 
 def flushes_repeated(patch: Patch) -> None:
     """A region is asked to flush whenever it is looked at."""
-    patch.setattr(next_step, "_again", lambda action, _: action)
+    patch.setattr(decide, "_again", lambda action, _: action)
 
 
 def maintenance_kept_behind_a_shut_gate(patch: Patch) -> None:

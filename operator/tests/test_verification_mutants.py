@@ -16,7 +16,7 @@ from seawall.controllers import claims, ledger_look
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.ledger.looked import Verifying
 from seawall.domain.verification import allowed as allowing
-from seawall.domain.verification import frozen, holding, next_step, observed, releasing, running, selection, summary
+from seawall.domain.verification import decide, frozen, holding, observed, releasing, running, selection, summary
 from tests import test_purge_verified as purges
 from tests import test_verification as stories
 from tests import test_verification_allowed as allowed
@@ -62,7 +62,7 @@ def newest_version(patch: Patch) -> None:
 
 def hold_stays(patch: Patch) -> None:
     """The hold is not let go."""
-    for module in (releasing, next_step):
+    for module in (releasing, decide):
         patch.setattr(module, "leftovers", lambda *_: ())
 
 
@@ -134,7 +134,7 @@ def look_forgotten(patch: Patch) -> None:
 
 def any_image(patch: Patch) -> None:
     """A verification runs what it likes."""
-    patch.setattr(next_step, "why_not_allowed", lambda *_: None)
+    patch.setattr(decide, "why_not_allowed", lambda *_: None)
 
 
 def image_asked_once(patch: Patch) -> None:
@@ -144,7 +144,7 @@ def image_asked_once(patch: Patch) -> None:
     def early(asked: Any, cluster: Any, spec: Any) -> str | None:
         return None if asked.spark.image == "replay-verification:1" else honest(asked, cluster, spec)
 
-    patch.setattr(next_step, "why_not_allowed", early)
+    patch.setattr(decide, "why_not_allowed", early)
 
 
 def any_setting(patch: Patch) -> None:
@@ -174,7 +174,7 @@ def seawalls_user(patch: Patch) -> None:
 
 def nobody_warns(patch: Patch) -> None:
     """Nobody says whose user the job has."""
-    patch.setattr(next_step, "kafka_user", lambda *_: None)
+    patch.setattr(decide, "kafka_user", lambda *_: None)
 
 
 def secrets_taken_for_granted(patch: Patch) -> None:

@@ -14,8 +14,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.controllers.verification_schedule import VerificationScheduleController
 from seawall.domain.conditions import find_condition
-from seawall.domain.verification_schedule.next_step import CreateVerification, decide
-from seawall.domain.verification_schedule.next_step import Observed as Seen
+from seawall.domain.verification_schedule.decide import CreateVerification, decide
+from seawall.domain.verification_schedule.decide import Observed as Seen
 from seawall.domain.verification_schedule.runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube

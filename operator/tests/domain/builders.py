@@ -15,9 +15,9 @@ from seawall.domain.kafka_log import LogOffsets
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.pool import desired_configs, observe_pool
 from seawall.domain.wal_cluster.actions import ClusterAction
+from seawall.domain.wal_cluster.decide import decide
 from seawall.domain.wal_cluster.going import LogNow, PoolNow, records_to_decide
 from seawall.domain.wal_cluster.lost import MissingTopics
-from seawall.domain.wal_cluster.next_step import decide
 from seawall.domain.wal_cluster.observed import Needs, Observed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

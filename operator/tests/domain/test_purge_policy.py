@@ -13,7 +13,7 @@ from seawall.domain import decision
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import Failure
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
-from seawall.domain.purge_policy.next_step import decide
+from seawall.domain.purge_policy.decide import decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, due_time, run_name
 from seawall.domain.step import Act, Event, Record, Wait

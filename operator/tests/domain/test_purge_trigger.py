@@ -16,7 +16,7 @@ from seawall.domain.ledger.looked import CannotLook, Obstacle
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge_policy.actions import CreateRun
-from seawall.domain.purge_policy.next_step import decide
+from seawall.domain.purge_policy.decide import decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.step import Act, Record, Wait
 from tests.domain.purges import CREATED, NOON, make_line, make_policy, make_run

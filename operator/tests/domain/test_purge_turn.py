@@ -10,7 +10,7 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_purge import FINISHED, Stage, WALPurge
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import settle
-from seawall.domain.purge.next_step import decide
+from seawall.domain.purge.decide import decide
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.turn import run_in_front, why_waiting
 from seawall.domain.step import Record

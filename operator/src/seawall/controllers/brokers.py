@@ -11,7 +11,7 @@ from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.connection import kafka_of, required_kafka
 from seawall.controllers.controller import Controller
-from seawall.domain.brokers.next_step import BrokersDecision, NothingSeen, Observed, decide, pause_after
+from seawall.domain.brokers.decide import BrokersDecision, NothingSeen, Observed, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR
 from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth_asking

@@ -42,8 +42,8 @@ from seawall.domain.reassignment.journal import (
 from seawall.domain.reassignment.lists import LISTS_KEY, decode_lists, encode_lists
 from seawall.domain.reassignment.observed import FoundJournal, Look, Observed
 from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
+from seawall.domain.replication.decide import ReplicationDecision, decide
 from seawall.domain.replication.demand import demand_of
-from seawall.domain.replication.next_step import ReplicationDecision, decide
 from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
 from seawall.ports import Clock, Kube, ReassignmentMeter

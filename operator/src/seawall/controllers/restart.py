@@ -13,8 +13,8 @@ from seawall.controllers.controller import Controller
 from seawall.controllers.datanode_look import DatanodeLooks, declared_datanodes
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
+from seawall.domain.restart.decide import RestartDecision, decide
 from seawall.domain.restart.health import count_datanodes
-from seawall.domain.restart.next_step import RestartDecision, decide
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.actions import (
     Evict,

@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.controllers.controller import Controller
 from seawall.domain.step import Event
-from seawall.domain.verification_schedule.next_step import (
+from seawall.domain.verification_schedule.decide import (
     CreateVerification,
     Observed,
     RemoveVerification,

@@ -30,8 +30,8 @@ from seawall.domain.wal_cluster.actions import (
     RemoveFinalizer,
     WriteConfigMap,
 )
+from seawall.domain.wal_cluster.decide import decide
 from seawall.domain.wal_cluster.lost import MissingTopics
-from seawall.domain.wal_cluster.next_step import decide
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_contender, find_rival
 from seawall.domain.wal_cluster.status import ClusterDecision

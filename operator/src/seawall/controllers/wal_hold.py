@@ -19,7 +19,7 @@ from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.hold_limits import NEAR
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.step import Event
-from seawall.domain.wal_hold.next_step import HoldDecision, decide
+from seawall.domain.wal_hold.decide import HoldDecision, decide
 from seawall.domain.wal_hold.observed import Observed, YoungRecords
 from seawall.ports import Clock, HoldMeter, Kube
 

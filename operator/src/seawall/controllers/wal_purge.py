@@ -35,7 +35,7 @@ from seawall.domain.purge.actions import (
     WriteIntents,
     WriteTargets,
 )
-from seawall.domain.purge.next_step import decide
+from seawall.domain.purge.decide import decide
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.stages import PurgeDecision
 from seawall.domain.purge.turn import run_in_front

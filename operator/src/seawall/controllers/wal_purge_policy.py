@@ -14,7 +14,7 @@ from seawall.controllers.named_cluster import named_cluster
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
-from seawall.domain.purge_policy.next_step import PolicyDecision, decide
+from seawall.domain.purge_policy.decide import PolicyDecision, decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.plan import expected_period
 from seawall.domain.step import Event

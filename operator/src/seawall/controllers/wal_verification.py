@@ -26,8 +26,8 @@ from seawall.domain.verification.actions import (
     VerificationAction,
 )
 from seawall.domain.verification.case import VerificationDecision
+from seawall.domain.verification.decide import decide
 from seawall.domain.verification.names import attempt_key
-from seawall.domain.verification.next_step import decide
 from seawall.domain.verification.observed import Observed, needs_look
 from seawall.ports import Clock, Kube, SparkApplications, VerificationMeter
 

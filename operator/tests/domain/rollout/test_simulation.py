@@ -17,8 +17,8 @@ from seawall.api.v1alpha1.restart import RollStage
 from seawall.domain.decision import step_of
 from seawall.domain.rollout import finish, maintenance
 from seawall.domain.rollout.actions import RolloutAction, SetMaintenance
+from seawall.domain.rollout.decide import decide
 from seawall.domain.rollout.maintenance import ON_ITS_WAY
-from seawall.domain.rollout.next_step import decide
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.domain.step import Act
 from tests.domain.rollout.builders import METASRV, make_statefulset

@@ -10,8 +10,8 @@ from seawall.api.v1alpha1.restart import RollStage
 from seawall.domain.decision import step_of
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.rollout.decide import decide
 from seawall.domain.rollout.facts import Limits
-from seawall.domain.rollout.next_step import decide
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.step import Act, Record
 from tests.domain.rollout.builders import NOW, make_statefulset

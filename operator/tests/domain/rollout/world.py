@@ -24,10 +24,10 @@ from seawall.domain.rollout.actions import (
     SetMaintenance,
     SetPartition,
 )
+from seawall.domain.rollout.decide import decide
 from seawall.domain.rollout.decision import Observed
 from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.maintenance import address_of
-from seawall.domain.rollout.next_step import decide
 from seawall.domain.rollout.workload import Pod, StatefulSet, UpdateStrategy
 from seawall.domain.step import Act, Record, Step, Wait
 from tests.domain.rollout.builders import METASRV, MI, NOW, make_datanode, make_facts, make_statefulset, make_topic

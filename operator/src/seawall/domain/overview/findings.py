@@ -25,7 +25,7 @@ from seawall.domain import rollout_reasons as rollout
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.ended import newest_failures
 from seawall.domain.overview.seen import Leader, Seen
-from seawall.domain.rollout.next_step import WARNINGS
+from seawall.domain.rollout.decide import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall.domain.verification_schedule.condition import SUSPENDED
 

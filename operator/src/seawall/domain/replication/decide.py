@@ -17,7 +17,7 @@ from seawall.domain.decision import Decision, Published
 from seawall.domain.failure import FAILURES
 from seawall.domain.reassignment.actions import ReassignmentAction
 from seawall.domain.reassignment.case import MAX_MESSAGE
-from seawall.domain.reassignment.next_step import decide_run
+from seawall.domain.reassignment.decide import decide_run
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.steps import events_of, has_come_on, is_news, progressed
 

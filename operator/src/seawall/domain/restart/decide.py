@@ -1,4 +1,4 @@
-"""What is decided of a WALCluster's restarts: the roll's (`rollout/next_step.py`), and what is done around it.
+"""What is decided of a WALCluster's restarts: the roll's (`rollout/decide.py`), and what is done around it.
 
     when                                  what
     ------------------------------------  --------------------------------------------------------------------------
@@ -26,10 +26,10 @@ from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, Restar
 from seawall.domain.restart.health import KIND, with_health, with_maintenance, without_datanodes
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.actions import FlushRegions, RolloutAction
+from seawall.domain.rollout.decide import decide as decide_roll
+from seawall.domain.rollout.decide import leave, published
 from seawall.domain.rollout.decision import RollDecision, decided, saying
 from seawall.domain.rollout.maintenance import GIVE_UP_AFTER, by_hand
-from seawall.domain.rollout.next_step import decide as decide_roll
-from seawall.domain.rollout.next_step import leave, published
 from seawall.domain.step import EventType
 
 IDLE_SECONDS = 15.0
