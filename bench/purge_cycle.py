@@ -34,12 +34,12 @@ from seawall.api.v1alpha1.wal_cluster import (
     WALClusterStatus,
 )
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.wal_telemetry import WALTelemetry
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import ApiServer

@@ -15,13 +15,13 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
-from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.replication import ReplicationController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.partitions import NO_RATES, PartitionId
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
+from seawall.observe.partitions import PartitionLooks
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore

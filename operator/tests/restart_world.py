@@ -21,15 +21,15 @@ from seawall.api.v1alpha1.wal_cluster import (
     WALCluster,
     WALClusterStatus,
 )
-from seawall.controllers.datanode_look import DatanodeLooks
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
-from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.intents import raise_intent
 from seawall.domain.ledger.looked import Looked
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
+from seawall.observe.datanodes import DatanodeLooks
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
+from seawall.observe.partitions import PartitionLooks
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from tests.fakes.datanodes import FakeDatanodes

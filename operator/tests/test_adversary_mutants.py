@@ -12,13 +12,10 @@ from typing import Any
 
 import pytest
 
+from seawall import observe
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.controllers import (
-    database_reader,
-    ledger_look,
-    log_witnesses,
-    opened_cluster,
     permission,
     replication,
     topic_deletion,
@@ -101,8 +98,8 @@ def no_licence(patch: Patch) -> None:
 
 def restored_store_taken(patch: Patch) -> None:
     """That the metadata store went back since the look is not seen right before the delete."""
-    original: Any = opened_cluster.ClusterOpener.require_same
-    patch.setattr(opened_cluster.ClusterOpener, "require_same", lambda *args: original(*args[:3], 0))
+    original: Any = observe.opened_cluster.ClusterOpener.require_same
+    patch.setattr(observe.opened_cluster.ClusterOpener, "require_same", lambda *args: original(*args[:3], 0))
 
 
 def no_intents(patch: Patch) -> None:
@@ -122,30 +119,30 @@ def no_topic_id(patch: Patch) -> None:
 
 def declared_version_believed(patch: Patch) -> None:
     """What runs is not asked."""
-    patch.setattr(database_reader, "weakest_version", lambda _: "1.1.0")
+    patch.setattr(observe.database, "weakest_version", lambda _: "1.1.0")
 
 
 def no_contender(patch: Patch) -> None:
     """Who else claims the topics is not asked."""
-    patch.setattr(opened_cluster, "find_contender", lambda *_: None)
+    patch.setattr(observe.opened_cluster, "find_contender", lambda *_: None)
 
 
 def no_identity(patch: Patch) -> None:
     """The metadata store may be another; neither log nor record is asked: each would be enough here."""
     no_witness(patch)
     patch.setattr(fence, "is_of_other_database", lambda *_: False)
-    for module in (database_reader, opened_cluster):
+    for module in (observe.database, observe.opened_cluster):
         patch.setattr(module, "why_other_database", lambda *_: None)
 
 
 def no_witness(patch: Patch) -> None:
     """The log is not asked who wrote it."""
-    patch.setattr(log_witnesses, "find_strangers", lambda *_: ())
+    patch.setattr(observe.log_witnesses, "find_strangers", lambda *_: ())
 
 
 def no_holds(patch: Patch) -> None:
     """Holds are not listed."""
-    patch.setattr(ledger_look, "read_holds", lambda *_: [])
+    patch.setattr(observe.ledger, "read_holds", lambda *_: [])
 
 
 def grants_what_is_gone(patch: Patch) -> None:

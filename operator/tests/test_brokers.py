@@ -12,8 +12,6 @@ from seawall.api.v1alpha1.kafka_brokers import BrokerState
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster
 from seawall.controllers.brokers import BrokersController
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.brokers.decide import SOON_SECONDS
@@ -21,6 +19,8 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
 from seawall.handlers.broker_telemetry import BrokerTelemetry
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore

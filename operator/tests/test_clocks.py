@@ -11,7 +11,6 @@ from prometheus_client import generate_latest
 from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.controllers.declarations import Declarations, current_licence, read_declarations
 from seawall.controllers.permission import require_licence
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
@@ -24,6 +23,7 @@ from seawall.domain.rollout.requests import parse_override
 from seawall.domain.wal_cluster.database import usable_readoption
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.handlers.telemetry import Telemetry
+from seawall.observe.declarations import Declarations, current_licence, read_declarations
 from tests.domain.two_clocks import agreed, ahead
 from tests.purge_world import WAL, World
 from tests.support.clock import START

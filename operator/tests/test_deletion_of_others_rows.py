@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from seawall import observe
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.controllers import database_reader
 from seawall.domain.ledger import fence
 from seawall.domain.wal_cluster import needed
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
@@ -61,7 +61,7 @@ def test_both_guards_are_missed_when_they_are_taken_away() -> None:
         patch.setattr(needed, "_contended", lambda _: None)
 
     def any_database(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(database_reader, "why_other_database", lambda *_: None)
+        patch.setattr(observe.database, "why_other_database", lambda *_: None)
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "database" not in check.__name__))
 
     assert not find_survivors(

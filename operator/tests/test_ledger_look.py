@@ -6,8 +6,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.observe.ledger import LedgerLooks
 from seawall_e2e.waiting import wait_until
 from tests.purge_world import WAL, Calls, World
 

@@ -16,11 +16,11 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.controllers import wal_purge
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge.actions import Announce, DeleteRecords
+from seawall.observe.opened_cluster import ClusterOpener
 from tests import test_purge_dead as dead
 from tests import test_purge_unused as unused
 from tests.fakes.dataplane import FakeRegion

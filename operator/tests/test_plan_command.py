@@ -15,7 +15,6 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from seawall.api.meta import Key
 from seawall.cli import plan as cli
-from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.controllers.replication import ReplicationController
 from seawall.domain.errors import OutsideUnavailable, Refused
@@ -23,6 +22,7 @@ from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.preview import PlannedReassignment
 from seawall.handlers.ledger_page import add_reassignment_page
+from seawall.observe.partitions import PartitionLooks
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.reassignment_world import TOPICS, WAL, World
 

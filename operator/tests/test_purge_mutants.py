@@ -11,14 +11,11 @@ from typing import Any
 
 import pytest
 
+from seawall import observe
 from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.controllers import claims, database_reader, ledger_look, topic_deletion, wal_hold, wal_purge
-from seawall.controllers.named_cluster import named_cluster
-from seawall.controllers.opened_cluster import ClusterOpener, OpenedCluster
-from seawall.controllers.recent_topics import RecentTopics
-from seawall.controllers.topic_logs import read_logs
+from seawall.controllers import topic_deletion, wal_hold, wal_purge
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import dead_watch, look, offsets, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
@@ -30,6 +27,10 @@ from seawall.domain.ledger.sightings import Sightings, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import sight, stages
 from seawall.domain.wal_cluster import needed
+from seawall.observe.named_cluster import named_cluster
+from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster
+from seawall.observe.recent_topics import RecentTopics
+from seawall.observe.topic_logs import read_logs
 from tests import test_purge_dead as dead
 from tests import test_purge_run as stories
 from tests import test_topic_deletion as deletions
@@ -60,10 +61,10 @@ def cached_holds(patch: Patch) -> None:
 
     def cached(*args: Any) -> Any:
         if not cache:
-            cache.append(claims.read_holds(*args))
+            cache.append(observe.claims.read_holds(*args))
         return cache[0]
 
-    patch.setattr(ledger_look, "read_holds", cached)
+    patch.setattr(observe.ledger, "read_holds", cached)
 
 
 def requested_ignored(patch: Patch) -> None:
@@ -74,12 +75,12 @@ def requested_ignored(patch: Patch) -> None:
         is_open = isinstance(hold, Hold) and hold.state is HoldState.REQUESTED
         return Hold(obj.metadata.name, Claim(), hold.ttl) if isinstance(hold, Hold) and is_open else hold
 
-    patch.setattr(claims, "hold_of", granted_only)
+    patch.setattr(observe.claims, "hold_of", granted_only)
 
 
 def unreadable_hold_skipped(patch: Patch) -> None:
     """A hold that cannot be read is taken for none."""
-    patch.setattr(claims, "_is_over", lambda hold: isinstance(hold.spec, InvalidSpec))
+    patch.setattr(observe.claims, "_is_over", lambda hold: isinstance(hold.spec, InvalidSpec))
 
 
 def no_region_keys(patch: Patch) -> None:
@@ -99,7 +100,7 @@ def no_intent(patch: Patch) -> None:
 
 def delete_before_announce(patch: Patch) -> None:
     """What was seen is not announced, and its marker not read again."""
-    patch.setattr(ledger_look, "_announced", lambda frozen, *_: {n: t.seen for n, t in frozen.items()})
+    patch.setattr(observe.ledger, "_announced", lambda frozen, *_: {n: t.seen for n, t in frozen.items()})
     patch.setattr(offsets, "floor", lambda seen, _: seen)
     patch.setattr(stages, "_announcements", lambda *_: ())
 
@@ -118,7 +119,7 @@ def fence_of_one_topic_only(patch: Patch) -> None:
 
 def own_policy_only(patch: Patch) -> None:
     """A manual run may be weaker than the policies."""
-    patch.setattr(ledger_look, "read_policies", lambda _, __, run: [policy_of(run)])
+    patch.setattr(observe.ledger, "read_policies", lambda _, __, run: [policy_of(run)])
 
 
 def refusals_forgotten(patch: Patch) -> None:
@@ -138,7 +139,7 @@ def no_turns(patch: Patch) -> None:
 
 def second_pruner(patch: Patch) -> None:
     """A database that deletes by itself is no reason."""
-    patch.setattr(database_reader, "regime_of", lambda database, running: Regime(regime_of(database, running).mode))
+    patch.setattr(observe.database, "regime_of", lambda database, running: Regime(regime_of(database, running).mode))
 
 
 def stale_accepted(patch: Patch) -> None:
@@ -225,7 +226,7 @@ def offsets_first(patch: Patch) -> None:
         return dict(early)
 
     patch.setattr(ClusterOpener, "open", opened)
-    patch.setattr(ledger_look, "read_logs", known)
+    patch.setattr(observe.ledger, "read_logs", known)
 
 
 def declaration_forgotten(patch: Patch) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from seawall import observe
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge
-from seawall.controllers import ledger_look, targets, wal_purge
+from seawall.controllers import targets, wal_purge
 from seawall.domain import frozen_targets
 from seawall.domain.frozen_targets import DATA_KEY, Target, Written
 from seawall.domain.kubernetes import ConfigMap
@@ -35,7 +36,7 @@ def digest_ignored(patch: Patch) -> None:
 
 def lost_is_nothing(patch: Patch) -> None:
     """A run whose targets are gone has seen nothing."""
-    honest = targets.read_targets
+    honest = observe.targets.read_targets
 
     def forgiving(kube: Kube, run: WALPurge) -> Mapping[str, Target]:
         try:
@@ -43,7 +44,7 @@ def lost_is_nothing(patch: Patch) -> None:
         except frozen_targets.TargetsLost:
             return {}
 
-    patch.setattr(ledger_look, "read_targets", forgiving)
+    patch.setattr(observe.ledger, "read_targets", forgiving)
 
 
 def counted_unrecorded(patch: Patch) -> None:
@@ -55,7 +56,7 @@ def counted_unrecorded(patch: Patch) -> None:
         return honest(kube, run, found)
 
     patch.setattr(wal_purge, "write_targets", write)
-    patch.setattr(ledger_look, "read_targets", lambda *_: dict(written))
+    patch.setattr(observe.ledger, "read_targets", lambda *_: dict(written))
 
 
 def recorded_in_its_turn(patch: Patch) -> None:

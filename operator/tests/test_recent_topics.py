@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 import pytest
 
 from seawall.adapters.kafka_topic_answers import unanswered
-from seawall.controllers.recent_topics import CONFIGS_FRESH_FOR_MS, SIZES_FRESH_FOR_MS, RecentTopics
 from seawall.domain.kafka import ConfigChange, Configs
 from seawall.domain.kafka_log import LogSizes, TopicFailure
+from seawall.observe.recent_topics import CONFIGS_FRESH_FOR_MS, SIZES_FRESH_FOR_MS, RecentTopics
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.purge_world import Calls, World

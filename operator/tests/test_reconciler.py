@@ -6,12 +6,12 @@ import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Refused
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters

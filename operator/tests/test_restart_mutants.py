@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
-from seawall.controllers import datanode_look, ledger_look, maintenance_look
 from seawall.controllers.restart import RestartController
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger import rollout_claims as claims
@@ -25,6 +24,9 @@ from seawall.domain.rollout.answers import Answers
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout_reasons import Reason, Shut
+from seawall.observe import datanodes as datanode_reads
+from seawall.observe import ledger as ledger_reads
+from seawall.observe import maintenance as maintenance_reads
 from tests import test_purge_restarts as purges
 from tests import test_reassignment_run as moves
 from tests import test_restart as stories
@@ -112,14 +114,14 @@ def maintenance_kept_behind_a_shut_gate(patch: Patch) -> None:
 
 def purges_go_on(patch: Patch) -> None:
     """The ledger hears of no restart."""
-    patch.setattr(ledger_look, "claims_of", lambda _: RestartClaims())
+    patch.setattr(ledger_reads, "claims_of", lambda _: RestartClaims())
 
 
 def begun_deletes_stopped(patch: Patch) -> None:
     """A run that the roll waits for is stopped, and both wait."""
     original = claims.claims_of
     patch.setattr(
-        ledger_look,
+        ledger_reads,
         "claims_of",
         lambda status: RestartClaims(original(status).datanodes | original(status).lets_finish),
     )
@@ -132,7 +134,7 @@ def moves_go_on(patch: Patch) -> None:
 
 def address_not_remembered(patch: Patch) -> None:
     """Maintenance is asked for, and given back, where the spec says now."""
-    for module in (maintenance, datanode_look):
+    for module in (maintenance, datanode_reads):
         patch.setattr(module, "address_of", lambda _, metasrv: metasrv)
 
 
@@ -209,12 +211,12 @@ def asked_all_the_time(patch: Patch) -> None:
 
 def any_answer_believed(patch: Patch) -> None:
     """Whoever answers at the address is the database in which maintenance was turned on."""
-    patch.setattr(datanode_look, "with_witnesses", lambda facts, *_: facts)
+    patch.setattr(datanode_reads, "with_witnesses", lambda facts, *_: facts)
 
 
 def store_not_asked(patch: Patch) -> None:
     """Only what metasrv, store and frontend say of themselves shows whose the answer is."""
-    patch.setattr(maintenance_look, "_with_store", lambda _, contradiction: Answers(contradiction))
+    patch.setattr(maintenance_reads, "_with_store", lambda _, contradiction: Answers(contradiction))
 
 
 def contradictions_ignored(patch: Patch) -> None:
@@ -224,18 +226,18 @@ def contradictions_ignored(patch: Patch) -> None:
     def without(facts: Facts, lease: Maintenance | None, found: Answers) -> str | None:
         return original(facts, lease, replace(found, contradiction=None))
 
-    for module in (answers, datanode_look):
+    for module in (answers, datanode_reads):
         patch.setattr(module, "why_other_database", without)
 
 
 def hidden_contradictions_ignored(patch: Patch) -> None:
     """A look that ended before it read the database shows that it is the right one."""
-    patch.setattr(maintenance_look, "BEFORE_THE_DATABASE", frozenset())
+    patch.setattr(maintenance_reads, "BEFORE_THE_DATABASE", frozenset())
 
 
 def silent_stores_believed(patch: Patch) -> None:
     """A store that does not answer says what the metasrv says."""
-    patch.setattr(maintenance_look, "_with_store", _heard(maintenance_look._with_store))
+    patch.setattr(maintenance_reads, "_with_store", _heard(maintenance_reads._with_store))
 
 
 def _heard(original: Any) -> Any:
@@ -244,7 +246,7 @@ def _heard(original: Any) -> Any:
 
 def database_not_asked_again(patch: Patch) -> None:
     """Whose address it is by the time of the act is not noticed."""
-    patch.setattr(datanode_look.DatanodeLooks, "require_own_database", lambda *_: None)
+    patch.setattr(datanode_reads.DatanodeLooks, "require_own_database", lambda *_: None)
 
 
 def database_not_recorded(patch: Patch) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from seawall import observe
 from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
 from seawall.api.v1alpha1.wal_verification import Outcome
-from seawall.controllers import claims, ledger_look
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.ledger.looked import Verifying
 from seawall.domain.verification import allowed as allowing
@@ -78,15 +78,15 @@ def silent_regions_read(patch: Patch) -> None:
 
 def verifications_read_once(patch: Patch) -> None:
     """What a verification has shown is remembered."""
-    cache: list[claims.Verifications] = []
+    cache: list[observe.claims.Verifications] = []
 
-    def cached(*args: Any) -> claims.Verifications:
-        found = claims.read_verifications(*args)
+    def cached(*args: Any) -> observe.claims.Verifications:
+        found = observe.claims.read_verifications(*args)
         if found.verified:
             cache.append(found)
         return cache[0] if cache else found
 
-    patch.setattr(ledger_look, "read_verifications", cached)
+    patch.setattr(observe.ledger, "read_verifications", cached)
 
 
 def nobody_waits(patch: Patch) -> None:

@@ -203,30 +203,30 @@ def test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed(
 
 
 def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away() -> None:
-    from seawall.controllers import database_reader, ledger_look, opened_cluster  # noqa: PLC0415 - what is patched
-    from seawall.controllers.log_witnesses import LogWitnesses  # noqa: PLC0415
+    from seawall import observe  # noqa: PLC0415 - what is patched
     from seawall.domain.ledger import fence  # noqa: PLC0415
+    from seawall.observe.log_witnesses import LogWitnesses  # noqa: PLC0415
 
     def no_pin(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(database_reader, "why_other_database", lambda *_: None)
-        patch.setattr(opened_cluster, "why_other_database", lambda *_: None)
+        patch.setattr(observe.database, "why_other_database", lambda *_: None)
+        patch.setattr(observe.opened_cluster, "why_other_database", lambda *_: None)
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "database" not in check.__name__))
 
     def no_contradictions(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(database_reader, "find_contradiction", lambda *_: None)
+        patch.setattr(observe.database, "find_contradiction", lambda *_: None)
         no_witness(patch)
 
     def no_witness(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(LogWitnesses, "ask", lambda _self, _logs, found, _read: found)
 
     def versions_believed(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(database_reader, "weakest_version", lambda _: "99.0.0")
+        patch.setattr(observe.database, "weakest_version", lambda _: "99.0.0")
 
     def no_revisions(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "metadata" not in check.__name__))
 
     def cuts_forgotten(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(ledger_look, "read_cuts", lambda _logs, _before, known: ({}, known))
+        patch.setattr(observe.ledger, "read_cuts", lambda _logs, _before, known: ({}, known))
 
     assert not find_survivors(
         [

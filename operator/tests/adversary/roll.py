@@ -10,11 +10,11 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.controllers.datanode_look import DatanodeLooks
-from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.rollout_reasons import Reason
+from seawall.observe.datanodes import DatanodeLooks
+from seawall.observe.partitions import PartitionLooks
 from seawall.reconciler import Outcome, Reconciler
 from tests import restart_world
 from tests.adversary.arena import Arena

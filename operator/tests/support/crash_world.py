@@ -39,14 +39,14 @@ from seawall.api.v1alpha1.wal_cluster import (
     WALClusterStatus,
 )
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.controllers.connection import resolve_data_plane
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.looked import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
+from seawall.observe.connections import resolve_data_plane
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
 from seawall_e2e.loopback import KafkaProcesses

@@ -18,8 +18,6 @@ from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.wal_verification import Outcome
-from seawall.controllers.connection import resolve_kafka
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.looked import CannotLook
@@ -28,6 +26,8 @@ from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.request import FILE, Subject, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.verification.summary import Summary, read_summary
+from seawall.observe.connections import resolve_kafka
+from seawall.observe.ledger import LedgerLooks
 from seawall.ports import Kube
 
 LOOKS = 60

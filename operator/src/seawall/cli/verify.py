@@ -26,10 +26,10 @@ from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster
 from seawall.api.v1alpha1.wal_verification import OVER, WAL_VERIFICATION, VerificationStage
 from seawall.cli.local_verification import LocalVerification
 from seawall.cli.purge import Api
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import ClusterOpener
 from seawall.domain.errors import Refused
 from seawall.domain.verification.names import MAX_NAME
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.controllers.connection import kafka_of, required_kafka
 from seawall.controllers.controller import Controller
 from seawall.domain.brokers.decide import BrokersDecision, NothingSeen, Observed, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
@@ -22,6 +21,7 @@ from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Quorum, Rates, Sizes, known_brokers
 from seawall.domain.step import Event
+from seawall.observe.connections import kafka_of, required_kafka
 from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch
 
 BROKERS = "Brokers"

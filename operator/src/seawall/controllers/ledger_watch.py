@@ -10,7 +10,6 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.permission import claim_database, require_licence
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
@@ -20,6 +19,7 @@ from seawall.domain.ledger.page import LedgerPage, build_page
 from seawall.domain.ledger.watch import LedgerAction, LedgerDecision, Watched, decide, writes
 from seawall.domain.step import Event
 from seawall.domain.wal_hold.view import overtaken_holds
+from seawall.observe.ledger import LedgerLooks
 from seawall.ports import Kube, LedgerMeter
 
 

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.declarations import current_licence
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import Blocked, OpenedCluster
 from seawall.domain.dataplane.flushed import Flushed, why_less_flushed
 from seawall.domain.dataplane.reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable
@@ -16,6 +13,9 @@ from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.looked import CannotLook, ClusterSeen, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.wal_cluster.database import is_about_the_claim
+from seawall.observe.declarations import current_licence
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import Clock, IntentStore, Kube
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import Refused
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.purge.preview import PlannedRun, plan_run
+from seawall.observe.ledger import LedgerLooks
 from seawall.ports import Clock, Kube
 
 NAME = "dry-run"

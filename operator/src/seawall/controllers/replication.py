@@ -10,7 +10,6 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.replicas_needed import require_cancel, require_replicas
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
@@ -46,6 +45,7 @@ from seawall.domain.replication.decide import ReplicationDecision, decide
 from seawall.domain.replication.demand import demand_of
 from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
+from seawall.observe.partitions import PartitionLooks
 from seawall.ports import Clock, Kube, ReassignmentMeter
 
 IDLE_THROTTLE_MINUTES = 10

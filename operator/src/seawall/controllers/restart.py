@@ -10,7 +10,6 @@ from seawall.api.meta import MAINTENANCE_FINALIZER, Key
 from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.datanode_look import DatanodeLooks, declared_datanodes
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.restart.actions import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.restart.decide import RestartDecision, decide
@@ -26,6 +25,7 @@ from seawall.domain.rollout.actions import (
 )
 from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere
 from seawall.domain.step import Event, EventType
+from seawall.observe.datanodes import DatanodeLooks, declared_datanodes
 from seawall.ports import Datanodes, Kube, RestartMeter, Stopwatch
 
 SETTLES_MS = 20_000

@@ -1,13 +1,14 @@
-"""Writes and reads what a run froze, in ConfigMaps of its own."""
+"""Writes what a run froze, to ConfigMaps of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
 
-from seawall.api.v1alpha1.wal_purge import FrozenTargets, WALPurge
+from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.domain.errors import Conflict, OutsideUnavailable
-from seawall.domain.frozen_targets import Target, TargetsLost, Written, freeze, parts_of, thaw
+from seawall.domain.frozen_targets import Target, TargetsLost, Written, freeze
+from seawall.observe.targets import read_frozen
 from seawall.ports import Kube
 
 
@@ -22,20 +23,6 @@ def write_targets(kube: Kube, run: WALPurge, targets: Mapping[str, Target]) -> W
         with suppress(Conflict):  # it is named by what it holds: the answer to writing it was lost
             kube.write_config_map(run, part)
     try:
-        return Written(frozen, _read(kube, run, frozen))
+        return Written(frozen, read_frozen(kube, run, frozen))
     except TargetsLost as lost:
         raise OutsideUnavailable(f"{lost}, right after they were written") from lost
-
-
-def read_targets(kube: Kube, run: WALPurge) -> Mapping[str, Target]:
-    """What the run's status says that it froze; nothing before it says so.
-
-    Raises:
-        TargetsLost: it is gone, or was changed.
-    """
-    frozen = run.status.frozen
-    return {} if frozen is None else _read(kube, run, frozen)
-
-
-def _read(kube: Kube, run: WALPurge, frozen: FrozenTargets) -> Mapping[str, Target]:
-    return thaw(frozen, [kube.get_config_map(key) for key in parts_of(run, frozen)])

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.claims import read_holds
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
@@ -25,6 +23,8 @@ from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Needs
 from seawall.domain.wal_cluster.rival import find_contender
+from seawall.observe.claims import read_holds
+from seawall.observe.ledger import LedgerLooks
 from seawall.ports import KafkaAdmin, KafkaLogs, Kube
 
 

@@ -9,7 +9,6 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.controllers.connection import required_kafka, resolve_data_plane, resolve_kafka
 from seawall.controllers.controller import Controller
 from seawall.controllers.topic_creation import CreatesIn, TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
@@ -35,6 +34,7 @@ from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_contender, find_rival
 from seawall.domain.wal_cluster.status import ClusterDecision
+from seawall.observe.connections import required_kafka, resolve_data_plane, resolve_kafka
 from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
 

@@ -10,8 +10,6 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HoldState, WALHold, WALHoldStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.permission import require_licence
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka_log import FirstSince
@@ -21,6 +19,8 @@ from seawall.domain.ledger.looked import Looked
 from seawall.domain.step import Event
 from seawall.domain.wal_hold.decide import HoldDecision, decide
 from seawall.domain.wal_hold.observed import Observed, YoungRecords
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import OpenedCluster
 from seawall.ports import Clock, HoldMeter, Kube
 
 

@@ -10,9 +10,6 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.named_cluster import named_cluster
-from seawall.controllers.opened_cluster import OpenedCluster
 from seawall.controllers.permission import (
     claim_database,
     require_flushed,
@@ -40,6 +37,9 @@ from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.stages import PurgeDecision
 from seawall.domain.purge.turn import run_in_front
 from seawall.domain.step import Event, EventType
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.named_cluster import named_cluster
+from seawall.observe.opened_cluster import OpenedCluster
 from seawall.ports import Clock, Kube, RunMeter, Stopwatch
 
 

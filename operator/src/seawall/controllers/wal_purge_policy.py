@@ -10,7 +10,6 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.named_cluster import named_cluster
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
@@ -18,6 +17,7 @@ from seawall.domain.purge_policy.decide import PolicyDecision, decide
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.plan import expected_period
 from seawall.domain.step import Event
+from seawall.observe.named_cluster import named_cluster
 from seawall.ports import Clock, Kube, Ledgers, PolicyMeter
 
 

@@ -10,8 +10,6 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.named_cluster import named_cluster
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict, Forbidden, Refused
 from seawall.domain.ledger.looked import CannotLook, Looked
@@ -29,6 +27,8 @@ from seawall.domain.verification.case import VerificationDecision
 from seawall.domain.verification.decide import decide
 from seawall.domain.verification.names import attempt_key
 from seawall.domain.verification.observed import Observed, needs_look
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.named_cluster import named_cluster
 from seawall.ports import Clock, Kube, SparkApplications, VerificationMeter
 
 

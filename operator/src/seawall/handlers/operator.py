@@ -29,11 +29,7 @@ from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.wal_hold import WAL_HOLD
 from seawall.controllers.brokers import BrokersController
-from seawall.controllers.datanode_look import DatanodeLooks
-from seawall.controllers.ledger_look import LedgerLooks
 from seawall.controllers.ledger_watch import LedgerWatch
-from seawall.controllers.opened_cluster import ClusterOpener
-from seawall.controllers.partition_look import PartitionLooks
 from seawall.controllers.purge_preview import PurgePreview
 from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.controllers.replication import ReplicationController
@@ -52,6 +48,10 @@ from seawall.handlers.probes import build_app
 from seawall.handlers.queues import Queues
 from seawall.handlers.telemetry import Telemetry
 from seawall.handlers.watch import Watcher
+from seawall.observe.datanodes import DatanodeLooks
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.opened_cluster import ClusterOpener
+from seawall.observe.partitions import PartitionLooks
 from seawall.reconciler import Controller, Reconciler, Ticked
 from seawall.settings import Settings
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from seawall.controllers.topic_logs import read_epoch_ends
 from seawall.domain.kafka_log import EpochEnd, EpochUnknown, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import read_shards
 from seawall.domain.ledger.shards import IntentShard
 from seawall.domain.ledger.tables import TopicLog
+from seawall.observe.topic_logs import read_epoch_ends
 from seawall.ports import KafkaLogs
 
 RECORD = FenceRecord("id", 5, 0, 1000, intent=0, min_flushed=None, max_flushed=None)

@@ -11,7 +11,6 @@ from seawall.api.v1alpha1.wal_hold import WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.api.v1alpha1.wal_verification import WALVerification
-from seawall.controllers.opened_cluster import Blocked
 from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified
@@ -19,6 +18,7 @@ from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verifie
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.looked import Obstacle, Verifying
 from seawall.domain.ledger.policy import Policy
+from seawall.observe.opened_cluster import Blocked
 from seawall.ports import Kube
 
 

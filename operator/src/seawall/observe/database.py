@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.opened_cluster import Blocked, OpenedCluster
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction
@@ -18,6 +17,7 @@ from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import Obstacle
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
+from seawall.observe.opened_cluster import Blocked, OpenedCluster
 
 
 @dataclass(frozen=True, slots=True)

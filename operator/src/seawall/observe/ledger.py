@@ -13,13 +13,6 @@ from dataclasses import dataclass, field
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.controllers.claims import read_holds, read_policies, read_verifications
-from seawall.controllers.database_reader import newest_revision, read_database
-from seawall.controllers.declarations import current_licence, read_declarations
-from seawall.controllers.ledger_memory import Remembered, Shared
-from seawall.controllers.opened_cluster import Blocked, ClusterOpener, OpenedCluster
-from seawall.controllers.targets import read_targets
-from seawall.controllers.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import newest_ids, region_reports
@@ -33,6 +26,13 @@ from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.ledger.shards import IntentShard, PoolId, shards_of
 from seawall.domain.wal_cluster.database import claim_on, usable_readoption
+from seawall.observe.claims import read_holds, read_policies, read_verifications
+from seawall.observe.database import newest_revision, read_database
+from seawall.observe.declarations import current_licence, read_declarations
+from seawall.observe.memory import Remembered, Shared
+from seawall.observe.opened_cluster import Blocked, ClusterOpener, OpenedCluster
+from seawall.observe.targets import read_targets
+from seawall.observe.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.ports import Clock, IntentStore, Stopwatch
 
 

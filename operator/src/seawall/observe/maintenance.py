@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from seawall.api.v1alpha1.restart import Maintenance
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.database_reader import read_database
-from seawall.controllers.opened_cluster import Blocked, OpenedCluster
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.rollout.answers import Answers
+from seawall.observe.database import read_database
+from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import MaintenanceSwitch
 
 OTHER_DATABASE = frozenset({Obstacle.CONTRADICTION, Obstacle.DATABASE_CHANGED, Obstacle.DATABASE_CLAIMED})

@@ -10,11 +10,6 @@ from seawall.api.v1alpha1.restart import RestartStatus
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
-from seawall.controllers.ledger_look import LedgerLooks
-from seawall.controllers.maintenance_look import ask_again, ask_metasrv, lease_of, witnesses
-from seawall.controllers.opened_cluster import OpenedCluster
-from seawall.controllers.partition_look import PartitionLooks
-from seawall.controllers.record_scans import RecordScans
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
@@ -27,6 +22,11 @@ from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
+from seawall.observe.ledger import LedgerLooks
+from seawall.observe.maintenance import ask_again, ask_metasrv, lease_of, witnesses
+from seawall.observe.opened_cluster import OpenedCluster
+from seawall.observe.partitions import PartitionLooks
+from seawall.observe.record_scans import RecordScans
 from seawall.ports import Clock, Datanodes, DataPlanes, Kube, MaintenanceSwitch
 
 

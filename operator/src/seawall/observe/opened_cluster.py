@@ -9,12 +9,12 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.connection import resolve_data_plane, resolve_kafka
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.looked import CannotLook, Obstacle
 from seawall.domain.wal_cluster.database import why_other_database
 from seawall.domain.wal_cluster.rival import find_contender, why_not_ours
+from seawall.observe.connections import resolve_data_plane, resolve_kafka
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 

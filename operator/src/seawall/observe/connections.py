@@ -6,10 +6,10 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.data_plane import Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.secrets import ReadSecret, SecretProblem, SecretTexts
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
+from seawall.observe.secrets import ReadSecret, SecretProblem, SecretTexts
 from seawall.ports import Kube
 
 

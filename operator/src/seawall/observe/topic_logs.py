@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.controllers.opened_cluster import Blocked, OpenedCluster
-from seawall.controllers.recent_topics import RecentTopics
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
 from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
@@ -14,6 +12,8 @@ from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import Obstacle
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.topics.pool import wal_topics
+from seawall.observe.opened_cluster import Blocked, OpenedCluster
+from seawall.observe.recent_topics import RecentTopics
 from seawall.ports import KafkaLogs
 
 COMPACT = "compact"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.controllers.connection import required_kafka
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
@@ -19,6 +18,7 @@ from seawall.domain.reassignment.sight import Direction, Sight
 from seawall.domain.replication.demand import internal_topics_to_move
 from seawall.domain.wal_cluster.identity import why_wrong
 from seawall.domain.wal_cluster.rival import why_not_ours
+from seawall.observe.connections import required_kafka
 from seawall.ports import KafkaAdmin, KafkaClusters, Kube, PartitionReassigner
 
 

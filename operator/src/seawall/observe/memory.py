@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.controllers.log_witnesses import LogWitnesses
-from seawall.controllers.recent_topics import RecentTopics
 from seawall.domain.ledger.look import Look, look
 from seawall.domain.ledger.looked import CannotLook, Looked
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
+from seawall.observe.log_witnesses import LogWitnesses
+from seawall.observe.recent_topics import RecentTopics
 
 RUNS_REMEMBERED = 8
 """Runs of one WALCluster whose evidence is kept; a run that is forgotten waits again."""
