@@ -24,7 +24,7 @@ from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.partitions import PartitionLooks
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
-from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_moves import advance
@@ -111,7 +111,7 @@ class World:
         nothing = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
         ledgers = LedgerLooks(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
         tends = WALClusterController(
-            kube, clusters, FakeLooks(), FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers)
+            kube, clusters, FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers)
         )
         moves = ReplicationController(kube, PartitionLooks(kube, clusters), self.time, self.meters)
         return [Reconciler(each, may_write=lambda: True) for each in (tends, moves)]

@@ -23,7 +23,7 @@ from seawall.observe.ledger import LedgerLooks
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kafka_moves import begin
@@ -49,7 +49,7 @@ class World:
         )
         deletion = TopicDeletion(self.kube, LedgerLooks(opener, FakeIntentStore(), self.time, self.time))
         self.topics: Reconciler[Any, Any, Any, Any] = Reconciler(
-            WALClusterController(self.kube, clusters, FakeLooks(), FakeLedgers(), self.time, FakeMeters(), deletion),
+            WALClusterController(self.kube, clusters, FakeLedgers(), self.time, FakeMeters(), deletion),
             may_write=lambda: True,
         )
         self.brokers: Reconciler[Any, Any, Any, Any] = Reconciler(

@@ -26,7 +26,7 @@ from seawall.observe.ledger import LedgerLooks
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeLooks, FakeMetadataStore
+from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -62,7 +62,7 @@ class World:
         kube, kafka = row.guard(self.kube), row.guard(clusters)
         looks = LedgerLooks(ClusterOpener(kube, kafka, NO_DATABASE), row.guard(self.intents), CLOCK, CLOCK)
         deletion = TopicDeletion(kube, looks)
-        controller = WALClusterController(kube, kafka, FakeLooks(), FakeLedgers(), CLOCK, FakeMeters(), deletion)
+        controller = WALClusterController(kube, kafka, FakeLedgers(), CLOCK, FakeMeters(), deletion)
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(self, row: DeathRow) -> None:

@@ -13,7 +13,6 @@ from seawall.domain.errors import Refused
 from seawall.observe.ledger import LedgerLooks
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
@@ -28,7 +27,7 @@ def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
     looks = LedgerLooks(ClusterOpener(world.kube, clusters, NO_DATABASE), world.intents, CLOCK, CLOCK)
     deletion = TopicDeletion(world.kube, looks)
     return Reconciler(
-        WALClusterController(world.kube, clusters, FakeLooks(), FakeLedgers(), CLOCK, FakeMeters(), deletion), may_write
+        WALClusterController(world.kube, clusters, FakeLedgers(), CLOCK, FakeMeters(), deletion), may_write
     )
 
 

@@ -22,7 +22,6 @@ from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster import deletion
 from seawall.domain.wal_cluster.actions import ClusterAction
 from seawall.reconciler import Reconciler
-from tests.fakes.dataplane import FakeLooks
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
@@ -41,7 +40,7 @@ def controller(world: World, calls: Guard | None = None) -> WALClusterController
     calls = calls or Calls(lambda _: None)
     kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
     removal = TopicDeletion(kube, world.looks(calls))
-    return WALClusterController(kube, clusters, FakeLooks(), FakeLedgers(), world.time, FakeMeters(), removal)
+    return WALClusterController(kube, clusters, FakeLedgers(), world.time, FakeMeters(), removal)
 
 
 def live(world: World, process: WALClusterController | None = None, ticks: int = LONG) -> None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane, NotReached, PartUnavailable
+from seawall.domain.dataplane.connection import DataPlaneConnection, NotReached, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import (
@@ -26,7 +26,6 @@ from seawall.domain.dataplane.metadata import (
     TopicMarker,
 )
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
-from seawall.domain.dataplane.view import DataPlaneView
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
@@ -307,25 +306,3 @@ class FakeDataPlanes:
 
     def _at(self, metasrv: str) -> DataPlaneParts:
         return self.elsewhere.get(metasrv.rstrip("/"), self.parts)
-
-
-@dataclass
-class FakeLooks:
-    """Looks whose result a test sets.
-
-    Attributes:
-        found: what every look finds.
-        asked: the connections that were asked for.
-    """
-
-    found: DataPlaneView | NoDataPlane | None = None
-    asked: dict[Key, DataPlaneConnection] = field(default_factory=dict)
-
-    def latest(self, key: Key, connection: DataPlaneConnection) -> DataPlaneView | NoDataPlane | None:
-        """What the test set."""
-        self.asked[key] = connection
-        return self.found
-
-    def forget(self, key: Key) -> None:
-        """Forgets that it was asked."""
-        self.asked.pop(key, None)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.looked import CannotLook
 from seawall.domain.ledger.page import LedgerPage
 
@@ -14,7 +17,13 @@ class FakeLedgers:
     """The Ledgers port; nothing was looked at unless a test says so."""
 
     pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
+    database: DataPlaneView | NoDataPlane | None = None
+    """What every look finds."""
 
     def latest(self, key: Key) -> LedgerPage | CannotLook | None:
         """What the test set."""
         return self.pages.get(key)
+
+    def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:  # noqa: ARG002 - the port has it
+        """What the test set."""
+        return self.database

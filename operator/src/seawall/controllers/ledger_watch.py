@@ -11,6 +11,8 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.permission import claim_database, require_licence
+from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
@@ -21,6 +23,19 @@ from seawall.domain.step import Event
 from seawall.domain.wal_hold.view import overtaken_holds
 from seawall.observe.ledger import LedgerLooks
 from seawall.ports import Kube, LedgerMeter
+
+
+@dataclass(frozen=True, slots=True)
+class _Database:
+    """What was found of a database, by which spec."""
+
+    uid: str
+    generation: int
+    found: DataPlaneView | NoDataPlane | None
+
+    def is_by(self, cluster: WALCluster) -> bool:
+        """Whether it is this WALCluster's, by the spec that it has now."""
+        return (self.uid, self.generation) == (cluster.metadata.uid, cluster.metadata.generation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +58,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
+    _databases: dict[Key, _Database] = field(default_factory=dict)
     _unwritten: dict[Key, str] = field(default_factory=dict)
     """Why what the newest looks wanted to write was not written, until it is, or need not be any more."""
 
@@ -51,10 +67,21 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
         with self._lock:
             return self._pages.get(key)
 
+    def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:
+        """What the newest look found of the database; None: nobody has looked yet by this spec."""
+        with self._lock:
+            known = self._databases.get(cluster.metadata.key)
+        is_its = known is not None and (known.uid, known.generation) == (
+            cluster.metadata.uid,
+            cluster.metadata.generation,
+        )
+        return known.found if known is not None and is_its else None
+
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         with self._lock:
             self._pages.pop(key, None)
+            self._databases.pop(key, None)
             self._unwritten.pop(key, None)
         self.looks.forget(key)
         self.meter.forget_ledger(key)
@@ -63,7 +90,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
         """Looks, and keeps what was found."""
         # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
         may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
-        looked = self.looks.look(obj, readopts=may_write)
+        looked, found = self.looks.look_at_all(obj, readopts=may_write)
         watched, page = Watched(looked, may_write), looked if isinstance(looked, CannotLook) else build_page(looked)
         with self._lock:
             if not writes(watched) and isinstance(page, LedgerPage):
@@ -71,11 +98,14 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             page = _with_problem(page, self._unwritten.get(obj.metadata.key))
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
+            database = _Database(obj.metadata.uid, obj.metadata.generation, found)
+            is_news = self._databases.get(obj.metadata.key) != database
+            self._databases[obj.metadata.key] = database
         if isinstance(page, LedgerPage) or page.why is not Obstacle.NO_DATA_PLANE:
             self._measure(obj.metadata.key, looked, page)
         elif page != before:  # once: what runs count afterwards stays
             self.meter.forget_ledger(obj.metadata.key)
-        if _news(before) != _news(page):
+        if is_news or _news(before) != _news(page):
             self.wake(obj.metadata.key)
         for name in overtaken_holds(looked) if isinstance(looked, Looked) else ():
             self.wake_hold(Key(obj.metadata.namespace, name))

@@ -12,8 +12,6 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClus
 from seawall.controllers.controller import Controller
 from seawall.controllers.topic_creation import CreatesIn, TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
-from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
@@ -34,8 +32,8 @@ from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.rival import find_contender, find_rival
 from seawall.domain.wal_cluster.status import ClusterDecision
-from seawall.observe.connections import required_kafka, resolve_data_plane, resolve_kafka
-from seawall.ports import Clock, DataPlaneLooks, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
+from seawall.observe.connections import required_kafka, resolve_kafka
+from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,6 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
 
     kube: Kube
     kafka_clusters: KafkaClusters
-    data_planes: DataPlaneLooks
     ledgers: Ledgers
     clock: Clock
     meter: TopicMeter
@@ -56,7 +53,6 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
     def forget(self, key: Key) -> None:
         """Drops the connections and the metrics of a WALCluster that is gone."""
         self.kafka_clusters.forget(key)
-        self.data_planes.forget(key)
         self.meter.forget(key)
 
     def observe(self, obj: WALCluster) -> Observed:
@@ -72,8 +68,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         if deleted and self.kube.is_terminating(obj.metadata.namespace):
             # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
             return Observed(now, namespace_terminating=True)
-        data_plane = self._observe_data_plane(obj.metadata.key, obj.spec)
-        ledger = self.ledgers.latest(obj.metadata.key)
+        data_plane, ledger = self.ledgers.latest_database(obj), self.ledgers.latest(obj.metadata.key)
         try:
             found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
             if not deleted or not isinstance(found.kafka, KafkaView):
@@ -141,16 +136,6 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         except OutsideUnavailable as error:
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
         return view, observe_pool(spec.topics, view, configs, limit_of(run))
-
-    def _observe_data_plane(self, key: Key, spec: WALClusterSpec) -> DataPlaneView | NoDataPlane | None:
-        """What is known of it; that the API server refuses a Secret is a finding about the data plane alone."""
-        if spec.greptimedb is None:
-            self.data_planes.forget(key)
-            return None
-        connection = resolve_data_plane(spec.greptimedb, lambda name: self.kube.get_secret(Key(key.namespace, name)))
-        if not isinstance(connection, DataPlaneConnection):
-            return connection
-        return self.data_planes.latest(key, connection)
 
     def _look(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
         key = obj.metadata.key

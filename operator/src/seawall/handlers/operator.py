@@ -13,7 +13,6 @@ from typing import Any
 from aiohttp import web
 
 from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.dataplane.looks import BackgroundLooks
 from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.kube import KubeAdapter
@@ -93,7 +92,6 @@ class Operator:
     def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
         """Kind → its tick. A kind without a controller is watched for the sake of the others."""
         clock, wal = self._clock, self._telemetry.wal
-        looks = BackgroundLooks(clock, self._wake_wal_cluster)
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
         ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
@@ -121,9 +119,7 @@ class Operator:
         )
         self._beside = tuple(each.kind for each in beside)
         controllers: tuple[Controller[Any, Any, Any, Any], ...] = (
-            WALClusterController(
-                self._kube, kafka_clusters, looks, self._watch_of_ledgers, clock, self._telemetry, deletion
-            ),
+            WALClusterController(self._kube, kafka_clusters, self._watch_of_ledgers, clock, self._telemetry, deletion),
             *beside,
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),

@@ -2,22 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar, cast
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.version import weakest_version
+from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.ledger.declared import regime_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import Obstacle
 from seawall.domain.ledger.mode import Regime
 from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
+from seawall.ports import DataPlaneParts
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class DatabaseAnswers:
+    """What the parts of a database say in one observation: each is asked once, when somebody first needs it.
+
+    So a part that is silent hides no other: who decides stops at it, and who tells people asks the rest.
+    """
+
+    def __init__(self, parts: DataPlaneParts) -> None:
+        self._parts = parts
+        self._said: dict[str, object] = {}
+
+    def reports(self) -> Sequence[DatanodeReport]:
+        """The newest report of each datanode.
+
+        Raises:
+            PartUnavailable, PartRefused: the metasrv did not answer.
+        """
+        return self._ask("reports", self._parts.data_plane.reports)
+
+    def nodes(self) -> Sequence[Node]:
+        """What runs.
+
+        Raises:
+            PartUnavailable, PartRefused: the frontend did not answer.
+        """
+        return self._ask("nodes", self._parts.data_plane.nodes)
+
+    def snapshot(self) -> MetadataSnapshot:
+        """The metadata at one revision.
+
+        Raises:
+            PartUnavailable, PartRefused: the metadata store did not answer.
+        """
+        return self._ask("snapshot", self._parts.metadata_store.snapshot)
+
+    def _ask(self, name: str, ask: Callable[[], T]) -> T:
+        if name not in self._said:
+            self._said[name] = _answer(name, ask)
+        found = self._said[name]
+        if isinstance(found, (PartUnavailable, PartRefused)):
+            raise found
+        return cast("T", found)
+
+    def view(self, now: datetime) -> DataPlaneView | NoDataPlane:
+        """What people see of it; all that is silent is told, the metasrv first."""
+        troubles: list[PartUnavailable | PartRefused] = []
+        reports = _heard(self.reports, troubles)
+        nodes = _heard(self.nodes, troubles)
+        snapshot = _heard(self.snapshot, troubles)
+        if reports is None or snapshot is None or nodes is None:
+            return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
+        contradiction = find_contradiction(reports, snapshot, nodes)
+        if contradiction is not None:
+            return NoDataPlane(NotReached.CONTRADICTION, contradiction)
+        return view_data_plane(reports, snapshot, nodes, now)
+
+
+def _answer(name: str, ask: Callable[[], T]) -> T | PartUnavailable | PartRefused:
+    try:
+        return ask()
+    except (PartUnavailable, PartRefused) as trouble:
+        return trouble
+    except Exception as error:  # noqa: BLE001 - a bug must not look like a database that is well
+        _log.exception("asking the database for its %s failed", name)
+        message = f"asking the database for its {name} failed ({type(error).__name__}): the operator's log says where"
+        return PartUnavailable(NotReached.UNEXPECTED_ANSWER, message)
+
+
+def _heard(ask: Callable[[], T], troubles: list[PartUnavailable | PartRefused]) -> T | None:
+    try:
+        return ask()
+    except (PartUnavailable, PartRefused) as trouble:
+        troubles.append(trouble)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +113,15 @@ class DatabaseState:
     regime: Regime
 
 
-def read_database(cluster: WALCluster, opened: OpenedCluster, time: TrustedTime, *, readopts: bool) -> DatabaseState:
+def read_database(
+    cluster: WALCluster, opened: OpenedCluster, answers: DatabaseAnswers, time: TrustedTime, *, readopts: bool
+) -> DatabaseState:
     """Reports, what runs, and the metadata, in this order.
 
     Args:
         cluster: the WALCluster, with what is pinned.
-        opened: its ports.
+        opened: what its spec leads to.
+        answers: those of its database.
         time: by which a readoption is in time, or not.
         readopts: whether who asks follows seawall.dev/readopt: a claim that is somebody else's is then no obstacle.
 
@@ -42,9 +129,9 @@ def read_database(cluster: WALCluster, opened: OpenedCluster, time: TrustedTime,
         Blocked: they are not of the pinned database, or not of one.
         PartUnavailable, PartRefused: metasrv or metadata store did not answer.
     """
-    reports = opened.parts.data_plane.reports()
-    nodes = _nodes_or_none(opened)
-    snapshot = opened.parts.metadata_store.snapshot()
+    reports = answers.reports()
+    nodes = _nodes_or_none(answers)
+    snapshot = answers.snapshot()
     contradiction = find_contradiction(reports, snapshot, nodes)
     if contradiction is not None:
         raise Blocked(Obstacle.CONTRADICTION, contradiction)
@@ -55,10 +142,10 @@ def read_database(cluster: WALCluster, opened: OpenedCluster, time: TrustedTime,
     return DatabaseState(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))
 
 
-def _nodes_or_none(opened: OpenedCluster) -> Sequence[Node] | None:
+def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:
     """What runs; a frontend that is away hides no disaster, but nothing is deleted then."""
     try:
-        return opened.parts.data_plane.nodes()
+        return answers.nodes()
     except (PartUnavailable, PartRefused):
         return None
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import NoDataPlane, PartRefused, PartUnavailable
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import newest_ids, region_reports
+from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import SeawallError
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.columns import Ids
@@ -27,13 +28,20 @@ from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.ledger.shards import IntentShard, PoolId, shards_of
 from seawall.domain.wal_cluster.database import claim_on, usable_readoption
 from seawall.observe.claims import read_holds, read_policies, read_verifications
-from seawall.observe.database import newest_revision, read_database
+from seawall.observe.database import DatabaseAnswers, newest_revision, read_database
 from seawall.observe.declarations import current_licence, read_declarations
 from seawall.observe.memory import Remembered, Shared
 from seawall.observe.opened_cluster import Blocked, ClusterOpener, OpenedCluster
 from seawall.observe.targets import read_targets
 from seawall.observe.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.ports import Clock, IntentStore, Stopwatch
+
+
+@dataclass(slots=True)
+class _Heard:
+    """The answers of the database in one look; None: the look ended before it came to it."""
+
+    database: DatabaseAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +62,62 @@ class LedgerLooks:
         Blocks for as long as the database, Kafka and the API server take, and while another looks at the same cluster.
         Who waits meanwhile shares the next look, which begins after all of them asked: a hundred holds take two looks.
         """
+        return self._in_turn(cluster, run, _Heard(), readopts=readopts)
+
+    def look_at_all(
+        self, cluster: WALCluster, *, readopts: bool
+    ) -> tuple[Looked | CannotLook, DataPlaneView | NoDataPlane | None]:
+        """The same, and what people see of the database: what the look did not come to is asked afterwards.
+
+        None: the spec names no database, is invalid, or the API server does not answer.
+        """
+        heard = _Heard()
+        looked = self._in_turn(cluster, None, heard, readopts=readopts, alone=True)
+        try:
+            parts = self.clusters.open_database(cluster) if heard.database is None else None
+        except PartRefused as trouble:
+            return looked, NoDataPlane(trouble.why, str(trouble))
+        except SeawallError:  # the API server's, which the look tells
+            return looked, None
+        if isinstance(parts, NoDataPlane):
+            return looked, parts
+        answers = heard.database if parts is None else DatabaseAnswers(parts)
+        return looked, None if answers is None else answers.view(self.clock.now())
+
+    def _in_turn(
+        self, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool, alone: bool = False
+    ) -> Looked | CannotLook:
         remembered = self._remember(cluster)
         with self._lock:
             remembered.waiting += 1
             asked = remembered.begun
         try:
             with remembered.lock:
-                if run is not None or readopts:
-                    return self._look_alone(remembered, cluster, run, readopts=readopts)
-                return self._look_or_share(remembered, asked, cluster)
+                if alone or run is not None or readopts:
+                    return self._look_alone(remembered, cluster, run, heard, readopts=readopts)
+                return self._look_or_share(remembered, asked, cluster, heard)
         finally:
             with self._lock:
                 remembered.waiting -= 1
                 if not remembered.waiting:
                     remembered.shared = None
 
-    def _look_or_share(self, remembered: Remembered, asked: int, cluster: WALCluster) -> Looked | CannotLook:
+    def _look_or_share(
+        self, remembered: Remembered, asked: int, cluster: WALCluster, heard: _Heard
+    ) -> Looked | CannotLook:
         shared = remembered.shared
         if shared is not None and shared.serves(asked, cluster):
             return shared.found
-        found = self._look_alone(remembered, cluster, None, readopts=False)
+        found = self._look_alone(remembered, cluster, None, heard, readopts=False)
         remembered.shared = Shared(remembered.begun, cluster.metadata.resource_version, found)
         return found
 
     def _look_alone(
-        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool
+        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool
     ) -> Looked | CannotLook:
         with self._lock:
             remembered.begun += 1
-        return self._try_look(remembered, cluster, run, readopts=readopts)
+        return self._try_look(remembered, cluster, run, heard, readopts=readopts)
 
     def preview(self, cluster: WALCluster, run: WALPurge) -> Looked | CannotLook | None:
         """Looks as a run would that begins now and that nobody made, and remembers nothing of it.
@@ -95,7 +130,7 @@ class LedgerLooks:
             return None
         # A copy, and not the lock: whoever looks for a purge or a hold does not wait for a person who asks.
         copy = Remembered(remembered.uid, remembered.memory, remembered.topics.copy())
-        return self._try_look(copy, cluster, run)
+        return self._try_look(copy, cluster, run, _Heard(), readopts=False)
 
     def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
         """The ports of a WALCluster, for those who act on what a look showed."""
@@ -130,10 +165,10 @@ class LedgerLooks:
             return found
 
     def _try_look(
-        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool = False
+        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool
     ) -> Looked | CannotLook:
         try:
-            return self._look(remembered, cluster, run, readopts=readopts)
+            return self._look(remembered, cluster, run, heard, readopts=readopts)
         except Blocked as blocked:
             return blocked.found
         except (PartUnavailable, PartRefused) as error:
@@ -141,13 +176,16 @@ class LedgerLooks:
         except SeawallError as error:
             return CannotLook(Obstacle.KUBERNETES, str(error))
 
-    def _look(self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, *, readopts: bool) -> Looked:
+    def _look(
+        self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool
+    ) -> Looked:
         """The order of the reads is `read.Read`'s, and matters."""
         opened = self.clusters.open(cluster)
         policies = read_policies(self.clusters.kube, cluster, run)
         began = self.stopwatch.milliseconds()
         earlier = self._earlier_records(remembered, cluster, opened)
-        database = read_database(cluster, opened, self.clock.trusted(), readopts=readopts)
+        heard.database = DatabaseAnswers(opened.parts)
+        database = read_database(cluster, opened, heard.database, self.clock.trusted(), readopts=readopts)
         regime, snapshot = database.regime, database.snapshot
         owned = self.clusters.view(cluster, opened)
         logs = read_logs(opened, owned.view, remembered.topics, began)

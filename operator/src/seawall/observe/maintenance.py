@@ -9,7 +9,7 @@ from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.rollout.answers import Answers
-from seawall.observe.database import read_database
+from seawall.observe.database import DatabaseAnswers, read_database
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import MaintenanceSwitch
 
@@ -56,7 +56,7 @@ def _contradiction(cluster: WALCluster, opened: OpenedCluster | CannotLook, time
     if isinstance(opened, CannotLook):
         return None
     try:
-        read_database(cluster, opened, time, readopts=False)
+        read_database(cluster, opened, DatabaseAnswers(opened.parts), time, readopts=False)
     except Blocked as blocked:
         return blocked.found.message if blocked.found.why is Obstacle.CONTRADICTION else None
     except (PartUnavailable, PartRefused):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.looked import CannotLook, Obstacle
 from seawall.domain.wal_cluster.database import why_other_database
@@ -71,18 +72,30 @@ class ClusterOpener:
         if spec.greptimedb is None:
             raise Blocked(Obstacle.NO_DATA_PLANE, f"WALCluster {key.name} has no dataPlane.greptimedb to look at")
 
-        def read_secret(name: str) -> Mapping[str, bytes] | None:
-            return self.kube.get_secret(Key(key.namespace, name))
-
-        kafka = resolve_kafka(spec.kafka.external, read_secret)
+        kafka = resolve_kafka(spec.kafka.external, partial(self._secret, key))
         if not isinstance(kafka, KafkaConnection):
             raise Blocked(Obstacle.KAFKA, kafka.message)
-        database = resolve_data_plane(spec.greptimedb, read_secret)
-        if not isinstance(database, DataPlaneConnection):
-            raise Blocked(Obstacle.DATA_PLANE, database.message)
-        parts = self.data_planes.connect(key, database)
+        parts = self.open_database(cluster)
+        if not isinstance(parts, DataPlaneParts):
+            raise Blocked(Obstacle.DATA_PLANE, "the spec names no database" if parts is None else parts.message)
         admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
         return OpenedCluster(spec.greptimedb, spec.topics, parts, admin, logs)
+
+    def open_database(self, cluster: WALCluster) -> DataPlaneParts | NoDataPlane | None:
+        """Only the database, whatever is wrong with all else; None: the spec is invalid, or names none.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+            SeawallError: the API server did not answer.
+        """
+        key, spec = cluster.metadata.key, cluster.spec
+        if isinstance(spec, InvalidSpec) or spec.greptimedb is None:
+            return None
+        connection = resolve_data_plane(spec.greptimedb, partial(self._secret, key))
+        return connection if isinstance(connection, NoDataPlane) else self.data_planes.connect(key, connection)
+
+    def _secret(self, key: Key, name: str) -> Mapping[str, bytes] | None:
+        return self.kube.get_secret(Key(key.namespace, name))
 
     def view(self, cluster: WALCluster, opened: OpenedCluster) -> OwnedPool:
         """Kafka's metadata, if it is the pinned Kafka and the topics are this WALCluster's; and who else claims them.

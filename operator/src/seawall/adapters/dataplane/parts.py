@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from seawall.adapters.dataplane.greptimedb import GreptimeMaintenance
-from seawall.adapters.dataplane.looks import open_parts
+from seawall.adapters.dataplane.etcd import Etcd
+from seawall.adapters.dataplane.greptimedb import GreptimeDB, GreptimeMaintenance
+from seawall.adapters.dataplane.greptimedb_metadata import GreptimeMetadata
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
@@ -20,11 +21,16 @@ class GreptimeDataPlanes:
         self._switches: dict[Key, tuple[str, MaintenanceSwitch]] = {}
 
     def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
-        """The clients of one object's database."""
+        """The clients of one object's database; nothing is connected yet.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+        """
         with self._lock:
             held = self._open.get(key)
             if held is None or held[0] != connection:
-                held = self._open[key] = connection, DataPlaneParts(*open_parts(connection))
+                database = GreptimeDB(connection.metasrv, connection.frontend)
+                held = self._open[key] = connection, DataPlaneParts(database, GreptimeMetadata(Etcd(connection.etcd)))
             return held[1]
 
     def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:

@@ -15,6 +15,7 @@ from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
 
+MAX_POLL_SECONDS = 30.0
 IDLE_SECONDS = 60.0
 """Until the next look at a WALCluster that has nothing to look at."""
 
@@ -58,7 +59,7 @@ def writes(watched: Watched) -> tuple[LedgerAction, ...]:
 
 
 def _poll_seconds(looked: Looked | None) -> float:
-    """A sixth of the strictest staleAfter."""
+    """A sixth of the strictest staleAfter; people hear within half a minute of a database that is silent."""
     policies = looked.look.policies.values() if looked is not None else ()
     stale_after = min((policy.safety.stale_after for policy in policies), default=Safety().stale_after)
-    return stale_after.total_seconds() / POLLS_PER_STALE_AFTER
+    return min(stale_after.total_seconds() / POLLS_PER_STALE_AFTER, MAX_POLL_SECONDS)
