@@ -19,9 +19,9 @@ from seawall.controllers import topic_deletion, wal_hold, wal_purge
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import dead_watch, look, offsets, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
-from seawall.domain.ledger.declared import hold_of, policy_of, regime_of
+from seawall.domain.ledger.declared import hold_of, policy_of
 from seawall.domain.ledger.held import Claim, Hold
-from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.mode import Regime, regime_of
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.sightings import Sightings, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
@@ -139,7 +139,7 @@ def no_turns(patch: Patch) -> None:
 
 def second_pruner(patch: Patch) -> None:
     """A database that deletes by itself is no reason."""
-    patch.setattr(observe.database, "regime_of", lambda database, running: Regime(regime_of(database, running).mode))
+    patch.setattr(observe.database, "regime_of", lambda database: Regime(regime_of(database).mode))
 
 
 def stale_accepted(patch: Patch) -> None:

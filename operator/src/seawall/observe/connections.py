@@ -1,14 +1,15 @@
-"""Makes connections from a spec and the Secrets that it names."""
+"""Makes plain values of a spec, and of the Secrets that it names: connections, and who prunes."""
 
 from __future__ import annotations
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.data_plane import Etcd, GreptimeDB
+from seawall.api.v1alpha1.data_plane import AutoPrune, Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
+from seawall.domain.ledger import mode
 from seawall.observe.secrets import ReadSecret, SecretProblem, SecretTexts
 from seawall.ports import Kube
 
@@ -76,3 +77,13 @@ def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
     username, password = texts.credentials(etcd.auth.credentials_secret_ref if etcd.auth else None)
     endpoints = tuple(endpoint.rstrip("/") for endpoint in etcd.endpoints)
     return EtcdConnection(endpoints, etcd.prefix, ca, cert, key, username, password)
+
+
+def prunes(greptimedb: GreptimeDB, running: str | None) -> mode.GreptimeDB:
+    """Who moves the marker, as the spec says; `running`: the oldest version that runs, if it is known."""
+    return mode.GreptimeDB(
+        version=greptimedb.version,
+        running=running,
+        auto_prune_seconds=0.0 if greptimedb.auto_prune is AutoPrune.DISABLED else None,
+        logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
+    )

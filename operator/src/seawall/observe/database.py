@@ -16,11 +16,11 @@ from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
-from seawall.domain.ledger.declared import regime_of
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.looked import Obstacle
-from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.mode import Regime, regime_of
 from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
+from seawall.observe.connections import prunes
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import DataPlaneParts
 
@@ -139,7 +139,7 @@ def read_database(
     may_claim = readopts and usable_readoption(cluster, time) is not None
     if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
         raise Blocked(other.why, other.message)
-    return DatabaseState(reports, snapshot, regime_of(opened.greptimedb, weakest_version(nodes)))
+    return DatabaseState(reports, snapshot, regime_of(prunes(opened.greptimedb, weakest_version(nodes))))
 
 
 def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:

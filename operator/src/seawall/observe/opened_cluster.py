@@ -14,6 +14,7 @@ from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.looked import CannotLook, Obstacle
 from seawall.domain.wal_cluster.database import why_other_database
+from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.rival import find_contender, why_not_ours
 from seawall.observe.connections import resolve_data_plane, resolve_kafka
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
@@ -103,20 +104,7 @@ class ClusterOpener:
         Raises:
             Blocked: it is not, or it does not answer.
         """
-        view, pinned = opened.admin.view(), cluster.status.kafka
-        if isinstance(view, NoKafka):
-            raise Blocked(Obstacle.KAFKA, view.message)
-        if pinned is None:
-            message = f"WALCluster {cluster.metadata.name} has not met its Kafka cluster yet"
-            raise Blocked(Obstacle.NOT_FIRST_CONTACT, message)
-        if view.cluster_id != pinned.cluster_id:
-            message = f"Kafka's cluster id is {view.cluster_id} and {pinned.cluster_id} is pinned"
-            raise Blocked(Obstacle.OTHER_KAFKA, message)
-        claims = self.kube.list_claims(opened.topics.prefix)
-        why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
-        if why_not is not None:
-            raise Blocked(Obstacle.POOL_OWNED, why_not)
-        return OwnedPool(view, find_contender(cluster, view, claims.items))
+        return own_pool(self.kube, cluster, opened.admin, opened.topics.prefix)
 
     def require_same(self, cluster: WALCluster, opened: OpenedCluster, revision: int) -> None:
         """Asks again, right before a change that destroys: Kafka, who claims the topics, and the metadata store.
@@ -138,3 +126,25 @@ class ClusterOpener:
         if head.revision < revision:
             message = f"the metadata store's revision went back from {revision} to {head.revision}"
             raise Blocked(Obstacle.DATA_PLANE, message)
+
+
+def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) -> OwnedPool:
+    """Kafka's metadata, if it is the pinned Kafka and the topics of the prefix are this WALCluster's.
+
+    Raises:
+        Blocked: it is not, or it does not answer.
+    """
+    view = admin.view()
+    if isinstance(view, NoKafka):
+        raise Blocked(Obstacle.KAFKA, view.message)
+    if pinned_id(cluster) is None:
+        message = f"WALCluster {cluster.metadata.name} has not met its Kafka cluster yet"
+        raise Blocked(Obstacle.NOT_FIRST_CONTACT, message)
+    wrong = why_wrong(cluster, view)
+    if wrong is not None:
+        raise Blocked(Obstacle.OTHER_KAFKA, wrong)
+    claims = kube.list_claims(prefix)
+    why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
+    if why_not is not None:
+        raise Blocked(Obstacle.POOL_OWNED, why_not)
+    return OwnedPool(view, find_contender(cluster, view, claims.items))

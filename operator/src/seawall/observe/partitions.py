@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.min_isr import find_under_min_isr
 from seawall.domain.partitions import Partition, PartitionId, known_brokers
@@ -16,10 +16,9 @@ from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import Look
 from seawall.domain.reassignment.sight import Direction, Sight
 from seawall.domain.replication.demand import internal_topics_to_move
-from seawall.domain.wal_cluster.identity import why_wrong
-from seawall.domain.wal_cluster.rival import why_not_ours
 from seawall.observe.connections import required_kafka
-from seawall.ports import KafkaAdmin, KafkaClusters, Kube, PartitionReassigner
+from seawall.observe.opened_cluster import Blocked, own_pool
+from seawall.ports import KafkaClusters, Kube, PartitionReassigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +46,10 @@ class PartitionLooks:
         """
         try:
             admin = self.kafka_clusters.connect(cluster.metadata.key, required_kafka(self.kube, cluster))
-            view = self._why_not(cluster, spec, admin)
-            return (
-                view
-                if isinstance(view, str)
-                else self._read(cluster, spec, view, journal, asks_throttled=asks_throttled)
-            )
-        except (OutsideUnavailable, Refused) as error:
+            view = own_pool(self.kube, cluster, admin, spec.topics.prefix).view
+            return self._read(cluster, spec, view, journal, asks_throttled=asks_throttled)
+        except (OutsideUnavailable, Refused, Blocked) as error:
             return str(error)
-
-    def _why_not(self, cluster: WALCluster, spec: WALClusterSpec, admin: KafkaAdmin) -> KafkaView | str:
-        if cluster.status.kafka is None:
-            return "the WALCluster has not met its Kafka cluster yet"
-        view = admin.view()
-        if isinstance(view, NoKafka):
-            return view.message
-        if (wrong := why_wrong(cluster, view)) is not None:
-            return wrong
-        claims = self.kube.list_claims(spec.topics.prefix)
-        return why_not_ours(cluster, view, claims.items, complete=claims.complete) or view
 
     def _read(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seawall.domain.dataplane.version import parse_version
-from seawall.domain.ledger.mode import Declared, GreptimeDB, Mode, Regime, regime_of
+from seawall.domain.ledger.mode import GreptimeDB, Mode, Regime, regime_of
 from seawall.domain.ledger.reasons import Reason
 
 TOO_OLD = Regime(Mode.C, Reason.DATABASE_TOO_OLD)
@@ -32,14 +32,9 @@ TOO_OLD = Regime(Mode.C, Reason.DATABASE_TOO_OLD)
         (GreptimeDB("1.0.2", 0, running="1.0.2"), TOO_OLD),
         (GreptimeDB("0.17.0", 1800, running="0.17.0"), TOO_OLD),
         (GreptimeDB("nightly", 0, running="nightly"), TOO_OLD),
-        (Declared(reads_marker=True, moves_marker=True), Regime(Mode.A)),
-        (Declared(reads_marker=True), Regime(Mode.B)),
-        (Declared(reads_marker=False, durable_starts=True), Regime(Mode.C)),
-        (Declared(reads_marker=False), Regime(Mode.C, Reason.STARTS_NOT_DURABLE)),
-        (Declared(reads_marker=True, deletes=True), Regime(Mode.B, Reason.SECOND_PRUNER)),
     ],
 )
-def test_the_regime(database: GreptimeDB | Declared, expected: Regime) -> None:
+def test_the_regime(database: GreptimeDB, expected: Regime) -> None:
     assert regime_of(database) == expected
 
 

@@ -74,7 +74,7 @@ TOPIC = st.builds(
     unused=st.booleans(),
     seen_for_a_grace=USUALLY,
 )
-ONLY_REPORTS = ("VersionDiffers", "VersionUnknown", "DatabaseTooOld", "SecondPruner", "StartsNotDurable")
+ONLY_REPORTS = ("VersionDiffers", "VersionUnknown", "DatabaseTooOld", "SecondPruner")
 CLUSTER = st.builds(
     oracle.Cluster,
     mode=st.sampled_from("ABC"),

@@ -6,29 +6,15 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification
-from seawall.domain.ledger import mode
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety
-
-
-def regime_of(greptimedb: GreptimeDB, running: str | None) -> mode.Regime:
-    """Who moves the marker, and whether Seawall may delete; `running`: the oldest version that runs, if it is known."""
-    return mode.regime_of(
-        mode.GreptimeDB(
-            version=greptimedb.version,
-            running=running,
-            auto_prune_seconds=0.0 if greptimedb.auto_prune is AutoPrune.DISABLED else None,
-            logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
-        )
-    )
 
 
 def policy_of(obj: WALPurgePolicy | WALPurge) -> Policy | InvalidSpec:

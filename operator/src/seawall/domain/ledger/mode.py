@@ -59,26 +59,7 @@ class GreptimeDB:
     """The oldest version that any of its processes runs; None: not every process has said its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What a database behind the http contract declares of itself."""
-
-    reads_marker: bool
-    moves_marker: bool = False
-    durable_starts: bool = False
-    deletes: bool = False
-
-
-def regime_of(database: GreptimeDB | Declared) -> Regime:
-    """The regime; what is not understood only reports."""
-    match database:
-        case GreptimeDB():
-            return _of_greptimedb(database)
-        case Declared():
-            return _of_declared(database)
-
-
-def _of_greptimedb(database: GreptimeDB) -> Regime:
+def regime_of(database: GreptimeDB) -> Regime:
     """By what is declared, unless something older runs: what it reads when it opens a region is what counts."""
     if parse_version(database.version) is None:
         return Regime(Mode.C, Reason.DATABASE_TOO_OLD)
@@ -97,12 +78,3 @@ def _by_version(database: GreptimeDB, version: str) -> Regime:
     if not prunes:
         return Regime(Mode.B)
     return Regime(Mode.A) if database.logical_delete else Regime(Mode.A, Reason.SECOND_PRUNER)
-
-
-def _of_declared(database: Declared) -> Regime:
-    mode = Mode.C if not database.reads_marker else Mode.A if database.moves_marker else Mode.B
-    if database.deletes:
-        return Regime(mode, Reason.SECOND_PRUNER)
-    if mode is Mode.C and not database.durable_starts:
-        return Regime(mode, Reason.STARTS_NOT_DURABLE)
-    return Regime(mode)

@@ -146,11 +146,6 @@ class Reason(Explained):
             "and say so in dataPlane.greptimedb.autoPrune."
         ),
     )
-    STARTS_NOT_DURABLE = (
-        "StartsNotDurable",
-        "The database neither reads a marker when it opens a region nor gives new regions a durable start.",
-        "It must declare one of them (the contract of http databases); until then Seawall only reports.",
-    )
     STOPPED_BY_ANNOTATION = (
         "StoppedByAnnotation",
         "seawall.dev/stop-deletes is set on the WALCluster.",
