@@ -32,7 +32,7 @@ class WALClusters:
         self.namespace = new_namespace(server)
         connection = config.new_client_from_config(str(server.kubeconfig))  # type: ignore[no-untyped-call]
         self._api = client.CustomObjectsApi(connection)
-        self._seen: queue.SimpleQueue[tuple[float, str, Object]] = queue.SimpleQueue()
+        self._observed_before: queue.SimpleQueue[tuple[float, str, Object]] = queue.SimpleQueue()
         self._numbers = itertools.count()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -110,7 +110,7 @@ class WALClusters:
         deadline, last = time.monotonic() + seconds, "nothing"
         while True:
             try:
-                at, kind, found = self._seen.get(timeout=max(0.01, deadline - time.monotonic()))
+                at, kind, found = self._observed_before.get(timeout=max(0.01, deadline - time.monotonic()))
             except queue.Empty:
                 raise TimeoutError(f"not within {seconds:g} s; the watch saw last: {last}") from None
             if holds(kind, found):
@@ -123,7 +123,7 @@ class WALClusters:
             for event in watching.stream(
                 self._api.list_namespaced_custom_object, GROUP, VERSION, self.namespace, PLURAL
             ):
-                self._seen.put((time.monotonic(), event["type"], event["object"]))
+                self._observed_before.put((time.monotonic(), event["type"], event["object"]))
 
 
 def _is_ready(found: Object, name: str) -> bool:

@@ -23,8 +23,8 @@ from ledger_inputs import DATANODES, PER_TOPIC, REGIME, make_inputs, make_read
 from report import Result
 from sizes import Sizes
 
+from seawall.domain.ledger.assess import assess
 from seawall.domain.ledger.ledger import announcements, permit, plan
-from seawall.domain.ledger.look import look
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory
 from seawall.domain.ledger.replay import replay_by_datanode
@@ -65,7 +65,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Observation:
     """A whole look, from objects to inputs."""
 
     seconds: list[float]
@@ -84,12 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for size, measured in found.items():
         report.results += lines(size, measured, is_last=size == steps[-1])
     report.results += growth(found)
-    looked = Looked(**run("look", steps[-1]))
+    observation = Observation(**run("look", steps[-1]))
     what = f"a look at {steps[-1]:,} regions from the ports' objects"
     report.results += [
-        Result(what, "s", looked.seconds, max_value=2),
-        Result(f"CPU of {what}", "s", looked.cpu),
-        Result(f"peak RSS of {what}", "MB", [looked.peak_mb], "the objects alone", [looked.objects_mb], max_value=500),
+        Result(what, "s", observation.seconds, max_value=2),
+        Result(f"CPU of {what}", "s", observation.cpu),
+        Result(
+            f"peak RSS of {what}",
+            "MB",
+            [observation.peak_mb],
+            "the objects alone",
+            [observation.objects_mb],
+            max_value=500,
+        ),
     ]
     asked.finish(report)
 
@@ -153,14 +160,14 @@ def measure_plan(count: int) -> Measured:
     """Plans and permits of columns that are there."""
     start = rss_mb()
     inputs = make_inputs(count)
-    seen = inputs.topics.marker
+    recorded = inputs.topics.marker
     ledger = plan(inputs)
     assert len(announcements(ledger)) == count // PER_TOPIC  # noqa: S101 - a benchmark of nothing would be fast
-    assert permit(inputs, seen).purge_to.known.all()  # noqa: S101
+    assert permit(inputs, recorded).purge_to.known.all()  # noqa: S101
     pairs = list(zip(inputs.regions.topic.tolist(), inputs.regions.data_flushed.listed(), strict=True))
     planned, permitted, replayed, raw, plain = timed(
         lambda: plan(inputs),
-        lambda: permit(inputs, seen),
+        lambda: permit(inputs, recorded),
         lambda: replay_by_datanode(ledger),
         lambda: raw_least(inputs.regions, count // PER_TOPIC),
         lambda: plain_least(pairs),
@@ -185,7 +192,7 @@ def plain_least(pairs: Sequence[tuple[int, int | None]]) -> dict[int, int]:
     return found
 
 
-def measure_look(count: int) -> Looked:
+def measure_look(count: int) -> Observation:
     """From the ports' objects to the ledger's inputs, twice: the second look has something to compare with."""
     read = make_read(count)
     objects = rss_mb()
@@ -194,10 +201,10 @@ def measure_look(count: int) -> Looked:
     seconds, cpu = [], []
     for _ in range(2):
         begin, begin_cpu = time.perf_counter(), time.process_time()
-        memory = look(memory, read, REGIME, policies).memory
+        memory = assess(memory, read, REGIME, policies).memory
         seconds.append(time.perf_counter() - begin)
         cpu.append(time.process_time() - begin_cpu)
-    return Looked(seconds, cpu, objects, peak_mb())
+    return Observation(seconds, cpu, objects, peak_mb())
 
 
 def timed(*works: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[list[float]]:

@@ -11,14 +11,14 @@ from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRo
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.tables import Freshness, Regions, TopicLog, make_topics, no_bounds
 
 PER_TOPIC = 100
 DATANODES = 50
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-REGIME = Regime(Mode.B)
+REGIME = PruneMode(Mode.B)
 
 
 def make_inputs(count: int) -> Inputs:
@@ -84,7 +84,7 @@ def make_read(count: int) -> Read:
         epoch_ends=dict.fromkeys(names, 1000),
         records={name: FenceRecord("AAAAAAAAAAAAAAAAAAAAAA", 1, 0, 1000, 0) for name in names},
         holds=(),
-        seen={},
+        recorded={},
         ended=int(timedelta(seconds=1) / timedelta(milliseconds=1)),
         now=NOW,
     )

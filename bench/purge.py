@@ -79,8 +79,8 @@ class RawPurge:
     def _listed(self, topics: Sequence[str], spec: OffsetSpec) -> dict[str, int]:
         asked = {TopicPartition(topic, 0): spec for topic in topics}
         return {
-            topic: told.offset
-            for topic, told in self._answers(self._client.list_offsets(asked, request_timeout=TIMEOUT)).items()
+            topic: reported.offset
+            for topic, reported in self._answers(self._client.list_offsets(asked, request_timeout=TIMEOUT)).items()
         }
 
     def _answers(self, futures: Mapping[TopicPartition, Future[Any]]) -> dict[str, Any]:

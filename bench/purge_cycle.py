@@ -38,7 +38,7 @@ from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.wal_telemetry import WALTelemetry
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
@@ -137,9 +137,9 @@ class Purges:
         self._kube = KubeAdapter(api, (namespace,))
         counted = self._counted.port
         opener = ClusterOpener(counted(self._kube), counted(ConfluentKafkaClusters()), _CountedPlanes(self._counted))
-        looks = LedgerLooks(opener, counted(ConfigMapIntentStore(api)), database.clock, database.clock)
+        observer = LedgerObserver(opener, counted(ConfigMapIntentStore(api)), database.clock, database.clock)
         meter = WALTelemetry(CollectorRegistry(), per_topic=False)
-        controller = WALPurgeController(counted(self._kube), looks, database.clock, database.clock, meter)
+        controller = WALPurgeController(counted(self._kube), observer, database.clock, database.clock, meter)
         self._reconciler = Reconciler(controller, may_write=lambda: True)
         self._declare(servers, prefix)
 

@@ -83,7 +83,7 @@ class RawKafka:
         """The names of the topics with the prefix."""
         return [name for name in self._client.list_topics(timeout=TIMEOUT).topics if name.startswith(f"{prefix}_")]
 
-    def look(self, prefix: str) -> int:
+    def observe(self, prefix: str) -> int:
         """Reads the metadata of all topics and the configs of those with the prefix; returns their number."""
         names, described = self.topics(prefix), 0
         for start in range(0, len(names), DESCRIBE_BATCH):
@@ -150,7 +150,7 @@ def _main(arguments: Sequence[str]) -> None:
     kafka = RawKafka(servers)
     for _ in sys.stdin:
         started, cpu = time.monotonic(), time.process_time()
-        described = kafka.look(prefix)
+        described = kafka.observe(prefix)
         print(time.monotonic() - started, time.process_time() - cpu, described, flush=True)
 
 

@@ -256,8 +256,8 @@ def is_in_sync(admin: ConfluentKafkaAdmin, load: Load) -> bool:
 
 def partitions(admin: ConfluentKafkaAdmin, load: Load) -> list[Partition]:
     """Of the pool."""
-    told = admin.reassigner.partitions(load.names)
-    return [found for each in told.values() if not isinstance(each, TopicFailure) for found in each]
+    reported = admin.reassigner.partitions(load.names)
+    return [found for each in reported.values() if not isinstance(each, TopicFailure) for found in each]
 
 
 def stage_of(found: dict[str, Any]) -> str | None:

@@ -17,9 +17,9 @@ def test_argo_cd_reads_the_state_of_real_objects(site: Site) -> None:
     # The older one owns the pool, and Kubernetes counts whole seconds; of one second, the UID decides.
     next_second = datetime.fromisoformat(ready["metadata"]["creationTimestamp"]) + timedelta(seconds=1)
     wait_until(lambda: datetime.now(UTC) >= next_second, "the next second has begun")
-    rival = site.wal_cluster("rival")
-    rival.apply(site.pool(2))
-    claimed = rival.wait("PrefixClaimed")
+    conflicting_owner = site.wal_cluster("rival")
+    conflicting_owner.apply(site.pool(2))
+    claimed = conflicting_owner.wait("PrefixClaimed")
     silent = site.wal_cluster("silent")
     silent.apply({"prefix": f"{site.prefix}_silent"}, {"bootstrapServers": ["kafka-0.kafka.kafka:9"]})
     unreachable = silent.wait("KafkaUnreachable")

@@ -47,7 +47,7 @@ class Stage:
     process: Process
     key: Key
     kube: FakeKube
-    told: Callable[[], Condition | None]
+    reported: Callable[[], Condition | None]
     passes: Callable[[float], None]
     own_pace: bool = False
     relapses: Callable[[], None] = lambda: None
@@ -146,8 +146,8 @@ def verifies(refusal: Refusal) -> Stage:
 
 def watches_a_ledger(refusal: Refusal) -> Stage:
     world = purge_world.World()
-    looks = world.looks(refusal)
-    watching = LedgerWatch(world.kube, looks, lambda _: None, lambda _: None, FakeMeters())
+    observer = world.observer(refusal)
+    watching = LedgerWatch(world.kube, observer, lambda _: None, lambda _: None, FakeMeters())
     process: Process = Reconciler(watching, may_write=lambda: True)
     return Stage(
         process,
@@ -171,16 +171,16 @@ def keeps_a_schedule(refusal: Refusal) -> Stage:
 def moves_replicas(refusal: Refusal) -> Stage:
     world = reassignment_world.World()
     world.declare(replicationFactor=3)
-    tends, _ = world.process()
+    manages, _ = world.process()
     _, moves = world.process(refusal)
     key = reassignment_world.WAL
 
-    def told() -> Condition | None:
-        while tends.tick(key).after == 0.0:
+    def reported() -> Condition | None:
+        while manages.tick(key).after == 0.0:
             pass
         return told_by(world.kube, WALCluster, key, ConditionType.READY)
 
-    return Stage(moves, key, world.kube, told, let_pass(world.time))
+    return Stage(moves, key, world.kube, reported, let_pass(world.time))
 
 
 def throttles(refusal: Refusal) -> Stage:

@@ -26,9 +26,9 @@ from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.targets import read_targets
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
@@ -236,15 +236,17 @@ class World:
     def process(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
         """A new operator process, which remembers nothing."""
         calls = calls or Calls(self.check)
-        controller = WALPurgeController(calls.guard(self.kube), self.looks(calls), self.time, self.time, FakeMeters())
+        controller = WALPurgeController(
+            calls.guard(self.kube), self.observer(calls), self.time, self.time, FakeMeters()
+        )
         return Reconciler(controller, may_write=lambda: True)
 
-    def looks(self, calls: Guard | None = None) -> LedgerLooks:
+    def observer(self, calls: Guard | None = None) -> LedgerObserver:
         """The looks of a new process."""
         calls = calls or Calls(self.check)
         kube, clusters = calls.guard(self.kube), calls.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
         opener = ClusterOpener(kube, clusters, self.open_databases(calls))
-        return LedgerLooks(opener, calls.guard(self.intents), self.time, self.time)
+        return LedgerObserver(opener, calls.guard(self.intents), self.time, self.time)
 
     def open_databases(self, calls: Guard) -> DataPlanes:
         """What the addresses of databases lead to."""

@@ -19,9 +19,9 @@ from seawall.controllers.replication import ReplicationController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.partitions import NO_RATES, PartitionId
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.partitions import PartitionObserver
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from tests.fakes.dataplane import FakeDataPlane, FakeDataPlanes, FakeMetadataStore
@@ -109,12 +109,12 @@ class World:
         guard = guard or Unwatched()
         kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
         nothing = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
-        ledgers = LedgerLooks(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
-        tends = WALClusterController(
+        ledgers = LedgerObserver(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
+        manages = WALClusterController(
             kube, clusters, FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers)
         )
-        moves = ReplicationController(kube, PartitionLooks(kube, clusters), self.time, self.meters)
-        return [Reconciler(each, may_write=lambda: True) for each in (tends, moves)]
+        moves = ReplicationController(kube, PartitionObserver(kube, clusters), self.time, self.meters)
+        return [Reconciler(each, may_write=lambda: True) for each in (manages, moves)]
 
     def settle(
         self,
@@ -223,6 +223,6 @@ class World:
             self.lines.append(line)
         self.kube.events.clear()
 
-    def told(self, *reasons: str) -> list[str]:
+    def reported(self, *reasons: str) -> list[str]:
         """The events of these reasons, or of all that are about the run."""
         return [line for line in self.lines if not reasons or line.split(":")[0] in reasons]

@@ -24,12 +24,12 @@ from seawall.api.v1alpha1.wal_cluster import (
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.intents import raise_intent
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
-from seawall.observe.datanodes import DatanodeLooks
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.datanodes import DatanodeObserver
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.partitions import PartitionObserver
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler, Ticked
 from tests.fakes.datanodes import FakeDatanodes
@@ -107,7 +107,7 @@ class World:
         self.data_plane = FakeDataPlane(now=self.time.now)
         self.store.database = self.data_plane
         self.datanodes.apply(SET, strategy=self.strategy, partition=self.partition)
-        self.datanodes.look(SET, "rev-1")
+        self.datanodes.observe(SET, "rev-1")
         for number in range(DATANODES):
             self.datanodes.make_pod(SET, number, "rev-1")
             self.datanodes.report(SET, number, ready=True)
@@ -179,7 +179,7 @@ class World:
 
     def intend(self, offset: int) -> None:
         """A run writes intents for all topics; records are first written by whoever looked first."""
-        looks = LedgerLooks(
+        observer = LedgerObserver(
             ClusterOpener(
                 self.kube,
                 FakeKafkaClusters({"kafka:9092": self.kafka}),
@@ -190,11 +190,11 @@ class World:
             self.time,
         )
         for _ in range(2):
-            looked = looks.look(self.cluster())
-            assert isinstance(looked, Looked)
-            records = {**looked.urgent_records(), **looked.read.records}
+            observation = observer.observe(self.cluster())
+            assert isinstance(observation, Observation)
+            records = {**observation.urgent_records(), **observation.read.records}
             raised = {name: raise_intent(record, offset) for name, record in records.items()}
-            looks.write_shards(looked.pool, looked.shards.changed(raised))
+            observer.write_shards(observation.pool, observation.shards.changed(raised))
 
     # --- the operator
 
@@ -208,11 +208,11 @@ class World:
             for metasrv, database in self.others.items()
         }
         opener = ClusterOpener(kube, clusters, FakeDataPlanes(parts, others))
-        looks = LedgerLooks(opener, guard.guard(self.intents), self.time, self.time)
+        observer = LedgerObserver(opener, guard.guard(self.intents), self.time, self.time)
         datanodes = guard.guard(self.datanodes)
-        partitions = PartitionLooks(kube, clusters)
-        seen = DatanodeLooks(kube, datanodes, opener.data_planes, looks, partitions, self.time)
-        controller = RestartController(kube, datanodes, seen, self.time, self.meters)
+        partitions = PartitionObserver(kube, clusters)
+        recorded = DatanodeObserver(kube, datanodes, opener.data_planes, observer, partitions, self.time)
+        controller = RestartController(kube, datanodes, recorded, self.time, self.meters)
         return Reconciler(controller, may_write=lambda: True)
 
     def settle(
@@ -303,7 +303,7 @@ class World:
         statefulset = self.datanodes.statefulsets[SET]
         if not statefulset.observed:
             template = statefulset.template
-            self.datanodes.look(SET, f"rev-{template.config_hash}-{template.restarted_at}")
+            self.datanodes.observe(SET, f"rev-{template.config_hash}-{template.restarted_at}")
             statefulset = self.datanodes.statefulsets[SET]
         if statefulset.strategy is UpdateStrategy.ON_DELETE or self._phase:
             return

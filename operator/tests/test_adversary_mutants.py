@@ -26,7 +26,7 @@ from seawall.controllers import (
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
-from seawall.domain.reassignment.sight import Progress
+from seawall.domain.reassignment.tracker import Progress
 from seawall.domain.restart import health
 from seawall.domain.verification import decide, running
 from seawall.domain.wal_cluster import deletion, needed

@@ -19,7 +19,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
 from seawall.handlers.broker_telemetry import BrokerTelemetry
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
@@ -47,7 +47,7 @@ class World:
         opener = ClusterOpener(
             self.kube, clusters, FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
         )
-        deletion = TopicDeletion(self.kube, LedgerLooks(opener, FakeIntentStore(), self.time, self.time))
+        deletion = TopicDeletion(self.kube, LedgerObserver(opener, FakeIntentStore(), self.time, self.time))
         self.topics: Reconciler[Any, Any, Any, Any] = Reconciler(
             WALClusterController(self.kube, clusters, FakeLedgers(), self.time, FakeMeters(), deletion),
             may_write=lambda: True,
@@ -61,9 +61,9 @@ class World:
     def settle(self) -> float | None:
         """Ticks both until they wait; when the controller of brokers wants to look again."""
         for _ in range(20):
-            tended, looked = self.topics.tick(KEY), self.brokers.tick(KEY)
-            if tended.outcome is looked.outcome is Outcome.WAITING:
-                return looked.after
+            tended, observation = self.topics.tick(KEY), self.brokers.tick(KEY)
+            if tended.outcome is observation.outcome is Outcome.WAITING:
+                return observation.after
         raise AssertionError("they never wait")
 
     def pass_time(self, seconds: float = 31) -> None:
@@ -75,7 +75,7 @@ class World:
         assert found is not None
         return found
 
-    def told(self) -> KafkaStatus:
+    def reported(self) -> KafkaStatus:
         kafka = self.cluster().status.kafka
         assert kafka is not None
         return kafka
@@ -93,13 +93,13 @@ def test_brokers_controllers_and_replicas_are_told_once_kafka_was_met() -> None:
     world = World()
     world.kafka.moves.racks = {1: "a", 2: "b"}
     world.settle()
-    items = world.told().brokers.items
+    items = world.reported().brokers.items
     assert [(item.id, item.rack, item.state, item.replicas, item.leaders) for item in items] == [
         (1, "a", BrokerState.ONLINE, 3, 1),
         (2, "b", BrokerState.ONLINE, 3, 1),
         (3, None, BrokerState.ONLINE, 3, 1),
     ]
-    quorum = world.told().quorum
+    quorum = world.reported().quorum
     assert quorum is not None
     assert (quorum.leader, quorum.voters, quorum.behind) == (1, (1, 2, 3), ())
     assert (world.condition().status, world.condition().reason) == ("True", "InSync")
@@ -113,16 +113,16 @@ def test_nothing_is_written_while_nothing_is_news_and_kafka_is_looked_at_soon_af
 ):
     world = World()
     world.settle()
-    writes, looks = world.kube.status_writes, world.kafka.requests["sizes"]
-    seen = []
+    writes, observer = world.kube.status_writes, world.kafka.requests["sizes"]
+    recorded = []
     for seconds in (1, 1, 3, 1, 8, 16, 29, 1, 29, 1):
         world.pass_time(seconds)
-        seen.append(world.kafka.requests["sizes"] - looks)
-    assert seen == [0, 1, 1, 2, 3, 4, 4, 5, 5, 6]
+        recorded.append(world.kafka.requests["sizes"] - observer)
+    assert recorded == [0, 1, 1, 2, 3, 4, 4, 5, 5, 6]
     assert world.kube.status_writes == writes
     world.kube.apply(KEY, {**SPEC, "internalTopics": {"replicationFactor": 2}})
     world.settle()
-    assert world.kafka.requests["sizes"] == looks + 7
+    assert world.kafka.requests["sizes"] == observer + 7
     after = world.settle()
     assert after is not None
     assert 0 < after <= 2
@@ -133,9 +133,9 @@ def test_a_broker_that_dies_is_told_with_what_it_leaves_behind_and_so_is_its_ret
     world.settle()
     world.kafka.offline.add(3)
     world.pass_time()
-    assert world.told().brokers.items[2].state is BrokerState.FENCED
-    assert world.told().brokers.items[2].under_replicated == 3
-    assert world.told().brokers.online == 2
+    assert world.reported().brokers.items[2].state is BrokerState.FENCED
+    assert world.reported().brokers.items[2].under_replicated == 3
+    assert world.reported().brokers.online == 2
     said = world.condition()
     assert (said.status, said.reason) == ("False", "UnderReplicated")
     assert said.message.endswith("not in sync are replicas on broker 3 (Fenced)")
@@ -155,7 +155,7 @@ def test_what_is_moved_to_a_new_broker_is_no_trouble() -> None:
     begin(world.kafka, PartitionId("wal_0", 0), (1, 2, 4))
     world.pass_time()
     assert world.condition().status == "True"
-    assert [item.replicas for item in world.told().brokers.items] == [3, 3, 3, 1]
+    assert [item.replicas for item in world.reported().brokers.items] == [3, 3, 3, 1]
 
 
 def test_topics_under_min_isr_refuse_writes_and_are_told_so() -> None:
@@ -165,8 +165,8 @@ def test_topics_under_min_isr_refuse_writes_and_are_told_so() -> None:
     world.pass_time()
     assert world.condition().reason == "UnderMinISR"
     assert world.condition(ConditionType.QUORUM_HEALTHY).reason == "QuorumUnanswered"
-    assert world.told().brokers.items[0].under_min_in_sync_replicas == 3
-    quorum = world.told().quorum
+    assert world.reported().brokers.items[0].under_min_in_sync_replicas == 3
+    quorum = world.reported().quorum
     assert quorum is not None
     assert quorum.voters == (1, 2, 3)
 
@@ -175,7 +175,7 @@ def test_a_voter_that_is_behind_is_told() -> None:
     world = World()
     world.kafka.moves.voter_lags = {3: 250}
     world.settle()
-    quorum = world.told().quorum
+    quorum = world.reported().quorum
     assert quorum is not None
     assert (quorum.behind, quorum.max_lag) == ((3,), 100)
     assert world.condition(ConditionType.QUORUM_HEALTHY).reason == "VotersBehind"
@@ -185,12 +185,12 @@ def test_a_voter_that_is_behind_is_told() -> None:
 def test_when_kafka_does_not_answer_what_was_seen_stays_and_is_said_to_be_old() -> None:
     world = World()
     world.settle()
-    before = world.told()
+    before = world.reported()
     world.kafka.unreachable = NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka at kafka:9092 answered.")
     world.pass_time()
     for kind in (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY):
         assert (world.condition(kind).status, world.condition(kind).reason) == ("Unknown", "NotAsked")
-    assert world.told() == before
+    assert world.reported() == before
     assert world.metric("seawall_broker_replicas", broker="1") is None
     world.kafka.unreachable = None
     world.pass_time()
@@ -204,7 +204,7 @@ def test_kafkas_own_topics_that_one_broker_can_stop_are_told() -> None:
     )
     world.settle()
     assert world.condition().reason == "InternalTopicsAtRisk"
-    assert world.told().brokers.items[0].replicas == 53
+    assert world.reported().brokers.items[0].replicas == 53
 
 
 def test_kafkas_own_topics_are_corrected_when_a_person_lets_it_and_only_then() -> None:
@@ -268,16 +268,16 @@ def test_a_broker_that_is_to_go_is_drained_when_nothing_at_all_is_on_it() -> Non
     world.kafka.brokers = (1, 2, 3, 4)
     foreign = world.kafka.add_topic("not_ours", replicas=(4, 1))
     world.pass_time()
-    assert [item.drained for item in world.told().brokers.items] == [None] * 4
+    assert [item.drained for item in world.reported().brokers.items] == [None] * 4
     world.kube.apply(KEY, {**SPEC, "reassignment": {"excludeBrokers": [4]}})
     world.settle()
-    assert world.told().brokers.items[3].drained is False
+    assert world.reported().brokers.items[3].drained is False
     foreign.replicas = (2, 1)
     world.pass_time()
-    assert world.told().brokers.items[3].drained is True
+    assert world.reported().brokers.items[3].drained is True
     world.kafka.offline.add(4)  # it is being removed, and tells no more of its logs
     world.pass_time()
-    assert world.told().brokers.items[3].drained is True
+    assert world.reported().brokers.items[3].drained is True
     events = [event.message for event in world.kube.events if event.reason == "BrokerDrained"]
     assert events == ["nothing is on broker 4 any more: it may be removed"]
 
@@ -289,18 +289,18 @@ def test_a_broker_whose_logs_nobody_has_seen_is_not_called_drained() -> None:
     world.kafka.offline.add(4)
     world.kube.apply(KEY, {**SPEC, "reassignment": {"excludeBrokers": [4]}})
     world.settle()
-    assert world.told().brokers.items[3].replicas == 0
-    assert world.told().brokers.items[3].drained is False
+    assert world.reported().brokers.items[3].replicas == 0
+    assert world.reported().brokers.items[3].drained is False
 
 
 def test_another_kafka_than_the_pinned_one_is_not_told_of() -> None:
     world = World()
     world.settle()
-    before = world.told()
+    before = world.reported()
     world.kafka.cluster_id = "another"
     world.kafka.brokers = (7, 8, 9)
     world.pass_time()
-    assert world.told() == before
+    assert world.reported() == before
     assert world.condition().status == "Unknown"
 
 

@@ -16,9 +16,9 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.ledger.licence import Licence
-from seawall.domain.ledger.looked import ClusterSeen
+from seawall.domain.ledger.observation import ObservedCluster
 from seawall.domain.overview.findings import Severity, find_all
-from seawall.domain.overview.seen import Leader, Seen
+from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.domain.rollout.requests import parse_override
 from seawall.domain.wal_cluster.database import usable_readoption
 from seawall.domain.wal_cluster.observed import Observed
@@ -98,11 +98,11 @@ def test_what_a_wrong_clock_does_to_a_hold_is_on_the_page_of_who_is_on_call() ->
     place(world, topics={"wal_0": 3})
     world.time.ahead = TWO_HOURS
     leader = Leader("seawall/seawall", "seawall-0", START)
-    seen = Seen(START, world.cluster(), leader, holds=(settle(world),))
-    (found,) = [each for each in find_all(seen) if each.object == "walhold/spark"]
+    recorded = Snapshot(START, world.cluster(), leader, holds=(settle(world),))
+    (found,) = [each for each in find_all(recorded) if each.object == "walhold/spark"]
     assert (found.severity, found.condition, found.reason) == (Severity.BROKEN, "ExpiryJudged", "ClockSkewed")
     place(world, topics={"wal_0": 3}, release=True)
-    over = Seen(START, world.cluster(), leader, holds=(settle(world),))
+    over = Snapshot(START, world.cluster(), leader, holds=(settle(world),))
     assert not [each for each in find_all(over) if each.object == "walhold/spark"]
 
 
@@ -205,14 +205,16 @@ def test_what_was_licensed_by_a_declaration_is_refused_at_the_act_once_the_clock
     world = World()
     world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{(START + timedelta(hours=20)).isoformat()}")
     cluster = world.cluster()
-    seen = partial(ClusterSeen, cluster.metadata.uid, cluster.metadata.generation, revision=1)
-    licensed = seen(current_licence(cluster, world.time, follows_readopt=False))
+    recorded = partial(ObservedCluster, cluster.metadata.uid, cluster.metadata.generation, revision=1)
+    licensed = recorded(current_licence(cluster, world.time, follows_readopt=False))
     assert licensed.licence != Licence()
     assert require_licence(world.kube, world.time, WAL, licensed) == cluster
     world.time.ahead = -TWO_HOURS
     with pytest.raises(Conflict, match="changed or expired"):
         require_licence(world.kube, world.time, WAL, licensed)
-    assert require_licence(world.kube, world.time, WAL, seen(Licence())) == cluster, "what needs no word needs no clock"
+    assert require_licence(world.kube, world.time, WAL, recorded(Licence())) == cluster, (
+        "what needs no word needs no clock"
+    )
 
 
 def test_another_database_is_adopted_only_by_clocks_that_agree() -> None:
@@ -230,11 +232,14 @@ def test_another_database_is_adopted_only_by_clocks_that_agree() -> None:
 def test_the_skew_of_a_process_is_measured_and_unknown_is_no_number() -> None:
     telemetry = Telemetry(per_topic=False)
 
-    def told(time: TrustedTime) -> dict[str, str]:
+    def reported(time: TrustedTime) -> dict[str, str]:
         telemetry.measure_clocks(time)
         lines = generate_latest(telemetry.registry).decode().splitlines()
         return dict(line.split(" ", 1) for line in lines if line.startswith("seawall_clock"))
 
-    assert told(ahead(START, LITTLE)) == {"seawall_clocks_agree": "1.0", "seawall_clock_skew_seconds": "8.0"}
-    assert told(ahead(START, -TWO_HOURS)) == {"seawall_clocks_agree": "0.0", "seawall_clock_skew_seconds": "-7200.0"}
-    assert told(TrustedTime(START, None)) == {"seawall_clocks_agree": "0.0", "seawall_clock_skew_seconds": "NaN"}
+    assert reported(ahead(START, LITTLE)) == {"seawall_clocks_agree": "1.0", "seawall_clock_skew_seconds": "8.0"}
+    assert reported(ahead(START, -TWO_HOURS)) == {
+        "seawall_clocks_agree": "0.0",
+        "seawall_clock_skew_seconds": "-7200.0",
+    }
+    assert reported(TrustedTime(START, None)) == {"seawall_clocks_agree": "0.0", "seawall_clock_skew_seconds": "NaN"}

@@ -20,9 +20,9 @@ from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import REFUSED_SECONDS
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
@@ -60,8 +60,8 @@ class World:
         """A new operator process."""
         clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
         kube, kafka = row.guard(self.kube), row.guard(clusters)
-        looks = LedgerLooks(ClusterOpener(kube, kafka, NO_DATABASE), row.guard(self.intents), CLOCK, CLOCK)
-        deletion = TopicDeletion(kube, looks)
+        observer = LedgerObserver(ClusterOpener(kube, kafka, NO_DATABASE), row.guard(self.intents), CLOCK, CLOCK)
+        deletion = TopicDeletion(kube, observer)
         controller = WALClusterController(kube, kafka, FakeLedgers(), CLOCK, FakeMeters(), deletion)
         return Reconciler(controller, may_write=lambda: True)
 

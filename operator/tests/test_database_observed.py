@@ -14,7 +14,7 @@ from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Forbidden
-from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.observe.database import DatabaseAnswers
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Reconciler
@@ -37,9 +37,9 @@ class Watched:
 
     def __init__(self, world: World) -> None:
         self.world, self.woken = world, list[Key]()
-        self.watch = LedgerWatch(world.kube, world.looks(), self.woken.append, lambda _: None, FakeMeters())
+        self.watch = LedgerWatch(world.kube, world.observer(), self.woken.append, lambda _: None, FakeMeters())
 
-    def look(self) -> DataPlaneView | NoDataPlane | None:
+    def observe(self) -> DataPlaneView | NoDataPlane | None:
         """What is known after a look."""
         look(self.watch)
         self.world.time.time += timedelta(seconds=10)
@@ -83,7 +83,7 @@ def test_a_bug_in_a_part_is_told_and_is_no_database_that_is_well(monkeypatch: py
         raise ZeroDivisionError
 
     monkeypatch.setattr(world.data_plane, "nodes", broken)
-    found = watched.look()
+    found = watched.observe()
     assert isinstance(found, NoDataPlane)
     assert found.why is NotReached.UNEXPECTED_ANSWER
     assert "nodes failed (ZeroDivisionError)" in found.message
@@ -92,33 +92,33 @@ def test_a_bug_in_a_part_is_told_and_is_no_database_that_is_well(monkeypatch: py
 def test_nothing_is_known_before_the_first_look_and_only_news_wakes() -> None:
     watched = Watched(World())
     assert watched.watch.latest_database(watched.world.cluster()) is None
-    assert isinstance(watched.look(), DataPlaneView)
+    assert isinstance(watched.observe(), DataPlaneView)
     for _ in range(5):
-        watched.look()
+        watched.observe()
     calm = len(watched.woken)
-    watched.look()
+    watched.observe()
     assert len(watched.woken) == calm
     watched.world.data_plane.is_silent = True
-    assert isinstance(watched.look(), NoDataPlane)
+    assert isinstance(watched.observe(), NoDataPlane)
     assert len(watched.woken) == calm + 1
 
 
 def test_what_was_found_by_another_spec_is_nobodys() -> None:
     watched = Watched(World())
-    watched.look()
+    watched.observe()
     watched.world.kube.apply(WAL, watched.world.spec(version="1.2"))
     assert watched.watch.latest_database(watched.world.cluster()) is None
-    assert isinstance(watched.look(), DataPlaneView)
+    assert isinstance(watched.observe(), DataPlaneView)
 
 
 def test_the_database_is_looked_at_whatever_keeps_from_looking_at_the_ledger() -> None:
     world = World()
     watched = Watched(world)
     world.kube.apply(Key(NAMESPACE, "newer"), {"clusterRef": {"name": "wal"}, "newField": 1}, kind=WALPurgePolicy)
-    assert isinstance(watched.look(), DataPlaneView)
+    assert isinstance(watched.observe(), DataPlaneView)
     page = watched.watch.latest(WAL)
-    assert isinstance(page, CannotLook)
-    assert page.why is Obstacle.POLICY_INVALID
+    assert isinstance(page, Unavailable)
+    assert page.why is UnavailableReason.POLICY_INVALID
 
 
 def test_an_api_server_that_forbids_a_secret_and_a_key_that_makes_no_sense_are_told_by_their_own_reasons(
@@ -129,15 +129,15 @@ def test_an_api_server_that_forbids_a_secret_and_a_key_that_makes_no_sense_are_t
     world.kube.apply(WAL, world.spec(metadataStore={"etcd": etcd}))
     monkeypatch.setattr(world, "open_databases", lambda _: GreptimeDataPlanes())
     watched = Watched(world)
-    assert why(watched.look()) is NotReached.SECRET_MISSING
+    assert why(watched.observe()) is NotReached.SECRET_MISSING
     world.kube.secrets[Key(NAMESPACE, "ca")] = {"ca.crt": b"no PEM"}
-    assert why(watched.look()) is NotReached.TLS_FAILED
+    assert why(watched.observe()) is NotReached.TLS_FAILED
 
     def forbidden(*_: Any) -> None:
         raise Forbidden("secrets is forbidden")
 
     monkeypatch.setattr(world.kube, "get_secret", forbidden)
-    assert why(watched.look()) is NotReached.SECRET_FORBIDDEN
+    assert why(watched.observe()) is NotReached.SECRET_FORBIDDEN
 
 
 def why(found: DataPlaneView | NoDataPlane | None) -> NotReached:

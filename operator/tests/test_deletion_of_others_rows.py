@@ -14,7 +14,7 @@ from seawall.domain.wal_cluster import needed
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
 from tests.purge_world import CLUSTER, TOPICS, WAL, World
 from tests.support.mutants import find_survivors
-from tests.test_topic_deletion import DELETE, controller, going, is_gone, live, told
+from tests.test_topic_deletion import DELETE, controller, going, is_gone, live, reported
 
 OTHER = Key("other", "wal")
 STAGING_METASRV, STAGING_ETCD = "http://metasrv.staging:4000", "http://etcd.staging:2379"
@@ -34,7 +34,7 @@ def test_topics_that_a_younger_walcluster_with_a_database_claims_do_not_go() -> 
     world.kube.remove(WAL)
     live(world)
     assert set(TOPICS) <= world.kafka.topics.keys()
-    assert told(world).startswith("PrefixContested: WALCluster other/wal claims")
+    assert reported(world).startswith("PrefixContested: WALCluster other/wal claims")
     world.kube.remove(OTHER)
     live(world)
     assert is_gone(world), "it goes on when the other one is gone"
@@ -53,7 +53,7 @@ def test_a_deletion_asks_no_database_that_was_swapped() -> None:
     assert world.cluster().metadata.deletion_timestamp == cluster.metadata.deletion_timestamp
     live(world, controller(world))
     assert set(TOPICS) <= world.kafka.topics.keys()
-    assert "is pinned" in told(world)
+    assert "is pinned" in reported(world)
 
 
 def test_both_guards_are_missed_when_they_are_taken_away() -> None:

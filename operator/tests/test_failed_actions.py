@@ -28,7 +28,7 @@ from tests.support.refusals import Refusal
 
 REFUSED: SeawallError = Forbidden("creating in /apis/seawall.dev: 403 a person has to give this right")
 UNANSWERED: SeawallError = OutsideUnavailable("POST /apis/seawall.dev: no answer (ReadTimeoutError)")
-TRIES, LOOKS = 4, 3
+TRIES, OBSERVERS = 4, 3
 """How often it is tried, and looked at, at the least: after two minutes a restart waits for flushes no longer."""
 HEALS = 40
 """Rounds after which it works, once it is let."""
@@ -66,30 +66,30 @@ def test_what_fails_is_told_by_a_condition_and_one_event_logged_and_tried_again_
 
 def see_it_fail(stage: Stage, refusal: Refusal) -> None:
     """It is tried again and again, and after each tick the condition says why, always in the same words."""
-    error, looks = refusal.error, 0
-    told: set[tuple[str, str, str]] = set()
+    error, observer = refusal.error, 0
+    reported: set[tuple[str, str, str]] = set()
 
     def look() -> None:
-        condition = stage.told() if refusal.count else None
+        condition = stage.reported() if refusal.count else None
         if condition is not None:
             assert str(error) in condition.message
-            told.add((condition.status, condition.reason, condition.message))
-            assert len(told) == 1, "it flaps"
+            reported.add((condition.status, condition.reason, condition.message))
+            assert len(reported) == 1, "it flaps"
 
     for _ in range(200):
         ticked = stage.until_it_waits(look)
         if refusal.count:
-            looks += 1
+            observer += 1
             assert ticked.after is not None
             assert 0 < ticked.after <= 30
             assert stage.own_pace or ticked.after == (REFUSED_SECONDS if error is REFUSED else UNANSWERED_SECONDS)
-        if looks >= LOOKS and refusal.count >= TRIES:
+        if observer >= OBSERVERS and refusal.count >= TRIES:
             break
         stage.passes(ticked.after or 30.0)
     assert refusal.count >= TRIES, "it is not tried again"
-    assert told
+    assert reported
     if not stage.own_pace:
-        assert told == {("False", "ChangeRefused" if error is REFUSED else "ChangeUnanswered", str(error))}
+        assert reported == {("False", "ChangeRefused" if error is REFUSED else "ChangeUnanswered", str(error))}
 
 
 def heal(stage: Stage, refusal: Refusal) -> None:
@@ -97,11 +97,11 @@ def heal(stage: Stage, refusal: Refusal) -> None:
     refusal.is_on = False
     for _ in range(HEALS):
         ticked = stage.until_it_waits()
-        condition = stage.told()
+        condition = stage.reported()
         if condition is None or str(refusal.error) not in condition.message:
             return
         stage.passes(ticked.after or 30.0)
-    raise AssertionError(f"it does not heal: {stage.told()}")
+    raise AssertionError(f"it does not heal: {stage.reported()}")
 
 
 def assert_one_event(stage: Stage, error: SeawallError) -> None:
@@ -152,8 +152,8 @@ def test_what_fails_after_the_end_is_an_event_and_in_the_log(error: SeawallError
     with logged() as lines:
         after = {process.tick(verification_world.CHECK).after for _ in range(3)}
     assert (refusal.count, len(lines), after) == (3, 3, {REFUSED_SECONDS if error is REFUSED else UNANSWERED_SECONDS})
-    told = [event for event in world.kube.events if str(error) in event.message]
-    assert [event.type for event in told] == [EventType.WARNING]
+    reported = [event for event in world.kube.events if str(error) in event.message]
+    assert [event.type for event in reported] == [EventType.WARNING]
     refusal.is_on = False
     process.tick(verification_world.CHECK)
     assert world.kube.get(WALVerification, verification_world.CHECK) is None
@@ -180,8 +180,8 @@ def test_a_status_that_cannot_be_written_is_an_event_and_in_the_log(
                 stage.passes(ticked.after or 30.0)
     assert failed == TRIES
     assert len(lines) >= TRIES
-    told = [event for event in stage.kube.events if event.message == str(error)]
-    assert [(event.type, event.reason) for event in told if event.reason == STATUS_NOT_WRITTEN] == [
+    reported = [event for event in stage.kube.events if event.message == str(error)]
+    assert [(event.type, event.reason) for event in reported if event.reason == STATUS_NOT_WRITTEN] == [
         (EventType.WARNING, STATUS_NOT_WRITTEN)
     ]
-    assert len(told) <= 2, "one of the status, and one of an action"
+    assert len(reported) <= 2, "one of the status, and one of an action"

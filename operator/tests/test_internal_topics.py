@@ -78,5 +78,5 @@ def test_a_topic_that_is_drained_and_grows_at_once_needs_one_run() -> None:
     world.declare({"excludeBrokers": [4]})
     world.settle()
     assert factors(world) == [3] * 5
-    assert len(world.told("ReassignmentOngoing")) == 1
-    assert not world.told("ReassignmentAborting")
+    assert len(world.reported("ReassignmentOngoing")) == 1
+    assert not world.reported("ReassignmentAborting")

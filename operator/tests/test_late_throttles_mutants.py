@@ -11,7 +11,7 @@ import pytest
 from seawall.controllers import replication
 from seawall.domain.reassignment import decide, late, throttling
 from seawall.domain.reassignment.actions import RememberLists
-from seawall.domain.reassignment.elder import Line
+from seawall.domain.reassignment.line import Line
 from tests import test_late_throttles as stories
 from tests.adversary.replicas import balancing, growing
 from tests.support.mutants import Mutant, find_survivors

@@ -15,7 +15,7 @@ from seawall.cli import ledger as cli
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
@@ -28,7 +28,7 @@ from tests.support.mortal import Died
 def watch(world: World, woken: list[Key] | None = None) -> LedgerWatch:
     """A new process that watches."""
     return LedgerWatch(
-        world.kube, world.looks(), (woken if woken is not None else []).append, lambda _: None, FakeMeters()
+        world.kube, world.observer(), (woken if woken is not None else []).append, lambda _: None, FakeMeters()
     )
 
 
@@ -143,7 +143,7 @@ def test_nothing_is_known_of_a_wal_that_nobody_can_look_at() -> None:
     look(world, watching)
     world.data_plane.is_silent = True
     Reconciler(watching, may_write=lambda: True).tick(WAL)
-    assert isinstance(watching.latest(WAL), CannotLook)
+    assert isinstance(watching.latest(WAL), Unavailable)
     assert intact(world, watching).status == "Unknown"
 
 
@@ -181,8 +181,10 @@ def test_a_readoption_is_told_as_an_event_and_adopts_nothing_later() -> None:
     world.annotate(readopt=until(world, 2))
     look(world, watching, times=3)
     assert broken(world) == set()
-    told = [event for event in world.kube.events if event.reason == "LogsReadopted"]
-    assert [event.message for event in told] == ["Readopted topic wal_0, as seawall.dev/readopt says: checked by hand"]
+    reported = [event for event in world.kube.events if event.reason == "LogsReadopted"]
+    assert [event.message for event in reported] == [
+        "Readopted topic wal_0, as seawall.dev/readopt says: checked by hand"
+    ]
     recreate(world, "wal_1")
     page = look(world, watch(world), times=4)
     assert broken(world) == {"wal_1"}
@@ -234,7 +236,7 @@ def test_a_readoption_ends_the_same_when_the_process_dies_between_two_shards() -
         with pytest.raises(Died):
             look(
                 world,
-                LedgerWatch(world.kube, world.looks(calls), lambda _: None, lambda _: None, FakeMeters()),
+                LedgerWatch(world.kube, world.observer(calls), lambda _: None, lambda _: None, FakeMeters()),
                 times=1,
             )
         look(world, watch(world), times=3)
@@ -273,9 +275,9 @@ def test_one_command_says_why_a_topic_is_not_shrinking() -> None:
     assert table[0].split() == " ".join(cli.COLUMNS).split()
     assert [line.split()[0] for line in table[1:]] == list(TOPICS)
     assert last == f"as of {began}.000Z"
-    told = ask(Api(page), "--topic", "wal_1")
-    assert "No WALPurgePolicy matches this topic." in told
-    assert "Create one" in told
+    reported = ask(Api(page), "--topic", "wal_1")
+    assert "No WALPurgePolicy matches this topic." in reported
+    assert "Create one" in reported
     assert json.loads(ask(Api(page), "-o", "json"))["topics"] == page["topics"]
 
 

@@ -199,7 +199,7 @@ def test_every_question_at_the_act_is_missed_when_it_is_not_asked() -> None:
         patch.setattr(wal_purge, "require_intents", lambda *_: None)
 
     def lost_is_first_contact(patch: pytest.MonkeyPatch) -> None:
-        from seawall.domain.ledger.looked import ReadShards  # noqa: PLC0415 - what is patched
+        from seawall.domain.ledger.observation import ReadShards  # noqa: PLC0415 - what is patched
 
         patch.setattr(ReadShards, "lost_topics", lambda *_: frozenset())
 

@@ -35,18 +35,18 @@ class Program:
         self.held: list[str] = []
 
     def __call__(self, command: Sequence[str]) -> int:
-        told = dict(zip(command[1::2], command[2::2], strict=True))
-        raw = gzip.decompress(Path(told["--request"]).read_bytes())
-        self.request, self.folder = json.loads(raw), Path(told["--request"]).parent
+        reported = dict(zip(command[1::2], command[2::2], strict=True))
+        raw = gzip.decompress(Path(reported["--request"]).read_bytes())
+        self.request, self.folder = json.loads(raw), Path(reported["--request"]).parent
         self.held = self.world.holds()
         verdict = {"version": 1, "requestDigest": sha256(raw).hexdigest(), "outcome": self.outcome, "message": "so"}
         if self.outcome:
-            Path(told["--summary"]).write_text(json.dumps(verdict))
+            Path(reported["--summary"]).write_text(json.dumps(verdict))
         return self.code
 
 
 def verify(world: VerificationWorld, program: Program, *, granted: bool = True) -> list[str]:
-    controller = WALHoldController(world.kube, world.looks(), world.time, world.meters)
+    controller = WALHoldController(world.kube, world.observer(), world.time, world.meters)
     granter = Reconciler(controller, may_write=lambda: True)
 
     def pause() -> None:
@@ -55,7 +55,7 @@ def verify(world: VerificationWorld, program: Program, *, granted: bool = True) 
             granter.tick(Key(NAMESPACE, "here"))
             world.time.time += timedelta(milliseconds=50)
 
-    local = LocalVerification(world.kube, world.looks(), pause, program)
+    local = LocalVerification(world.kube, world.observer(), pause, program)
     return list(local.verify(world.cluster(), TEMPLATE, "here", ("program",), "-"))
 
 

@@ -17,7 +17,7 @@ from seawall.domain.topics.actions import CreateTopics
 from tests.fakes.intents import FakeIntentStore
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 from tests.test_ledger_watch import broken, look, until, watch
-from tests.test_topic_deletion import DELETE, controller, is_gone, live, told, until_it_acts
+from tests.test_topic_deletion import DELETE, controller, is_gone, live, reported, until_it_acts
 
 BARE: dict[str, Any] = {key: value for key, value in CLUSTER.items() if key not in {"dataPlane", "verification"}}
 SHARD = PoolId(NAMESPACE, "fake-cluster", "wal").config_map(shard_of("wal_1"))
@@ -53,7 +53,7 @@ def declare(world: World, readopt: str | None, spec: dict[str, Any] = CLUSTER) -
 
 def assert_lost(world: World) -> None:
     assert "wal_1" not in world.kafka.topics
-    assert told(world).startswith("TopicLost: Kafka has lost topic wal_1, which was in use")
+    assert reported(world).startswith("TopicLost: Kafka has lost topic wal_1, which was in use")
     assert (intact(world).status, intact(world).reason) == ("False", "TopicLost")
 
 
@@ -85,7 +85,7 @@ def test_the_disaster_stands_while_kafka_cannot_be_asked() -> None:
     live(world, ticks=4)
     world.kafka.offline = {1, 2, 3}
     live(world, ticks=4)
-    assert told(world).startswith("KafkaUnreachable")
+    assert reported(world).startswith("KafkaUnreachable")
     assert intact(world).reason == "TopicLost"
     world.kafka.offline = set()
     live(world, ticks=4)
@@ -110,7 +110,7 @@ def test_a_lost_topic_that_is_restored_is_intact_again() -> None:
     assert_lost(world)
     world.kafka.topics["wal_1"] = topic
     live(world, ticks=4)
-    assert told(world).startswith("Ready")
+    assert reported(world).startswith("Ready")
     assert intact(world).reason != "TopicLost"
 
 
@@ -137,7 +137,7 @@ def test_a_person_gives_a_lost_log_up_and_the_new_one_is_a_first_contact() -> No
     declare(world, until(world, 2))
     live(world, ticks=4)
     assert world.kafka.topics["wal_1"].log.end == 0
-    assert told(world).startswith("Ready")
+    assert reported(world).startswith("Ready")
     events = [event for event in world.kube.events if event.reason == "LostTopicsCreated"]
     assert [(event.type, event.message) for event in events] == [
         ("Warning", "Created topic wal_1; lost was topic wal_1, as seawall.dev/readopt says: checked by hand")
@@ -159,7 +159,7 @@ def test_one_annotation_makes_no_second_topic() -> None:
     lose(world)
     live(world, ticks=4)
     assert_lost(world)
-    assert "was set before they were lost: set a new one" in told(world)
+    assert "was set before they were lost: set a new one" in reported(world)
 
 
 def test_what_is_lost_while_an_annotation_lingers_is_not_made_again() -> None:
@@ -186,7 +186,7 @@ def test_an_annotation_that_does_not_count_says_why(annotation: Callable[[World]
     declare(world, annotation(world))
     live(world, ticks=4)
     assert_lost(world)
-    assert sentence in told(world)
+    assert sentence in reported(world)
 
 
 def test_a_pool_that_goes_with_its_walcluster_is_made_again() -> None:
@@ -228,7 +228,7 @@ def test_a_record_that_cannot_be_read_counts_as_one(hide: Callable[[World], Call
     show = hide(world)
     live(world, ticks=6)
     assert "wal_1" not in world.kafka.topics
-    assert told(world).startswith("TopicRecordUnreadable: Kafka shows no topic wal_1")
+    assert reported(world).startswith("TopicRecordUnreadable: Kafka shows no topic wal_1")
     show()
     live(world, ticks=6)
     assert "wal_1" in world.kafka.topics, "it was never recorded"
@@ -244,7 +244,7 @@ def test_a_record_that_is_gone_counts_as_one_until_a_person_begins_anew() -> Non
     lose(world)
     live(world, ticks=6)
     assert "wal_1" not in world.kafka.topics
-    assert "the ConfigMap with its record is gone" in told(world)
+    assert "the ConfigMap with its record is gone" in reported(world)
     declare(world, until(world, 2))
     live(world, ticks=6)
     assert "wal_1" in world.kafka.topics
@@ -265,7 +265,7 @@ def test_a_topic_that_a_broker_has_not_heard_of_is_neither_lost_nor_made() -> No
     calls.before = hide
     live(world, controller(world, calls), ticks=6)
     assert "create_topics" not in calls.names
-    assert told(world) == "CreatingTopics: 1 of 3 topics are missing"
+    assert reported(world) == "CreatingTopics: 1 of 3 topics are missing"
     assert "TopicLost" not in [event.reason for event in world.kube.events]
 
 

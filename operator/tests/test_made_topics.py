@@ -26,7 +26,7 @@ def grown(world: World, count: int, **reassignment: object) -> World:
 def test_a_pool_that_grows_evens_out_what_is_there() -> None:
     world = grown(World(lambda _: (1,)), 15)
     assert Counter(broker for on in made(world) for broker in on) == {2: 3, 3: 3, 4: 3}
-    assert world.told("TopicsCreated") == ["TopicsCreated: Created 9 topics (wal_6 … wal_14)"]
+    assert world.reported("TopicsCreated") == ["TopicsCreated: Created 9 topics (wal_6 … wal_14)"]
     assert world.status() is None, "nothing has to be moved then"
 
 
@@ -41,7 +41,7 @@ def test_a_broker_that_is_down_gets_nothing_and_the_event_says_so() -> None:
     world.declare(count=8)
     world.rounds(4)
     assert all(4 not in on for on in made(world))
-    assert world.told("TopicsCreated") == [
+    assert world.reported("TopicsCreated") == [
         "TopicsCreated: Created 2 topics (wal_6, wal_7); none is on broker 4, which is not online"
     ]
 
@@ -58,7 +58,7 @@ def test_kafka_chooses_where_seawall_may_not_see_the_brokers_and_the_event_says_
     world.declare(count=7)
     world.rounds(4)
     assert len(made(world)) == 1
-    assert world.told("TopicsCreated") == [
+    assert world.reported("TopicsCreated") == [
         (
             "TopicsCreated: Created topic wal_6; Kafka chose their brokers: Kafka refused to describe the cluster:"
             " Cluster authorization failed."

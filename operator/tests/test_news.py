@@ -7,7 +7,7 @@ import pytest
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.kinds import KINDS
 from seawall.controllers.brokers import BROKERS
-from seawall.handlers.news import DEPENDENTS, News, Subject
+from seawall.handlers.event_filter import DEPENDENTS, EventFilter, Subject
 
 Body = dict[str, Any]
 
@@ -46,16 +46,16 @@ STRANGERS = (
 
 
 @pytest.fixture
-def news() -> News:
+def changed_status() -> EventFilter:
     """All objects were seen once."""
-    made = News()
+    made = EventFilter()
     for each in (*FAMILY, *STRANGERS):
         made.wakes(each["kind"], each, deleted=False)
     return made
 
 
-def wakes(news: News, changed: Body, *, deleted: bool = False) -> set[Subject]:
-    return news.wakes(changed["kind"], changed, deleted=deleted)
+def wakes(changed_status: EventFilter, changed: Body, *, deleted: bool = False) -> set[Subject]:
+    return changed_status.wakes(changed["kind"], changed, deleted=deleted)
 
 
 def of(*bodies: Body) -> set[Subject]:
@@ -77,16 +77,16 @@ WAKES = (
 
 @pytest.mark.parametrize(("changed", "woken"), WAKES, ids=lambda each: each["kind"] if isinstance(each, dict) else "")
 def test_an_edit_wakes_the_object_and_those_of_its_cluster_that_depend_on_it(
-    changed: Body, woken: tuple[Body, ...], news: News
+    changed: Body, woken: tuple[Body, ...], changed_status: EventFilter
 ) -> None:
     edited = {**with_metadata(changed, generation=2), "spec": {**changed["spec"], "edited": True}}
-    assert wakes(news, edited) == of(*woken)
-    assert wakes(news, edited) == set()
+    assert wakes(changed_status, edited) == of(*woken)
+    assert wakes(changed_status, edited) == set()
 
 
 @pytest.mark.parametrize(("changed", "woken"), WAKES, ids=lambda each: each["kind"] if isinstance(each, dict) else "")
-def test_a_deletion_wakes_the_same(changed: Body, woken: tuple[Body, ...], news: News) -> None:
-    assert wakes(news, changed, deleted=True) == of(*woken)
+def test_a_deletion_wakes_the_same(changed: Body, woken: tuple[Body, ...], changed_status: EventFilter) -> None:
+    assert wakes(changed_status, changed, deleted=True) == of(*woken)
 
 
 @pytest.mark.parametrize("changed", [WAL, NIGHTLY, RUN, BACKUP, CHECK], ids=lambda each: each["kind"])
@@ -100,52 +100,52 @@ def test_a_deletion_wakes_the_same(changed: Body, woken: tuple[Body, ...], news:
     ],
     ids=lambda metadata: next(iter(metadata)),
 )
-def test_what_a_tick_reads_of_the_metadata_is_news(changed: Body, metadata: Body, news: News) -> None:
-    assert of(changed) <= wakes(news, with_metadata(changed, **metadata))
+def test_what_a_tick_reads_of_the_metadata_is_news(changed: Body, metadata: Body, changed_status: EventFilter) -> None:
+    assert of(changed) <= wakes(changed_status, with_metadata(changed, **metadata))
 
 
 @pytest.mark.parametrize("changed", FAMILY, ids=lambda each: each["metadata"]["name"])
-def test_a_status_write_and_foreign_annotations_wake_nobody(changed: Body, news: News) -> None:
+def test_a_status_write_and_foreign_annotations_wake_nobody(changed: Body, changed_status: EventFilter) -> None:
     noise = with_metadata(changed, resourceVersion="7", annotations={"kubectl.kubernetes.io/x": "y"}, labels={"a": "b"})
-    assert wakes(news, {**noise, "status": {"conditions": [{"type": "Ready"}]}}) == set()
+    assert wakes(changed_status, {**noise, "status": {"conditions": [{"type": "Ready"}]}}) == set()
 
 
-def test_what_is_found_out_about_kafka_wakes_who_looks_at_its_brokers(news: News) -> None:
+def test_what_is_found_out_about_kafka_wakes_who_looks_at_its_brokers(changed_status: EventFilter) -> None:
     brokers = subject(BROKERS, "wal")
     status: Body = {"conditions": [{"type": "KafkaReachable", "status": "True"}]}
-    assert wakes(news, {**WAL, "status": status}) == {brokers}
+    assert wakes(changed_status, {**WAL, "status": status}) == {brokers}
     status["topics"] = {"total": 2, "ready": 1}
-    assert wakes(news, {**WAL, "status": dict(status)}) == {brokers}
+    assert wakes(changed_status, {**WAL, "status": dict(status)}) == {brokers}
     status["kafka"] = {"brokers": {"total": 3, "online": 2}}
-    assert wakes(news, {**WAL, "status": dict(status)}) == {brokers}
+    assert wakes(changed_status, {**WAL, "status": dict(status)}) == {brokers}
     status["kafka"] = {"brokers": {"total": 3, "online": 2, "items": [{"id": 1, "leaders": 2}]}}
-    assert wakes(news, {**WAL, "status": dict(status)}) == set()
+    assert wakes(changed_status, {**WAL, "status": dict(status)}) == set()
 
 
-def test_a_run_that_reaches_a_stage_wakes_those_that_wait_for_it_and_not_itself(news: News) -> None:
+def test_a_run_that_reaches_a_stage_wakes_those_that_wait_for_it_and_not_itself(changed_status: EventFilter) -> None:
     for stage in ("Preparation", "Purge", "Completed"):
         at_stage = {**RUN, "status": {"stage": stage, "entriesDeleted": 5}}
-        assert wakes(news, at_stage) == of(WAL, NIGHTLY, OTHER_RUN)
-        assert wakes(news, {**at_stage, "status": {"stage": stage, "entriesDeleted": 6}}) == set()
+        assert wakes(changed_status, at_stage) == of(WAL, NIGHTLY, OTHER_RUN)
+        assert wakes(changed_status, {**at_stage, "status": {"stage": stage, "entriesDeleted": 6}}) == set()
 
 
-def test_a_hold_that_is_renewed_wakes_itself_only(news: News) -> None:
+def test_a_hold_that_is_renewed_wakes_itself_only(changed_status: EventFilter) -> None:
     renewed = with_metadata(BACKUP, generation=2)
     renewed["spec"] = {**BACKUP["spec"], "renewTime": "2026-11-21T12:00:00Z"}
-    assert wakes(news, renewed) == of(BACKUP)
+    assert wakes(changed_status, renewed) == of(BACKUP)
 
 
-def test_a_hold_that_is_granted_wakes_the_runs_and_the_verification_that_placed_it(news: News) -> None:
-    assert wakes(news, {**BACKUP, "status": {"state": "Active"}}) == of(WAL, RUN, OTHER_RUN, CHECK)
+def test_a_hold_that_is_granted_wakes_the_runs_and_the_verification_that_placed_it(changed_status: EventFilter) -> None:
+    assert wakes(changed_status, {**BACKUP, "status": {"state": "Active"}}) == of(WAL, RUN, OTHER_RUN, CHECK)
 
 
-def test_a_verification_that_ends_wakes_the_runs_that_wait_for_it(news: News) -> None:
-    assert wakes(news, {**CHECK, "status": {"stage": "Completed"}}) == of(WAL, RUN, OTHER_RUN)
+def test_a_verification_that_ends_wakes_the_runs_that_wait_for_it(changed_status: EventFilter) -> None:
+    assert wakes(changed_status, {**CHECK, "status": {"stage": "Completed"}}) == of(WAL, RUN, OTHER_RUN)
 
 
-def test_an_object_that_was_deleted_is_woken_no_more(news: News) -> None:
-    wakes(news, RUN, deleted=True)
-    assert wakes(news, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK)
+def test_an_object_that_was_deleted_is_woken_no_more(changed_status: EventFilter) -> None:
+    wakes(changed_status, RUN, deleted=True)
+    assert wakes(changed_status, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK)
 
 
 def test_the_dependents_are_those_of_kinds_that_there_are() -> None:

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from seawall.controllers.purge_preview import PurgePreview
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.purge.preview import PlannedRun
 from seawall.handlers.ledger_page import add_ledger_page, add_plan_page, add_reassignment_page
 from seawall.handlers.probes import build_app
@@ -18,13 +18,13 @@ from tests.purge_world import WAL, Calls, World
 
 
 def test_whoever_has_no_key_is_not_answered_and_nothing_is_looked_at() -> None:
-    looks: list[object] = []
+    observer: list[object] = []
 
     async def ask() -> list[int]:
         app = web.Application()
-        add_ledger_page(app, looks.append, "right")
-        add_plan_page(app, lambda *asked: looks.append(asked), "right")
-        add_reassignment_page(app, looks.append, "right")
+        add_ledger_page(app, observer.append, "right")
+        add_plan_page(app, lambda *asked: observer.append(asked), "right")
+        add_reassignment_page(app, observer.append, "right")
         pages = [
             f"/{page}/db/wal{query}" for page in ("ledger", "plan", "reassignment") for query in ("", "?key=wrong")
         ]
@@ -32,7 +32,7 @@ def test_whoever_has_no_key_is_not_answered_and_nothing_is_looked_at() -> None:
             return [(await client.get(page)).status for page in pages]
 
     assert asyncio.run(ask()) == [403] * 6
-    assert looks == []
+    assert observer == []
 
 
 def test_metrics_and_probes_need_no_key() -> None:
@@ -68,19 +68,19 @@ def test_who_asks_while_a_plan_is_made_is_told_to_come_again() -> None:
 def test_looks_do_not_wait_for_a_plan() -> None:
     """Found by an attack: whoever asks for plans all the time stopped purges and grants of holds."""
     world = World()
-    looked: list[object] = []
+    observation: list[object] = []
     calls = Calls(world.check)
-    looks = world.looks(calls)
-    looks.look(world.cluster())
+    observer = world.observer(calls)
+    observer.observe(world.cluster())
 
     def look_beside(name: str) -> None:
-        if name == "describe_offsets" and not looked:
-            looked.append(None)
+        if name == "describe_offsets" and not observation:
+            observation.append(None)
             pool = ThreadPoolExecutor(1)
-            beside = pool.submit(looks.look, world.cluster())
+            beside = pool.submit(observer.observe, world.cluster())
             pool.shutdown(wait=False)
-            looked.append(beside.result(timeout=20))
+            observation.append(beside.result(timeout=20))
 
     calls.before = look_beside
-    assert isinstance(PurgePreview(world.kube, looks, world.time).plan(WAL, ()), PlannedRun)
-    assert isinstance(looked[1], Looked)
+    assert isinstance(PurgePreview(world.kube, observer, world.time).plan(WAL, ()), PlannedRun)
+    assert isinstance(observation[1], Observation)

@@ -22,7 +22,7 @@ from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.preview import PlannedReassignment
 from seawall.handlers.ledger_page import add_reassignment_page
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.partitions import PartitionObserver
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.reassignment_world import TOPICS, WAL, World
 
@@ -30,7 +30,7 @@ from tests.reassignment_world import TOPICS, WAL, World
 def preview(world: World) -> ReassignmentPreview:
     clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
     return ReassignmentPreview(
-        ReplicationController(world.kube, PartitionLooks(world.kube, clusters), world.time, world.meters)
+        ReplicationController(world.kube, PartitionObserver(world.kube, clusters), world.time, world.meters)
     )
 
 
@@ -121,14 +121,14 @@ def test_the_plan_is_printed_with_its_bytes_and_the_time_that_it_takes_at_least(
     world.declare(replicationFactor=3)
     status, text = serve(preview(world).plan, "/reassignment/db/wal")
     assert status == 200
-    header, *rows, _, sums, told = say(json.loads(text)).splitlines()
+    header, *rows, _, sums, reported = say(json.loads(text)).splitlines()
     assert header.split() == [*cli.COLUMNS]
     assert [row.split()[0] for row in rows] == list(TOPICS)
     assert rows[0].split()[1:] == ["0", "1", ",".join(map(str, wanted(plan(world))[TOPICS[0]])), "20000"]
     assert sums == (
         "6 partitions, 12 replicas to copy (Raise): about 120000 bytes, at 1048576 bytes/s of each broker at least 1 s."
     )
-    assert told == "No run: not begun: what would be planned now"
+    assert reported == "No run: not begun: what would be planned now"
     assert json.loads(say(json.loads(text), "-o", "json")) == json.loads(text)
 
 

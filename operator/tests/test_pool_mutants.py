@@ -14,7 +14,7 @@ from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
-from seawall.domain.ledger.looked import ReadShards
+from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.partitions import BrokerState
 from seawall.domain.topics import placing
 from seawall.domain.wal_cluster import changed, decide, deletion, going
@@ -85,14 +85,14 @@ def list_of_topics_believed(patch: Patch) -> None:
 def mark_ignored(patch: Patch) -> None:
     """An annotation adopts as often as it is asked."""
 
-    def blind(names: Any, shards: ReadShards, *rest: Any, **more: Any) -> MissingTopics:
+    def unaware(names: Any, shards: ReadShards, *rest: Any, **more: Any) -> MissingTopics:
         records = {
             number: {key: replace(record, readopted=None) for key, record in shard.items()}
             for number, shard in shards.records.items()
         }
         return find_missing(names, replace(shards, records=records), *rest, **more)
 
-    patch.setattr(topic_creation, "find_missing", blind)
+    patch.setattr(topic_creation, "find_missing", unaware)
 
 
 def record_kept(patch: Patch) -> None:
@@ -104,11 +104,11 @@ def kept_in_memory_only(patch: Patch) -> None:
     """What may not be made is not taken out of the plan."""
     honest = decide._creation
 
-    def blind(case: Any) -> Any:
+    def unaware(case: Any) -> Any:
         found = honest(case)
         return None if found is None else replace(found, kept=frozenset())
 
-    patch.setattr(decide, "_creation", blind)
+    patch.setattr(decide, "_creation", unaware)
     patch.setattr(MissingTopics, "kept", frozenset())
 
 
@@ -127,11 +127,11 @@ def decided_without_an_end(patch: Patch) -> None:
     """Whatever has no record was forgotten, and is decided about anew."""
     honest = changed.why_remade
 
-    def blind(cluster: Any, pool: going.PoolNow) -> Any:
+    def unaware(cluster: Any, pool: going.PoolNow) -> Any:
         return honest(replace(cluster, status=cluster.status.model_copy(update={"deletion": None})), pool)
 
-    patch.setattr(deletion, "why_remade", blind)
-    patch.setattr(topic_deletion, "why_remade", blind)
+    patch.setattr(deletion, "why_remade", unaware)
+    patch.setattr(topic_deletion, "why_remade", unaware)
     patch.setattr(topic_deletion, "ids_to_delete", _ids_now)
 
 
@@ -139,11 +139,11 @@ def decision_forgotten(patch: Patch) -> None:
     """A status that does not fit says nothing of the deletion."""
     honest = WALCluster._parse_status
 
-    def blind(raw: Any) -> Any:
+    def unaware(raw: Any) -> Any:
         status, rest = honest(raw)
         return (status if "conditions" in raw else status.model_copy(update={"deletion": None})), rest
 
-    patch.setattr(WALCluster, "_parse_status", blind)
+    patch.setattr(WALCluster, "_parse_status", unaware)
 
 
 def ends_not_compared(patch: Patch) -> None:
@@ -189,11 +189,11 @@ def database_asked_once(patch: Patch) -> None:
     """Where a database is declared, nobody looks who writes."""
     honest = changed.why_written
 
-    def blind(cluster: Any, pool: Any, looked: Any) -> Any:
-        return honest(cluster, pool, looked) if looked is None else None
+    def unaware(cluster: Any, pool: Any, observation: Any) -> Any:
+        return honest(cluster, pool, observation) if observation is None else None
 
-    patch.setattr(deletion, "why_written", blind)
-    patch.setattr(topic_deletion, "why_written", blind)
+    patch.setattr(deletion, "why_written", unaware)
+    patch.setattr(topic_deletion, "why_written", unaware)
 
 
 def clock_of_the_decision(patch: Patch) -> None:

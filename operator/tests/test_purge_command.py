@@ -19,19 +19,19 @@ from seawall.cli import purge as cli
 from seawall.controllers.ledger_watch import LedgerWatch
 from seawall.controllers.purge_preview import PurgePreview
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.purge.preview import PlannedRun, plan_run
 from seawall.handlers.ledger_page import add_plan_page
 from tests.purge_world import RUN, SPEC, TOPICS, WAL, World
 from tests.test_ledger_watch import look, watch
 
 RUNS = "/apis/seawall.dev/v1alpha1/namespaces/db/walpurges"
-LOOKS = 20
+OBSERVERS = 20
 """Ten seconds apart: longer than the default openGrace."""
 
 
 def preview(world: World, watching: LedgerWatch) -> PurgePreview:
-    return PurgePreview(world.kube, watching.looks, world.time)
+    return PurgePreview(world.kube, watching.observer, world.time)
 
 
 def plan(world: World, watching: LedgerWatch, *topics: str) -> PlannedRun:
@@ -45,7 +45,7 @@ def flushed_world() -> tuple[World, LedgerWatch]:
     for region in world.data_plane.regions:
         world.flush(region)
     watching = watch(world)
-    look(world, watching, times=LOOKS)
+    look(world, watching, times=OBSERVERS)
     return world, watching
 
 
@@ -87,15 +87,15 @@ def test_a_dry_run_looks_at_the_topics_that_are_named() -> None:
 def test_a_dry_run_names_the_regions_that_a_run_would_ask_to_flush() -> None:
     world = World()
     watching = watch(world)
-    look(world, watching, times=LOOKS)
+    look(world, watching, times=OBSERVERS)
     world.start_run(dryRun=True)
     run = world.kube.get(WALPurge, RUN)
     assert run is not None
-    looked = watching.looks.preview(world.cluster(), run)
-    assert looked is not None
-    assert not isinstance(looked, CannotLook)
+    observation = watching.observer.preview(world.cluster(), run)
+    assert observation is not None
+    assert not isinstance(observation, Unavailable)
     spec = WALPurgeSpec.model_validate(SPEC)
-    assert len(plan_run(looked, spec).flushes) == len(TOPICS), "one region of each topic has flushed nothing"
+    assert len(plan_run(observation, spec).flushes) == len(TOPICS), "one region of each topic has flushed nothing"
 
 
 class Api:
@@ -141,11 +141,11 @@ def test_a_dry_run_is_printed_as_a_table_with_a_sum() -> None:
     (text,) = say(api, "--dry-run", "-t", "wal_*")
     assert api.asked[-1] == "/api/v1/namespaces/seawall/pods/seawall-0:8080/proxy/plan/db/wal?topic=wal_%2A&key=k%26y"
     assert api.created == []
-    header, *rows, _, told = text.splitlines()
+    header, *rows, _, reported = text.splitlines()
     assert header.split() == " ".join(cli.COLUMNS).split()
     assert [row.split()[:2] for row in rows] == [[line["name"], str(line["purge_to"])] for line in page["topics"]]
     entries = sum(line["entries_to_purge"] for line in page["topics"])
-    assert told.startswith(f"3 of 3 topics would be purged: {entries} entries, ")
+    assert reported.startswith(f"3 of 3 topics would be purged: {entries} entries, ")
     (text,) = say(api, "--dry-run", "-o", "json")
     assert json.loads(text) == page
 
@@ -221,5 +221,5 @@ def test_the_operator_answers_with_the_plan_or_says_why_not() -> None:
     assert [line["name"] for line in json.loads(text)["topics"]] == ["wal_0", "wal_1"]
     assert serve(preview(world, watching).plan, "/plan/db/other")[0] == 404
     assert serve(preview(world, watching).plan, "/plan/db/wal?topic=a%2Fb")[0] == 400
-    status, text = serve(lambda *_: CannotLook(Obstacle.KAFKA, "no broker"), "/plan/db/wal")
+    status, text = serve(lambda *_: Unavailable(UnavailableReason.KAFKA, "no broker"), "/plan/db/wal")
     assert json.loads(text) == {"cannotLook": "KafkaUnreachable", "message": "no broker"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.reconciler import Reconciler
 from tests.purge_world import ROWS, World
 from tests.test_ledger_watch import intact, look, watch
@@ -58,8 +58,8 @@ def test_a_topic_with_a_region_that_was_declared_dead_goes_and_the_run_says_by_w
         "wal_2": None,
     }
     assert (run.status.planned[0].topic, run.status.planned[0].dead) == (TOPIC, SENTENCE)
-    told = [event.message for event in world.kube.events if event.reason == "DeclaredDead"]
-    assert told == [f"Not every region of topic {TOPIC} counts: {SENTENCE}"]
+    reported = [event.message for event in world.kube.events if event.reason == "DeclaredDead"]
+    assert reported == [f"Not every region of topic {TOPIC} counts: {SENTENCE}"]
     line = next(line for line in look(world, watch(world), times=15).lines if line.name == TOPIC)
     assert line.held_by.endswith(f"({SENTENCE})")
 
@@ -118,10 +118,10 @@ def test_an_operator_that_starts_takes_nothing_for_dead_before_it_has_watched() 
     """At first every report is missing or was not seen to advance."""
     world = World()
     declare(world)
-    looked = world.looks().look(world.cluster())
-    assert isinstance(looked, Looked)
-    assert looked.look.inputs.freshness.stale.all()
-    assert not looked.look.inputs.freshness.dead.any()
+    observation = world.observer().observe(world.cluster())
+    assert isinstance(observation, Observation)
+    assert observation.assessment.inputs.freshness.stale.all()
+    assert not observation.assessment.inputs.freshness.dead.any()
 
 
 def test_an_operator_that_restarts_in_the_middle_watches_again_and_goes_on() -> None:
@@ -152,6 +152,6 @@ def test_what_is_wrong_with_the_annotation_is_said_where_people_look(regions: st
     page = look(world, watching, times=12)
     assert page.problems == (f"seawall.dev/dead-regions: {said}",)
     assert said in intact(world, watching).message
-    looked = watching.looks.look(world.cluster())
-    assert isinstance(looked, Looked)
-    assert not looked.look.inputs.freshness.dead.any()
+    observation = watching.observer.observe(world.cluster())
+    assert isinstance(observation, Observation)
+    assert not observation.assessment.inputs.freshness.dead.any()

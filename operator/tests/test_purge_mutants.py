@@ -17,15 +17,15 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.controllers import topic_deletion, wal_hold, wal_purge
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.ledger import dead_watch, look, offsets, rules
+from seawall.domain.ledger import assess, dead_watch, offsets, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of
 from seawall.domain.ledger.held import Claim, Hold
-from seawall.domain.ledger.mode import Regime, regime_of
+from seawall.domain.ledger.mode import PruneMode, prune_mode_of
 from seawall.domain.ledger.reasons import Reason
-from seawall.domain.ledger.sightings import Sightings, freshness
+from seawall.domain.ledger.report_history import ReportHistory, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
-from seawall.domain.purge import sight, stages
+from seawall.domain.purge import stages, state
 from seawall.domain.wal_cluster import needed
 from seawall.observe.named_cluster import named_cluster
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster
@@ -87,21 +87,21 @@ def no_region_keys(patch: Patch) -> None:
     """The announcement does not compare the topic's region keys."""
     honest = FakeMetadataStore.advance_markers
 
-    def blind(self: FakeMetadataStore, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
+    def unaware(self: FakeMetadataStore, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         return honest(self, [replace(move, revision=MAX_OFFSET) for move in moves], prefix, owner)
 
-    patch.setattr(FakeMetadataStore, "advance_markers", blind)
+    patch.setattr(FakeMetadataStore, "advance_markers", unaware)
 
 
 def no_intent(patch: Patch) -> None:
     """The delete does not wait for its intent."""
-    patch.setattr(sight.Sight, "intent", lambda *_: MAX_OFFSET)
+    patch.setattr(state.RunState, "intent", lambda *_: MAX_OFFSET)
 
 
 def delete_before_announce(patch: Patch) -> None:
     """What was seen is not announced, and its marker not read again."""
-    patch.setattr(observe.ledger, "_announced", lambda frozen, *_: {n: t.seen for n, t in frozen.items()})
-    patch.setattr(offsets, "floor", lambda seen, _: seen)
+    patch.setattr(observe.ledger, "_announced", lambda frozen, *_: {n: t.recorded for n, t in frozen.items()})
+    patch.setattr(offsets, "floor", lambda recorded, _: recorded)
     patch.setattr(stages, "_announcements", lambda *_: ())
 
 
@@ -139,12 +139,12 @@ def no_turns(patch: Patch) -> None:
 
 def second_pruner(patch: Patch) -> None:
     """A database that deletes by itself is no reason."""
-    patch.setattr(observe.database, "regime_of", lambda database: Regime(regime_of(database).mode))
+    patch.setattr(observe.database, "prune_mode_of", lambda database: PruneMode(prune_mode_of(database).mode))
 
 
 def stale_accepted(patch: Patch) -> None:
     """A report that does not advance is as good as one that does."""
-    kept = tuple(rule for rule in rules.LEFT_ALONE if rule[0] not in {Reason.REGION_STALE, Reason.NOT_SEEN_TWICE})
+    kept = tuple(rule for rule in rules.LEFT_ALONE if rule[0] not in {Reason.REGION_STALE, Reason.AWAITING_REPORTS})
     patch.setattr(rules, "LEFT_ALONE", kept)
 
 
@@ -205,11 +205,11 @@ def one_report(patch: Patch) -> None:
     """One advance of a report since the value was seen is enough."""
     honest = freshness
 
-    def hasty(sightings: Sightings, *args: Any) -> Freshness:
-        newest_only = replace(sightings, earlier_arrived_after=sightings.arrived_after)
-        return replace(honest(sightings, *args), seen_twice=honest(newest_only, *args).seen_twice)
+    def hasty(reports_history: ReportHistory, *args: Any) -> Freshness:
+        newest_only = replace(reports_history, earlier_arrived_after=reports_history.arrived_after)
+        return replace(honest(reports_history, *args), reported_twice=honest(newest_only, *args).reported_twice)
 
-    patch.setattr(look, "freshness", hasty)
+    patch.setattr(assess, "freshness", hasty)
 
 
 def offsets_first(patch: Patch) -> None:
@@ -231,7 +231,7 @@ def offsets_first(patch: Patch) -> None:
 
 def declaration_forgotten(patch: Patch) -> None:
     """A run that relied on a declaration goes on when it has ended."""
-    patch.setattr(sight.Sight, "_is_as_declared", lambda *_: True)
+    patch.setattr(state.RunState, "_is_as_declared", lambda *_: True)
 
 
 def contradiction_ignored(patch: Patch) -> None:

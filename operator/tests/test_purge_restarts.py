@@ -21,7 +21,7 @@ def flush_all(world: World) -> None:
         world.flush(region)
 
 
-def told(run: WALPurge) -> str:
+def reported(run: WALPurge) -> str:
     """What the run says, and why topics were left alone."""
     return " ".join([*(found.message for found in run.status.conditions), *(row.reason for row in run.status.skipped)])
 
@@ -46,7 +46,7 @@ def test_nothing_is_deleted_while_a_datanode_restarts_and_afterwards_it_is() -> 
     world.start_run()
     run = world.settle(ticks=30)
     assert set(world.log_starts().values()) == {0}
-    assert "DatanodeRestarts" in told(run)
+    assert "DatanodeRestarts" in reported(run)
     restarts(world, RestartStatus(stage=RollStage.COMPLETED))
     if run.status.is_finished:
         world.kube.remove(run.metadata.key, WALPurge)
@@ -64,7 +64,7 @@ def test_nothing_is_deleted_while_a_datanode_crashes_again_and_again() -> None:
     world.start_run()
     run = world.settle(ticks=30)
     assert set(world.log_starts().values()) == {0}
-    assert "DatanodeRestarts" in told(run)
+    assert "DatanodeRestarts" in reported(run)
 
 
 def test_a_restart_of_a_datanode_without_regions_of_a_topic_keeps_no_purge_away() -> None:
@@ -101,4 +101,4 @@ def test_no_run_begins_while_the_roll_waits_for_another() -> None:
     world.start_run()
     run = world.settle(ticks=30)
     assert set(world.log_starts().values()) == {0}
-    assert "DatanodeRestarts" in told(run)
+    assert "DatanodeRestarts" in reported(run)

@@ -51,18 +51,18 @@ def until(world: World, reason: str) -> World:
 
 
 def test_the_transcript_of_a_whole_run() -> None:
-    world, told = World(), []
+    world, reported = World(), []
     world.start_run()
     calls = Calls(world.check)
 
     def note(name: str) -> None:
         if name in SHOWN:
             at = int((world.time.time - START).total_seconds())
-            told.append(f"{at:>3}s {name}" if name != "reports" else "look")
+            reported.append(f"{at:>3}s {name}" if name != "reports" else "look")
 
     calls.before = note
     run = world.settle(world.process(calls))
-    assert [line for line in told if line != "look"] == [
+    assert [line for line in reported if line != "look"] == [
         "  0s replace_status",  # Preparation
         "  0s write",  # first contact: three topics in three shards
         "  0s write",

@@ -33,7 +33,7 @@ from tests.support.clock import START
 Process = Reconciler[Any, Any, Any, Any]
 FULL = dict.fromkeys(TOPICS, 36)
 NOTHING = dict.fromkeys(TOPICS, 0)
-FORGED = Target(seen=10**9, log_start=0, purge_to=10**9)
+FORGED = Target(recorded=10**9, log_start=0, purge_to=10**9)
 LARGEST_OBJECT = 1_500_000
 """Bytes of a request that etcd takes."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from tests.purge_world import REGIONS, ROWS, World
 from tests.test_ledger_watch import intact, look, watch
 
@@ -34,8 +34,8 @@ def test_a_topic_that_was_declared_unused_goes_and_the_run_says_by_whose_word() 
         "wal_2": None,
     }
     assert (run.status.planned[0].topic, run.status.planned[0].declared) == (TOPIC, SENTENCE)
-    told = [event.message for event in world.kube.events if event.reason == "DeclaredUnused"]
-    assert told == [f"No region writes to topic {TOPIC}: {SENTENCE}"]
+    reported = [event.message for event in world.kube.events if event.reason == "DeclaredUnused"]
+    assert reported == [f"No region writes to topic {TOPIC}: {SENTENCE}"]
 
 
 def test_without_a_declaration_it_stays() -> None:
@@ -88,6 +88,6 @@ def test_what_is_wrong_with_the_annotation_is_said_where_people_look() -> None:
         "seawall.dev/purge-unused-topics: the expiry 2027-01-01T00:00:00Z is more than 24 hours ahead",
     )
     assert page.problems[0] in intact(world, watching).message
-    looked = watching.looks.look(world.cluster())
-    assert isinstance(looked, Looked)
-    assert looked.read.unused is None
+    observation = watching.observer.observe(world.cluster())
+    assert isinstance(observation, Observation)
+    assert observation.read.unused is None

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from seawall.api.meta import Key
-from seawall.handlers.news import Subject
+from seawall.handlers.event_filter import Subject
 from seawall.handlers.queues import Queues
 from seawall.reconciler import Outcome, Ticked
 
@@ -43,10 +43,10 @@ def test_a_kind_whose_ticks_all_hang_delays_no_other() -> None:
 
 
 def test_a_kind_without_a_controller_is_not_looked_at_and_names_do_not_mix() -> None:
-    seen, done = [], threading.Event()
+    recorded, done = [], threading.Event()
 
     def see(key: Key) -> Ticked:
-        seen.append(key)
+        recorded.append(key)
         done.set()
         return DONE
 
@@ -61,14 +61,14 @@ def test_a_kind_without_a_controller_is_not_looked_at_and_names_do_not_mix() -> 
         await asyncio.to_thread(queues.drain)
 
     asyncio.run(live())
-    assert seen == [Key("db", "mine")]
+    assert recorded == [Key("db", "mine")]
 
 
 def test_queues_that_do_not_lead_hand_out_nothing_until_they_do() -> None:
-    seen, done = [], threading.Event()
+    recorded, done = [], threading.Event()
 
     def see(key: Key) -> Ticked:
-        seen.append(key)
+        recorded.append(key)
         done.set()
         return DONE
 
@@ -78,7 +78,7 @@ def test_queues_that_do_not_lead_hand_out_nothing_until_they_do() -> None:
         queues.wake(Subject("WALCluster", Key("db", "mine")))
         for _ in range(5):
             await asyncio.sleep(0)
-        assert not seen
+        assert not recorded
         queues.set_active(active=True)
         assert await asyncio.to_thread(done.wait, BOUND)
         running.cancel()

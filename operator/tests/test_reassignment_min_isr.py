@@ -210,15 +210,15 @@ def test_two_controllers_that_act_at_once_never_stop_writes() -> None:
             world.check("replicas arrive")
 
         between = Between(at, grow)
-        tends = world.process(between)[0]
-        tick(tends, world)
+        manages = world.process(between)[0]
+        tick(manages, world)
         if len(between.names) < at:
             break
         assert len(world.kafka.moves.ongoing) == 2
         assert min_isr(world) == {"1"}, f"raised in a run that began before call {at}, {between.names[at - 1]}"
         abort(world)
         tick(other, world)
-        tick(tends, world)
+        tick(manages, world)
         assert world.kafka.moves.ongoing == {}
     assert at > 5
 
@@ -238,7 +238,7 @@ def test_min_insync_replicas_is_not_raised_for_replicas_that_have_begun_to_go() 
     while True:
         at += 1
         world = copy.deepcopy(start)
-        tends, other = world.process()
+        manages, other = world.process()
 
         def take_back(world: World = world, other: Reconciler[Any, Any, Any, Any] = other) -> None:
             shrink(world)
@@ -253,7 +253,7 @@ def test_min_insync_replicas_is_not_raised_for_replicas_that_have_begun_to_go() 
             unknowable += 1
         else:
             world.check(f"replicas went before call {at}, {between.names[at - 1]}")
-        while tends.tick(WAL).outcome in {Outcome.RECORDED, Outcome.ACTED}:
+        while manages.tick(WAL).outcome in {Outcome.RECORDED, Outcome.ACTED}:
             pass
         world.check("it is lowered at once")
     assert at > 5

@@ -14,12 +14,12 @@ from seawall.controllers import replicas_needed, replication, wal_cluster
 from seawall.domain.brokers import decide as brokers_step
 from seawall.domain.brokers import health, view
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
-from seawall.domain.reassignment import batch, case, decide, leaders, sight, stages, throttling
+from seawall.domain.reassignment import batch, case, decide, leaders, stages, throttling, tracker
 from seawall.domain.reassignment.actions import RememberLists, SetThrottle
 from seawall.domain.reassignment.batch import Batch
-from seawall.domain.reassignment.elder import Line, find_line
-from seawall.domain.reassignment.observed import Look
-from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.reassignment.line import Line, find_line
+from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.tracker import MoveTracker, Progress
 from seawall.domain.replication import decide as replication_decide
 from seawall.domain.topics import pool
 from tests import test_brokers as brokers
@@ -42,7 +42,7 @@ def lists_left(patch: Patch) -> None:
     """Only the rates are put back at the end."""
     original = throttling.leftover_throttle
 
-    def without_lists(look: Look, *rest: Any) -> Any:
+    def without_lists(look: KafkaState, *rest: Any) -> Any:
         return original(replace(look, throttles=replace(look.throttles, topics={})), *rest)
 
     patch.setattr(stages, "leftover_throttle", without_lists)
@@ -61,7 +61,7 @@ def numbers_when_there_is_nothing_to_do(patch: Patch) -> None:
 def throttle_after_the_batch(patch: Patch) -> None:
     """The throttle is set once replicas are on their way."""
     original = throttling.throttle_for
-    patch.setattr(stages, "throttle_for", lambda sight, _, *rest: original(sight, {}, *rest))
+    patch.setattr(stages, "throttle_for", lambda tracker, _, *rest: original(tracker, {}, *rest))
 
 
 def rates_forgotten(patch: Patch) -> None:
@@ -107,7 +107,7 @@ def lists_of_deleted_topics_restored(patch: Patch) -> None:
     """Nobody looks whether the topic still is there."""
     original = throttling.unlike_before
 
-    def of_all(look: Look, *rest: Any) -> Any:
+    def of_all(look: KafkaState, *rest: Any) -> Any:
         return original(replace(look, absent=frozenset()), *rest)
 
     patch.setattr(throttling, "unlike_before", of_all)
@@ -143,9 +143,9 @@ def throttle_of_planning(patch: Patch) -> None:
     original = throttling.throttle_for
 
     def at_first_rate(
-        sight: Sight, targets: Mapping[PartitionId, Any], status: Any, rate: int, lists: Any
+        tracker: MoveTracker, targets: Mapping[PartitionId, Any], status: Any, rate: int, lists: Any
     ) -> SetThrottle | None:
-        return original(sight, targets, status, status.rates_set[0] if status.rates_set else rate, lists)
+        return original(tracker, targets, status, status.rates_set[0] if status.rates_set else rate, lists)
 
     patch.setattr(stages, "throttle_for", at_first_rate)
 
@@ -159,8 +159,8 @@ def batch_too_large(patch: Patch) -> None:
 def in_flight_not_counted(patch: Patch) -> None:
     """Each tick sends as many as may be on their way."""
 
-    def more(found: Sight, most: int) -> Batch:
-        rest = replace(found, look=replace(found.look, ongoing={}))
+    def more(found: MoveTracker, most: int) -> Batch:
+        rest = replace(found, kafka=replace(found.kafka, ongoing={}))
         return Batch({move.id: found.goal(move) for move in rest.moves_in(Progress.OPEN)[:most]})
 
     patch.setattr(stages, "next_batch", more)
@@ -240,13 +240,13 @@ def edit_ignored(patch: Patch) -> None:
 
 def abort_forgets_what_arrived(patch: Patch) -> None:
     """An abort cancels only what is on its way."""
-    original = case.Case.sight
-    stay = sight.Direction.STAY
+    original = case.Case.tracker
+    stay = tracker.Direction.STAY
 
-    def never_back(self: case.Case, direction: sight.Direction) -> Sight:
-        return original(self, stay if direction is sight.Direction.BACK else direction)
+    def never_back(self: case.Case, direction: tracker.Direction) -> MoveTracker:
+        return original(self, stay if direction is tracker.Direction.BACK else direction)
 
-    patch.setattr(case.Case, "sight", never_back)
+    patch.setattr(case.Case, "tracker", never_back)
 
 
 def refusals_forgotten(patch: Patch) -> None:

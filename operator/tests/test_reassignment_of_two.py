@@ -127,12 +127,12 @@ def sleep_once(story: Story, sleeper: Key, at: int) -> bool:
     """One story; whether the sleeper came to this call before replicas of its own were on their way."""
     two = Two()
     waker = OTHER if sleeper == WAL else WAL
-    calls, seen = Calls(two.check, KAFKA_CHANGES | {"replace_status"}), [0]
+    calls, recorded = Calls(two.check, KAFKA_CHANGES | {"replace_status"}), [0]
     asleep, awake = two.mover(calls), two.mover()
 
     def sleep(name: str) -> None:
-        seen[0] += name in SLEEPS_BEFORE
-        if name in SLEEPS_BEFORE and seen[0] == at + 1:
+        recorded[0] += name in SLEEPS_BEFORE
+        if name in SLEEPS_BEFORE and recorded[0] == at + 1:
             if story is Story.BOTH_BEGIN:
                 two.begin(waker)
             while not two.is_nap_over(story, waker):
@@ -150,7 +150,7 @@ def sleep_once(story: Story, sleeper: Key, at: int) -> bool:
     two.settle()
     assert two.world.kafka.moves.rates == NO_RATES
     assert two.world.is_unthrottled()
-    return seen[0] > at
+    return recorded[0] > at
 
 
 @pytest.mark.parametrize("story", Story)

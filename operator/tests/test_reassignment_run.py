@@ -14,7 +14,7 @@ from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas
 from seawall.domain.reassignment import throttling
 from seawall.domain.reassignment.journal import journal_key
-from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.observed import KafkaState
 from tests.fakes.kafka_moves import Target, advance
 from tests.fakes.kafka_reassigner import FakeReassigner
 from tests.reassignment_world import TOPICS, WAL, World
@@ -50,7 +50,7 @@ def test_the_transcript_of_a_replication_factor_that_grows() -> None:
     world = raising()
     world.settle()
     digest = world.run().digest
-    assert world.told() == [
+    assert world.reported() == [
         "Reassigning: the replication factor of 6 topics (wal_0 … wal_5) is not 3: it is being planned",
         f"ReassignmentPlanned: Planned to move 6 partitions of 6 topics (Raise; 120000 bytes to copy), digest {digest}",
         "ReassignmentPending: 6 partitions are to be moved",
@@ -84,7 +84,7 @@ def test_the_transcript_of_a_replication_factor_that_falls() -> None:
     assert world.kafka.topics["wal_0"].configs["min.insync.replicas"] == "2"
     world.declare(replicationFactor=2)
     world.settle()
-    assert [line for line in world.told() if not line.startswith("ReassignmentPlanned")] == [
+    assert [line for line in world.reported() if not line.startswith("ReassignmentPlanned")] == [
         "Reassigning: the replication factor of 6 topics (wal_0 … wal_5) is not 2: it is being planned",
         "ConfigsRepaired: Repaired min.insync.replicas on 6 topics (wal_0 … wal_5)",
         "ReassignmentPending: 6 partitions are to be moved",
@@ -345,7 +345,7 @@ def test_a_list_that_its_owner_removes_while_a_person_is_asked_does_not_come_bac
 def test_the_list_of_a_topic_that_is_deleted_meanwhile_is_not_put_back() -> None:
     """To put it back would fail for ever, and the run would never end."""
     theirs = {"wal_0": ThrottledReplicas(every_leader=True), "wal_1": ThrottledReplicas(every_leader=True)}
-    look = Look(brokers={}, partitions={}, absent=frozenset({"wal_1"}))
+    look = KafkaState(brokers={}, partitions={}, absent=frozenset({"wal_1"}))
     left = throttling.leftover_throttle(look, ["wal_0", "wal_1"], ReassignmentStatus(), theirs)
     assert left is not None
     assert left.replicas == {"wal_0": theirs["wal_0"]}
@@ -460,7 +460,7 @@ def test_what_kafka_refuses_is_told_counted_and_not_asked_again() -> None:
     reason, message = reason_of(world)
     assert reason == "ReplicationFactorDiffers"
     assert "the moon is wrong" in message
-    assert sum("the moon is wrong" in line for line in world.told("MoveRefused")) == 1
+    assert sum("the moon is wrong" in line for line in world.reported("MoveRefused")) == 1
 
 
 def test_a_throttle_that_kafka_refuses_lets_nothing_move() -> None:

@@ -8,7 +8,7 @@ from seawall.handlers.reassignment_telemetry import ReassignmentTelemetry
 from tests.reassignment_world import WAL, World
 
 
-def told(world: World) -> list[str]:
+def reported(world: World) -> list[str]:
     """The series of what the controller measured last."""
     registry = CollectorRegistry()
     run, throttled = world.meters.reassignments[WAL]
@@ -21,7 +21,7 @@ def test_a_run_has_numbers_while_it_goes_on_and_none_when_it_is_over() -> None:
     world = World(pace=0)
     world.declare(replicationFactor=3)
     world.rounds(6)
-    begun = [line for line in told(world) if "progress_timestamp" not in line]
+    begun = [line for line in reported(world) if "progress_timestamp" not in line]
     assert begun == [
         'seawall_reassignment_partitions{,progress="Done"} 0.0',
         'seawall_reassignment_partitions{,progress="InFlight"} 2.0',
@@ -31,15 +31,15 @@ def test_a_run_has_numbers_while_it_goes_on_and_none_when_it_is_over() -> None:
         "seawall_reassignment_bytes_left{} 120000.0",
         "seawall_throttled_topics{} 2.0",
     ]
-    assert any("progress_timestamp" in line for line in told(world))
+    assert any("progress_timestamp" in line for line in reported(world))
     world.pace = 2
     world.settle()
     world.time.time = world.time.time.replace(minute=3)
     world.rounds(1)
-    assert told(world) == [], "while nothing is moved, Kafka is not asked all the time"
+    assert reported(world) == [], "while nothing is moved, Kafka is not asked all the time"
     world.time.time = world.time.time.replace(minute=10)
     world.rounds(1)
-    assert told(world) == ["seawall_throttled_topics{} 0.0"]
+    assert reported(world) == ["seawall_throttled_topics{} 0.0"]
 
 
 def test_a_run_that_asks_a_person_does_not_hang() -> None:
@@ -47,4 +47,4 @@ def test_a_run_that_asks_a_person_does_not_hang() -> None:
     world.declare({"approval": "Manual"}, replicationFactor=3)
     world.rounds(6)
     assert world.stage() == "AwaitingApproval"
-    assert not any("progress_timestamp" in line for line in told(world))
+    assert not any("progress_timestamp" in line for line in reported(world))

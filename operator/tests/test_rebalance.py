@@ -32,7 +32,7 @@ def leads(world: World) -> list[int]:
 
 def runs(world: World) -> int:
     """How many runs there have been."""
-    return len(world.told("ReassignmentOngoing"))
+    return len(world.reported("ReassignmentOngoing"))
 
 
 def test_a_broker_that_joins_gets_nothing_unless_that_is_declared() -> None:
@@ -160,7 +160,7 @@ def test_leaders_stay_after_a_restart_until_somebody_asks_and_nothing_is_moved_f
     assert led(world) == [1, 2, 3, 1, 2, 3]
     assert world.run().rebalanced_for == "after the restart"
     assert (runs(world), world.stage()) == (0, None)
-    assert world.told("LeadersElected") == [
+    assert world.reported("LeadersElected") == [
         "LeadersElected: Elected the preferred leaders of 2 partitions (wal_1-0, wal_4-0)"
     ]
     restarted(world, 2)

@@ -106,8 +106,8 @@ def test_a_topic_whose_size_kafka_did_not_tell_has_none_and_is_asked_for_again(k
 def test_looks_of_a_walcluster_share_them(asked: str) -> None:
     world = World()
     calls = Calls(world.check)
-    looks = world.looks(calls)
+    observer = world.observer(calls)
     for _ in range(3):
-        looks.look(world.cluster())
+        observer.observe(world.cluster())
     assert calls.names.count(asked) == 1
     assert calls.names.count("describe_offsets") == 3

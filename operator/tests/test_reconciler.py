@@ -10,7 +10,7 @@ from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Refused
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
@@ -24,8 +24,8 @@ from tests.test_crash_at_every_call import CLOCK, KEY, NO_DATABASE, World, new_w
 def process(world: World, may_write: Any) -> Reconciler[Any, Any, Any, Any]:
     """A process with its own idea of leadership."""
     clusters = FakeKafkaClusters({"kafka:9092": world.kafka})
-    looks = LedgerLooks(ClusterOpener(world.kube, clusters, NO_DATABASE), world.intents, CLOCK, CLOCK)
-    deletion = TopicDeletion(world.kube, looks)
+    observer = LedgerObserver(ClusterOpener(world.kube, clusters, NO_DATABASE), world.intents, CLOCK, CLOCK)
+    deletion = TopicDeletion(world.kube, observer)
     return Reconciler(
         WALClusterController(world.kube, clusters, FakeLedgers(), CLOCK, FakeMeters(), deletion), may_write
     )

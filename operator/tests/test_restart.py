@@ -21,7 +21,7 @@ from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.partitions import PartitionId
 from seawall.domain.rollout.actions import Evict
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
-from seawall.domain.rollout_reasons import Shut
+from seawall.domain.rollout_reasons import Blocker
 from seawall.domain.step import Act
 from tests.fakes.kafka_moves import advance
 from tests.fakes.kafka_reassigner import FakeReassigner
@@ -367,10 +367,10 @@ def test_a_pod_that_goes_between_the_look_and_the_eviction_is_noticed() -> None:
 def test_a_pause_between_the_look_and_the_eviction_is_obeyed() -> None:
     world = asked()
     controller, action = about_to_evict(world)
-    seen = world.cluster()
+    recorded = world.cluster()
     world.annotate(paused="true")
     with pytest.raises(Conflict):
-        controller.perform(seen, action)
+        controller.perform(recorded, action)
     assert world.down() == []
 
 
@@ -399,12 +399,12 @@ def test_the_status_no_longer_says_what_the_gate_waited_for_when_a_pod_goes() ->
     lag(world)
     world.settle(until=lambda: world.restart().reason == "NotFullyInSync")
     lag(world, lags=False)
-    seen = Calls(world.check)
+    recorded = Calls(world.check)
     reasons: list[str] = []
-    seen.before = lambda name: reasons.append(world.restart().reason) if name == "evict" else None
-    world.settle(world.process(seen))
+    recorded.before = lambda name: reasons.append(world.restart().reason) if name == "evict" else None
+    world.settle(world.process(recorded))
     assert len(reasons) == DATANODES
-    assert set(reasons).isdisjoint(Shut)
+    assert set(reasons).isdisjoint(Blocker)
 
 
 class _Sleeper:

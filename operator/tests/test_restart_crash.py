@@ -130,13 +130,13 @@ def test_a_death_at_any_call_keeps_no_wal_cluster_whose_database_of_before_is_si
 def test_a_roll_whose_operator_dies_after_each_of_its_steps_goes_on_where_it_was() -> None:
     """Reviewed as a transcript: what the status said, and what was done, by one process after another."""
     world = ask()
-    began, told, processes = world.time.now(), list[str](), 0
+    began, reported, processes = world.time.now(), list[str](), 0
     while world.restart().done_request != "monday":
-        assert processes < MANY, "\n".join(told[-24:])
+        assert processes < MANY, "\n".join(reported[-24:])
         world.pass_time(timedelta(seconds=LATE))  # until the next one leads
         process = world.process()
         processes += 1
-        told.append(f"# operator {processes}")
+        reported.append(f"# operator {processes}")
         while (ticked := process.tick(WAL)).outcome not in STEPS:
             world.note()
             world.pass_time(timedelta(seconds=ticked.after or LATE))
@@ -144,10 +144,10 @@ def test_a_roll_whose_operator_dies_after_each_of_its_steps_goes_on_where_it_was
         world.check()
         seconds = (world.time.now() - began) // timedelta(seconds=1)
         status = world.restart()
-        told += [f"{seconds:4}s {status.stage or '':11} {status.reason}: {status.message}"]
-        told += [f"        event {line}" for line in world.lines]
+        reported += [f"{seconds:4}s {status.stage or '':11} {status.reason}: {status.message}"]
+        reported += [f"        event {line}" for line in world.lines]
         world.lines.clear()
-    text = "\n".join(told) + "\n"
+    text = "\n".join(reported) + "\n"
     compare_text(GOLDEN, text)
     assert sorted(world.went) == [f"datanode-{number}" for number in range(3)]
     assert not world.data_plane.maintenance

@@ -23,7 +23,7 @@ from seawall.domain.rollout import decide as roll
 from seawall.domain.rollout.answers import Answers
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout_reasons import Reason, Shut
+from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.observe import datanodes as datanode_reads
 from seawall.observe import ledger as ledger_reads
 from seawall.observe import maintenance as maintenance_reads
@@ -40,29 +40,29 @@ EDITED = partial(
 )
 
 
-def _open_gate(patch: Patch, reason: Shut) -> None:
+def _open_gate(patch: Patch, reason: Blocker) -> None:
     patch.setattr(checks, "GATE", MappingProxyType({**checks.GATE, reason: lambda _: None}))
 
 
 def replicas_ignored(patch: Patch) -> None:
     """A replica that is missing does not matter."""
-    _open_gate(patch, Shut.NOT_FULLY_IN_SYNC)
+    _open_gate(patch, Blocker.NOT_FULLY_IN_SYNC)
 
 
 def wal_ignored(patch: Patch) -> None:
     """Nor whether the log is whole."""
-    _open_gate(patch, Shut.WAL_NOT_INTACT)
-    _open_gate(patch, Shut.LOG_START_BEYOND_REPLAY)
+    _open_gate(patch, Blocker.WAL_NOT_INTACT)
+    _open_gate(patch, Blocker.LOG_START_BEYOND_REPLAY)
 
 
 def pause_ignored(patch: Patch) -> None:
     """Nor what a person stopped."""
-    _open_gate(patch, Shut.PAUSED)
+    _open_gate(patch, Blocker.PAUSED)
 
 
 def others_ignored(patch: Patch) -> None:
     """Nor who else is down."""
-    _open_gate(patch, Shut.ANOTHER_DOWN)
+    _open_gate(patch, Blocker.ANOTHER_DOWN)
     patch.setattr(RestartController, "_require_alone", lambda *_: None)
 
 
@@ -246,7 +246,7 @@ def _heard(original: Any) -> Any:
 
 def database_not_asked_again(patch: Patch) -> None:
     """Whose address it is by the time of the act is not noticed."""
-    patch.setattr(datanode_reads.DatanodeLooks, "require_own_database", lambda *_: None)
+    patch.setattr(datanode_reads.DatanodeObserver, "require_own_database", lambda *_: None)
 
 
 def database_not_recorded(patch: Patch) -> None:

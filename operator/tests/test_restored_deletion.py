@@ -15,7 +15,7 @@ from seawall.domain.wal_cluster import deletion
 from seawall.domain.wal_cluster.actions import DecideDeletion, FinishDeletion
 from tests.fakes.intents import FakeIntentStore
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
-from tests.test_topic_deletion import DELETE, controller, drop_tables, going, is_gone, live, told, until_it_acts
+from tests.test_topic_deletion import DELETE, controller, drop_tables, going, is_gone, live, reported, until_it_acts
 
 BARE: dict[str, Any] = {key: value for key, value in DELETE.items() if key not in {"dataPlane", "verification"}}
 """The same without a database that could be asked."""
@@ -40,7 +40,7 @@ def decide(world: World) -> None:
         if world.cluster().status.deletion is not None:
             return
         live(world, process, ticks=1)
-    raise AssertionError(f"nothing is decided: {told(world)}")
+    raise AssertionError(f"nothing is decided: {reported(world)}")
 
 
 def backup(world: World) -> Callable[[], None]:
@@ -69,9 +69,9 @@ def assert_left_alone(world: World, *sentences: str) -> None:
     before = ends(world)
     live(world)
     assert ends(world) == before
-    assert told(world).startswith("TopicsChanged: ")
+    assert reported(world).startswith("TopicsChanged: ")
     for sentence in (*sentences, "deletionPolicy: Retain"):
-        assert sentence in told(world)
+        assert sentence in reported(world)
     assert [event.reason for event in world.kube.events].count("TopicsChanged") == 1
     world.kube.apply(WAL, CLUSTER)
     live(world, ticks=4)
@@ -136,7 +136,7 @@ def test_topics_that_changed_are_deleted_by_hand_and_the_object_goes() -> None:
     decide(world)
     world.kafka.topics["wal_2"].log.append(1)
     live(world, ticks=8)
-    assert told(world).startswith("TopicsChanged")
+    assert reported(world).startswith("TopicsChanged")
     world.kafka.topics.clear()
     live(world, ticks=8)
     assert is_gone(world)
@@ -162,7 +162,7 @@ def test_the_database_may_write_until_its_tables_are_dropped() -> None:
     world = going(used=True)
     process = controller(world)
     live(world, process, ticks=6)
-    assert told(world).startswith("TopicsInUse")
+    assert reported(world).startswith("TopicsInUse")
     assert world.cluster().status.deletion is not None
     world.write("wal_0", 5)
     drop_tables(world)
@@ -187,8 +187,8 @@ def test_an_unreadable_record_is_waited_for_without_an_end() -> None:
     world.intents.unreadable[key] = "it is damaged"
     live(world)
     assert set(TOPICS) <= world.kafka.topics.keys()
-    assert told(world).startswith("TopicUseUnknown: it cannot be seen whether topic wal_1 is the one that is to go")
-    assert "it is damaged" in told(world)
+    assert reported(world).startswith("TopicUseUnknown: it cannot be seen whether topic wal_1 is the one that is to go")
+    assert "it is damaged" in reported(world)
     del world.intents.unreadable[key]
     live(world)
     assert is_gone(world)
@@ -199,7 +199,7 @@ def test_a_topic_without_a_leader_is_waited_for() -> None:
     world.kafka.topics["wal_1"].views_until_led = 100
     live(world, ticks=8)
     assert set(TOPICS) <= world.kafka.topics.keys()
-    assert told(world).startswith("TopicUseUnknown")
+    assert reported(world).startswith("TopicUseUnknown")
 
 
 def is_written(world: World) -> None:
@@ -273,4 +273,4 @@ def test_somebody_who_writes_while_the_declared_database_is_asked_keeps_the_topi
     calls.before = write
     live(world, controller(world, calls))
     assert set(TOPICS) <= world.kafka.topics.keys()
-    assert "somebody writes to topic wal_1" in told(world)
+    assert "somebody writes to topic wal_1" in reported(world)

@@ -33,15 +33,15 @@ def test_a_date_is_from_the_middle_of_its_way_and_of_its_second() -> None:
     clock = Monotonic()
     dates = ServerDates(clock)
     hear(dates, clock, NOON_DATE, took=4.0)
-    told = dates.newest()
-    assert told is not None
-    assert told.time == NOON + timedelta(seconds=2.5), "half a second that is cut, and half of the time on its way"
-    assert told.uncertainty == timedelta(seconds=2.5)
-    assert told.age == timedelta(seconds=2)
+    reported = dates.newest()
+    assert reported is not None
+    assert reported.time == NOON + timedelta(seconds=2.5), "half a second that is cut, and half of the time on its way"
+    assert reported.uncertainty == timedelta(seconds=2.5)
+    assert reported.age == timedelta(seconds=2)
     clock.seconds += 30
     later = dates.newest()
     assert later is not None
-    assert (later.time, later.age) == (told.time + timedelta(seconds=30), timedelta(seconds=32))
+    assert (later.time, later.age) == (reported.time + timedelta(seconds=30), timedelta(seconds=32))
 
 
 def test_an_answer_that_was_overtaken_by_a_newer_one_changes_nothing() -> None:

@@ -97,16 +97,16 @@ def test_objects_of_other_wal_clusters_are_not_shown() -> None:
 def test_a_page_stays_a_page_however_much_there_is_to_tell() -> None:
     kube, rows = FakeKube(), [{**row(0), "pod": f"datanode-{number}", "due": number > 2} for number in range(40)]
     kube.apply(WAL, {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}})
-    told_of = {"observedGeneration": 9, "conditions": ALL_WELL, "restart": {"stage": "Waiting", "datanodes": rows}}
-    kube.write_raw_status(WAL, WALCluster, told_of)
+    reported_of = {"observedGeneration": 9, "conditions": ALL_WELL, "restart": {"stage": "Waiting", "datanodes": rows}}
+    kube.write_raw_status(WAL, WALCluster, reported_of)
     for number in range(30):
         kube.apply(
             Key(NAMESPACE, f"held-{number}"), {"clusterRef": {"name": "wal"}, "topics": {"wal_0": 1}}, {}, WALHold
         )
-    told = ask(kube)
-    assert len(told.splitlines()) < 80
-    assert "and 25 more: -o json has all" in told, "37 datanodes that are due"
-    assert told.count("and 18 more: -o json has all") == 2, "30 holds that nobody has looked at"
+    reported = ask(kube)
+    assert len(reported.splitlines()) < 80
+    assert "and 25 more: -o json has all" in reported, "37 datanodes that are due"
+    assert reported.count("and 18 more: -o json has all") == 2, "30 holds that nobody has looked at"
     found = json.loads(ask(kube, "-o", "json"))
     assert (len(found["datanodes"]), len(found["holds"]), len(found["findings"])) == (40, 30, 30)
 
@@ -121,9 +121,9 @@ class Guarded(FakeKube):
 def test_what_a_person_may_not_read_is_said_and_the_rest_is_shown() -> None:
     kube = Guarded()
     kube.apply(WAL, {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}})
-    told = ask(kube)
-    assert "walholds could not be read: listing walholds in db: 403 forbidden" in told
-    assert told.count("could not be read") == 4
+    reported = ask(kube)
+    assert "walholds could not be read: listing walholds in db: 403 forbidden" in reported
+    assert reported.count("could not be read") == 4
 
 
 def test_a_status_of_a_newer_operator_breaks_nothing() -> None:
@@ -148,9 +148,9 @@ def test_a_status_of_a_newer_operator_breaks_nothing() -> None:
 def test_who_tends_it_is_said_and_a_silent_operator_is_a_finding(
     lease: Mapping[str, Any] | None, sentence: str
 ) -> None:
-    told = ask(api_server(STORIES["healthy"]), lease=lease)
-    assert sentence in told
-    assert ("NoLeader" in told) is (lease is not None)
+    reported = ask(api_server(STORIES["healthy"]), lease=lease)
+    assert sentence in reported
+    assert ("NoLeader" in reported) is (lease is not None)
 
 
 def test_a_roll_is_shown_datanode_by_datanode_while_it_goes_on() -> None:

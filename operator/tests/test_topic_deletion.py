@@ -39,7 +39,7 @@ def controller(world: World, calls: Guard | None = None) -> WALClusterController
     """A new operator process."""
     calls = calls or Calls(lambda _: None)
     kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
-    removal = TopicDeletion(kube, world.looks(calls))
+    removal = TopicDeletion(kube, world.observer(calls))
     return WALClusterController(kube, clusters, FakeLedgers(), world.time, FakeMeters(), removal)
 
 
@@ -71,7 +71,7 @@ def drop_tables(world: World) -> None:
         world.data_plane.regions.pop(region)
 
 
-def told(world: World) -> str:
+def reported(world: World) -> str:
     """What people read at the WALCluster."""
     found = find_condition(world.cluster().status.conditions, ConditionType.READY)
     assert found is not None
@@ -91,16 +91,16 @@ def test_regions_keep_the_topics_until_their_tables_are_dropped_and_cannot_come_
         "TopicsInUse: 12 regions of the database still write to 3 topics (wal_0, wal_1, wal_2): drop their tables, "
         "or set deletionPolicy: Retain to keep the topics"
     )
-    assert told(world) == expected
+    assert reported(world) == expected
     for topic, region in list(world.store.snapshot().region_keys):
         world.store.bury_region(topic, region)
     world.data_plane.regions.clear()
     live(world, process, ticks=8)
-    assert "12 regions" in told(world), "tombstones"
+    assert "12 regions" in reported(world), "tombstones"
     for region, topics in list(world.store.snapshot().tombstoned_topics.items()):
         world.store.drop_region(next(iter(topics)), region)
     live(world, process, ticks=2)
-    assert "vanished" in told(world)
+    assert "vanished" in reported(world)
     live(world, process)
     assert is_gone(world)
     assert not world.kafka.topics
@@ -109,7 +109,7 @@ def test_regions_keep_the_topics_until_their_tables_are_dropped_and_cannot_come_
 def test_an_operator_that_has_just_started_does_not_know_what_vanished() -> None:
     world = going()
     live(world, ticks=3)
-    assert "less than one openGrace" in told(world)
+    assert "less than one openGrace" in reported(world)
     assert set(TOPICS) <= world.kafka.topics.keys()
 
 
@@ -162,8 +162,8 @@ def test_what_needs_the_topics_or_hides_who_does_is_waited_for_without_an_end(
     end = stop(world)
     live(world, process)
     assert set(TOPICS) <= world.kafka.topics.keys()
-    assert told(world).startswith(sentence)
-    assert "deletionPolicy: Retain" in told(world)
+    assert reported(world).startswith(sentence)
+    assert "deletionPolicy: Retain" in reported(world)
     end()
     live(world, process)
     assert is_gone(world)
@@ -217,7 +217,7 @@ def until_it_acts(
         if found:
             return obj, Act(tuple(found))
         live(world, process, ticks=1)
-    raise AssertionError(f"it never acts: {told(world)}")
+    raise AssertionError(f"it never acts: {reported(world)}")
 
 
 def test_a_batch_is_asked_for_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def ledger(transcript: Transcript) -> None:
     """Looks at a ledger, the last ones when a datanode reports no more."""
     world = purge_world.World()
     watching = LedgerWatch(
-        transcript.guard(world.kube), world.looks(transcript), lambda _: None, lambda _: None, FakeMeters()
+        transcript.guard(world.kube), world.observer(transcript), lambda _: None, lambda _: None, FakeMeters()
     )
     process: Reconciler[Any, Any, Any, Any] = Reconciler(watching, may_write=lambda: True)
     for number in range(8):

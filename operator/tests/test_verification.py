@@ -15,7 +15,7 @@ from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.verification.request import database_version
-from seawall.domain.verification.spark import Ended, Hindered
+from seawall.domain.verification.spark import Ended, Stuck
 from seawall.reconciler import Outcome as Tick
 from tests.purge_world import NAMESPACE, TOPICS, WAL
 from tests.verification_world import CHECK, VerificationWorld, why
@@ -163,13 +163,13 @@ def test_a_submission_that_fails_tells_the_exception_and_not_the_log() -> None:
         ('{"version": 2}', 0, "cannot be read"),
     ],
 )
-def test_what_is_no_verdict_proves_nothing(text: str, code: int, told: str) -> None:
+def test_what_is_no_verdict_proves_nothing(text: str, code: int, reported: str) -> None:
     world = VerificationWorld(slow=10**6)
     world.start()
     world.settle_verification(ticks=30)
     world.spark.report(FIRST, "FAILED", driver=Ended(code, text))
     found = world.settle_verification(ticks=4)
-    assert told in (found.status.message or "")
+    assert reported in (found.status.message or "")
     assert found.status.outcome is Outcome.INTERRUPTED
 
 
@@ -221,7 +221,7 @@ def test_an_image_that_cannot_be_pulled_is_told_to_a_person() -> None:
     world = VerificationWorld(slow=10**6)
     world.start()
     world.settle_verification(ticks=30)
-    world.spark.report(FIRST, "SUBMITTED", driver=Hindered("ImagePullBackOff", 'Back-off pulling image "x"'))
+    world.spark.report(FIRST, "SUBMITTED", driver=Stuck("ImagePullBackOff", 'Back-off pulling image "x"'))
     world.settle_verification(ticks=2)
     found = world.verification()
     assert is_true(found, ConditionType.STALLED)
@@ -298,7 +298,7 @@ def test_a_claim_that_nobody_made_stalls_it_until_somebody_does() -> None:
     world.start(report={"persistentVolumeClaim": "reports"})
     world.settle_verification(ticks=30)
     said = '0/1 nodes are available: persistentvolumeclaim "reports" not found. not found'
-    world.spark.report(FIRST, "SUBMITTED", driver=Hindered("Unschedulable", said))
+    world.spark.report(FIRST, "SUBMITTED", driver=Stuck("Unschedulable", said))
     found = world.settle_verification(ticks=2)
     assert is_true(found, ConditionType.STALLED)
     assert why(found) == (
@@ -481,7 +481,7 @@ def test_a_driver_that_cannot_be_placed_yet_is_no_reason_to_give_up() -> None:
     world = VerificationWorld(slow=10**6)
     world.start()
     world.settle_verification(ticks=30)
-    world.spark.report(FIRST, "SUBMITTED", driver=Hindered("Unschedulable", "0/1 nodes are available"))
+    world.spark.report(FIRST, "SUBMITTED", driver=Stuck("Unschedulable", "0/1 nodes are available"))
     world.settle_verification(ticks=2)
     found = world.verification()
     assert not is_true(found, ConditionType.STALLED)

@@ -14,7 +14,7 @@ from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
 from seawall.api.v1alpha1.wal_verification import Outcome
 from seawall.controllers.wal_verification import WALVerificationController
-from seawall.domain.ledger.looked import Verifying
+from seawall.domain.ledger.observation import Verifying
 from seawall.domain.verification import allowed as allowing
 from seawall.domain.verification import decide, frozen, holding, observed, releasing, running, selection, summary
 from tests import test_purge_verified as purges
@@ -41,13 +41,13 @@ def any_exit_code(patch: Patch) -> None:
     """The exit code is not looked at."""
     honest = summary.read_summary
 
-    def blind(text: str, digest: str, _: int) -> Any:
+    def unaware(text: str, digest: str, _: int) -> Any:
         codes = dict.fromkeys(Outcome, 0)
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(summary, "EXIT_CODES", codes)
             return honest(text, digest, 0)
 
-    patch.setattr(running, "read_summary", blind)
+    patch.setattr(running, "read_summary", unaware)
 
 
 def truncated_list_believed(patch: Patch) -> None:
@@ -116,10 +116,10 @@ def verdict_alone(patch: Patch) -> None:
     """A driver's verdict counts, whatever request it names."""
     honest = summary.read_summary
 
-    def blind(text: str, _: str, code: int) -> Any:
+    def unaware(text: str, _: str, code: int) -> Any:
         return honest(text, json.loads(text)["requestDigest"] if text else "", code)
 
-    patch.setattr(running, "read_summary", blind)
+    patch.setattr(running, "read_summary", unaware)
 
 
 def asked_once(patch: Patch) -> None:
@@ -129,7 +129,7 @@ def asked_once(patch: Patch) -> None:
 
 def look_forgotten(patch: Patch) -> None:
     """The request is of another look than the one that the status names."""
-    patch.setattr(WALVerificationController, "_look", lambda self, _, cluster: self.looks.look(cluster))
+    patch.setattr(WALVerificationController, "_observe", lambda self, _, cluster: self.observer.observe(cluster))
 
 
 def any_image(patch: Patch) -> None:

@@ -35,7 +35,7 @@ def settle_until(
 ) -> None:
     """Ticks, and acts once, as soon as something is so."""
     process = process or world.verifier()
-    controller = WALHoldController(world.kube, world.looks(), world.time, world.meters)
+    controller = WALHoldController(world.kube, world.observer(), world.time, world.meters)
     granter = Reconciler(controller, may_write=lambda: True)
     for _ in range(100):
         if is_reached():
@@ -219,7 +219,9 @@ def decided(
     """A process that has decided to do something, and sleeps before it does."""
     reconciler = world.verifier()
     controller: WALVerificationController = reconciler.controller  # type: ignore[assignment]
-    granter = Reconciler(WALHoldController(world.kube, world.looks(), world.time, world.meters), may_write=lambda: True)
+    granter = Reconciler(
+        WALHoldController(world.kube, world.observer(), world.time, world.meters), may_write=lambda: True
+    )
     for _ in range(50):
         obj = world.verification()
         step = settle(obj, controller.decide(obj, controller.observe(obj)))

@@ -15,7 +15,7 @@ from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerifica
 from seawall.controllers.verification_schedule import VerificationScheduleController
 from seawall.domain.conditions import find_condition
 from seawall.domain.verification_schedule.decide import CreateVerification, decide
-from seawall.domain.verification_schedule.decide import Observed as Seen
+from seawall.domain.verification_schedule.decide import Observed as Snapshot
 from seawall.domain.verification_schedule.runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
@@ -153,7 +153,7 @@ def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_pro
     world = World(count=2500)
     world.settle()
     world.time.time += DAY
-    actions = decide(world.cluster(), Seen(world.time.now())).actions
+    actions = decide(world.cluster(), Snapshot(world.time.now())).actions
     names = [action.key.name for action in actions if isinstance(action, CreateVerification)]
     assert names == [f"wal-2611220300-{number}" for number in range(3)]
     first = actions[0]
@@ -161,8 +161,8 @@ def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_pro
     world.kube.create(WALVerification, first.key, first.spec, owner=world.cluster())  # and dies
     world.settle()
     assert world.names() == names
-    told = [topic for each in world.found() for topic in each.spec.topics]  # type: ignore[union-attr]
-    assert sorted(told) == sorted(f"wal_{number}" for number in range(2500))
+    reported = [topic for each in world.found() for topic in each.spec.topics]  # type: ignore[union-attr]
+    assert sorted(reported) == sorted(f"wal_{number}" for number in range(2500))
     world.end()
     world.pass_time(timedelta(hours=1))
     assert world.names() == names

@@ -71,9 +71,9 @@ def status(stage: str, message: str, **more: Any) -> dict[str, Any]:
 
 def test_what_the_schedule_says_is_taken() -> None:
     api = FakeApi(SCHEDULE)
-    (told,) = run(api)
+    (reported,) = run(api)
     spec = spec_of(api)
-    assert told == f"walverification/{api.created[0]['metadata']['name']} created"
+    assert reported == f"walverification/{api.created[0]['metadata']['name']} created"
     assert spec.level == "Coverage"
     assert spec.spark == SparkOverrides(), "what runs is read from the WALCluster when it runs"
     assert spec.report is not None

@@ -28,7 +28,8 @@ def granter(world: World, calls: Guard | None = None) -> Reconciler[Any, Any, An
     """A new operator process that looks after holds."""
     calls = calls or Calls(world.check)
     return Reconciler(
-        WALHoldController(calls.guard(world.kube), world.looks(calls), world.time, FakeMeters()), may_write=lambda: True
+        WALHoldController(calls.guard(world.kube), world.observer(calls), world.time, FakeMeters()),
+        may_write=lambda: True,
     )
 
 
@@ -267,8 +268,8 @@ def test_a_hold_on_everything_is_lost_when_somebody_else_deletes() -> None:
 def watched_tick(world: World, holds: Reconciler[Any, Any, Any, Any]) -> list[Key]:
     """One tick of the watch; then the work queue does what it was woken for, before any time passes."""
     woken: list[Key] = []
-    looks, meters = world.looks(), FakeMeters()
-    watching = LedgerWatch(world.kube, looks, lambda _: None, woken.append, meters)
+    observer, meters = world.observer(), FakeMeters()
+    watching = LedgerWatch(world.kube, observer, lambda _: None, woken.append, meters)
     Reconciler(watching, may_write=lambda: True).tick(WAL)
     for key in woken:
         holds.tick(key)

@@ -42,7 +42,7 @@ class Metrics:
 
 
 def watching(world: World, metrics: Metrics) -> LedgerWatch:
-    return LedgerWatch(world.kube, world.looks(), lambda _: None, lambda _: None, metrics.wal)
+    return LedgerWatch(world.kube, world.observer(), lambda _: None, lambda _: None, metrics.wal)
 
 
 def flushed() -> World:
@@ -128,7 +128,7 @@ def test_a_run_is_counted_once_when_it_ends() -> None:
     world, meters = flushed(), FakeMeters()
     world.start_run()
     process = Reconciler(
-        WALPurgeController(world.kube, world.looks(), world.time, world.time, meters), may_write=lambda: True
+        WALPurgeController(world.kube, world.observer(), world.time, world.time, meters), may_write=lambda: True
     )
     run = world.settle(process)
     for _ in range(3):
@@ -140,7 +140,7 @@ def test_a_run_is_counted_once_when_it_ends() -> None:
 def test_a_hold_that_is_lost_is_counted_once() -> None:
     world, meters = World(), FakeMeters()
     world.hold("late", {"wal_0": 1})
-    controller = WALHoldController(world.kube, world.looks(), world.time, meters)
+    controller = WALHoldController(world.kube, world.observer(), world.time, meters)
     process = Reconciler(controller, may_write=lambda: True)
     for _ in range(20):
         process.tick(Key("db", "late"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.reasons import Reason
 from seawall.reconciler import Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
@@ -58,12 +58,12 @@ def point(world: World, *, metasrv: bool, etcd: bool) -> None:
     world.kube.apply(WAL, world.spec(**edited))
 
 
-def blocked(world: World) -> CannotLook:
+def blocked(world: World) -> Unavailable:
     """What a process finds that observes the ledger now."""
     watching = watch(world)
     Reconciler(watching, may_write=lambda: True).tick(WAL)
     found = watching.latest(WAL)
-    assert isinstance(found, CannotLook)
+    assert isinstance(found, Unavailable)
     return found
 
 

@@ -57,7 +57,7 @@ class VerificationWorld(World):
         super().__post_init__()
         self.spark = FakeSparkApplications(now=self.time.now, service_accounts={SERVICE_ACCOUNT})
         self.meters = FakeMeters()
-        self.looked_at: dict[Key, int] = {}
+        self.observed_at: dict[Key, int] = {}
         self.fail_submissions = ""
         self.spark_operator_runs = True
 
@@ -100,14 +100,16 @@ class VerificationWorld(World):
         """A new operator process that looks after verifications."""
         calls = calls or Calls(self.check)
         controller = WALVerificationController(
-            calls.guard(self.kube), calls.guard(self.spark), self.looks(calls), self.time, self.meters
+            calls.guard(self.kube), calls.guard(self.spark), self.observer(calls), self.time, self.meters
         )
         return Reconciler(controller, may_write=lambda: True)
 
     def settle_verification(self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = 400) -> Any:
         """Ticks until the verification is over and waits for nothing, or as often as told; time goes by."""
         process = process or self.verifier()
-        granter = Reconciler(WALHoldController(self.kube, self.looks(), self.time, self.meters), may_write=lambda: True)
+        granter = Reconciler(
+            WALHoldController(self.kube, self.observer(), self.time, self.meters), may_write=lambda: True
+        )
         for _ in range(ticks):
             ticked = process.tick(CHECK)
             found = self.kube.get(WALVerification, CHECK)
@@ -131,8 +133,8 @@ class VerificationWorld(World):
                     self.spark.report(key, "SUBMITTED")
                 case "SUBMITTED":
                     self.spark.report(key, "RUNNING")
-                case "RUNNING" if self.looked_at.get(key, 0) < self.slow:
-                    self.looked_at[key] = self.looked_at.get(key, 0) + 1
+                case "RUNNING" if self.observed_at.get(key, 0) < self.slow:
+                    self.observed_at[key] = self.observed_at.get(key, 0) + 1
                 case "RUNNING":
                     self._end(key)
 

@@ -108,7 +108,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
 
     controller: Controller[ObjectT, ObservedT, StatusT, ActionT]
     may_write: Callable[[], bool]
-    _told: dict[Key, dict[str, str]] = field(default_factory=dict)
+    _reported: dict[Key, dict[str, str]] = field(default_factory=dict)
     """By object and reason the sentence of what failed last and was told: memory only, so that it is told once."""
 
     def tick(self, key: Key) -> Ticked:
@@ -126,7 +126,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
         obj = self.controller.read(key)
         if obj is None:
             self.controller.forget(key)
-            self._told.pop(key, None)
+            self._reported.pop(key, None)
             return Ticked(Outcome.GONE)
         observed = self.controller.observe(obj)
         decision = self.controller.decide(obj, observed)
@@ -191,7 +191,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
     def _explain(self, key: Key, obj: ObjectT, step: Record[StatusT] | Wait, error: SeawallError) -> Ticked:
         """Records what the outside answered, in this tick: nothing else would remember its sentence."""
         failure = Failure.of(error)
-        tells_itself = isinstance(step, Record) and failure.is_told_by(step.events)
+        tells_itself = isinstance(step, Record) and failure.is_reported_by(step.events)
         if not tells_itself:
             self._tell(key, obj, failure.event)
         try:
@@ -204,14 +204,14 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
 
     def _tell(self, key: Key, obj: ObjectT, event: Event) -> None:
         """Posts an event about a failure, unless the same was told and nothing has changed since."""
-        if self._told.get(key, {}).get(event.reason) != event.message and self.may_write():
+        if self._reported.get(key, {}).get(event.reason) != event.message and self.may_write():
             self._remember(key, event)
             self.controller.post(obj, event)
 
     def _remember(self, key: Key, event: Event) -> None:
-        self._told.setdefault(key, {})[event.reason] = event.message
+        self._reported.setdefault(key, {})[event.reason] = event.message
 
     def _is_over(self, key: Key, *reasons: str) -> None:
         """What failed works: the same failure, later, is told again."""
         for reason in reasons:
-            self._told.get(key, {}).pop(reason, None)
+            self._reported.get(key, {}).pop(reason, None)

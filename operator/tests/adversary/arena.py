@@ -200,7 +200,7 @@ class Arena(VerificationWorld):
         for hold in self.kube.list(WALHold, NAMESPACE).items:
             tick(granting, hold.metadata.key)
 
-    def tend(self, ticks: int = 4) -> None:
+    def manage(self, ticks: int = 4) -> None:
         """The controller of WALClusters tends the topics."""
         tending: Reconciler[Any, Any, Any, Any] = Reconciler(
             controller(self, self.referee),
@@ -248,7 +248,7 @@ class Arena(VerificationWorld):
 def _watch(arena: Arena) -> Any:
     """The watch of ledgers, judged."""
     watching = watch(arena)
-    return replace(watching, kube=arena.referee.guard(arena.kube), looks=arena.looks(arena.referee))
+    return replace(watching, kube=arena.referee.guard(arena.kube), observer=arena.observer(arena.referee))
 
 
 def granter_of(arena: Arena, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:

@@ -114,7 +114,7 @@ class Judge:
             if not _replays(database, region, logs.get(topic_id), offset)
         }
 
-    def _judge(self, name: str, before: _Seen, args: tuple[Any, ...]) -> None:
+    def _judge(self, name: str, before: _Fingerprints, args: tuple[Any, ...]) -> None:
         after = self._all()
         if name == "create_topics":
             self.made |= after.logs.keys() - before.logs.keys()
@@ -144,7 +144,7 @@ class Judge:
                 raise Violation(f"I2: the intent of {topic} fell")
             self.intents[topic, topic_id] = intent
 
-    def _judge_deletes(self, before: _Seen, after: _Seen) -> None:
+    def _judge_deletes(self, before: _Fingerprints, after: _Fingerprints) -> None:
         records = self.arena.records()
         self._judge_licences(before.starts, after.starts)
         for topic, start in after.starts.items():
@@ -196,8 +196,8 @@ class Judge:
         granted = [(each.metadata.name, each.status.granted.get(topic)) for each in holds]
         return [(name, at) for name, at in granted if isinstance(at, int)]
 
-    def _all(self) -> _Seen:
-        return _Seen(self._logs(), self.arena.log_starts(), self._markers())
+    def _all(self) -> _Fingerprints:
+        return _Fingerprints(self._logs(), self.arena.log_starts(), self._markers())
 
     def _logs(self) -> dict[str, tuple[str, FakeLog]]:
         kafkas = {id(each.kafka): each.kafka for each in self.arena.network.databases.values()}.values()
@@ -222,7 +222,7 @@ _OPEN: Any = _Open()
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Fingerprints:
     logs: dict[str, tuple[str, FakeLog]]
     starts: dict[str, int]
     markers: dict[tuple[str, str], int]

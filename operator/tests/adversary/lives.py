@@ -114,7 +114,7 @@ class Adversary:
     """The first call of the newest action."""
     looks_since: int = 0
     """The first call of the newest look."""
-    unseen: set[str] = field(default_factory=set)
+    unobserved: set[str] = field(default_factory=set)
     """Databases that were put into maintenance because a move was made after all that could have shown it."""
 
     def acting(self, process: Reconciler[Any, Any, Any, Any]) -> Reconciler[Any, Any, Any, Any]:
@@ -138,7 +138,7 @@ class Adversary:
             raise
         finally:
             if name == "set_maintenance" and is_late and kwargs["enabled"]:
-                self.unseen |= self.arena.in_maintenance()
+                self.unobserved |= self.arena.in_maintenance()
 
     def _is_late(self, made: int, move: Move, act: int) -> bool:
         """Whether the action asked for what would show the move, and the move was made after the last answer."""

@@ -81,7 +81,7 @@ def retain(arena: Arena) -> None:
 
 def make_rival(arena: Arena) -> None:
     """A second WALCluster claims the topics, and its database writes to them."""
-    rival = arena.network.databases["rival"]
+    conflicting_owner = arena.network.databases["rival"]
     greptimedb = {
         **arena.cluster_spec.get("dataPlane", {}).get("greptimedb", {}),
         "metasrv": "http://metasrv.rival:4000",
@@ -97,7 +97,7 @@ def make_rival(arena: Arena) -> None:
     met = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
     arena.kube.replace_status(found, WALClusterStatus(kafka=met))
     for topic in TOPICS:
-        rival.write(topic, REGIONS)
+        conflicting_owner.write(topic, REGIONS)
         arena.prod.write(topic, REGIONS)
 
 

@@ -13,8 +13,8 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.restart import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.rollout_reasons import Reason
-from seawall.observe.datanodes import DatanodeLooks
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.datanodes import DatanodeObserver
+from seawall.observe.partitions import PartitionObserver
 from seawall.reconciler import Outcome, Reconciler
 from tests import restart_world
 from tests.adversary.arena import Arena
@@ -26,7 +26,7 @@ from tests.purge_world import TOPICS, WAL, Guard
 from tests.restart_world import SET
 
 ROUNDS = 40
-LOOKS = 20.0
+OBSERVERS = 20.0
 """Seconds between two looks."""
 
 
@@ -38,7 +38,7 @@ class RollArena(Arena):
     crashing: set[int] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     went: list[str] = field(default_factory=list)
-    unseen: set[str] = field(default_factory=set)
+    unobserved: set[str] = field(default_factory=set)
     """Databases that stay in maintenance because nobody could see who answered."""
     has_forgotten: bool = False
     """The API server was restored from a backup."""
@@ -54,7 +54,7 @@ class RollArena(Arena):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.datanodes.apply(SET)
-        self.datanodes.look(SET, "rev-1")
+        self.datanodes.observe(SET, "rev-1")
         for number in range(restart_world.DATANODES):
             self.datanodes.make_pod(SET, number, "rev-1")
             self.datanodes.report(SET, number, ready=True)
@@ -71,11 +71,11 @@ class RollArena(Arena):
         """A new process that restarts datanodes."""
         kube, clusters = guard.guard(self.kube), guard.guard(FakeKafkaClusters({"kafka:9092": self.kafka}))
         datanodes = guard.guard(self.datanodes)
-        databases, partitions = self.open_databases(guard), PartitionLooks(kube, clusters)
-        seen = DatanodeLooks(kube, datanodes, databases, self.looks(guard), partitions, self.time)
-        return Reconciler(RestartController(kube, datanodes, seen, self.time, self.meters), may_write=lambda: True)
+        databases, partitions = self.open_databases(guard), PartitionObserver(kube, clusters)
+        recorded = DatanodeObserver(kube, datanodes, databases, self.observer(guard), partitions, self.time)
+        return Reconciler(RestartController(kube, datanodes, recorded, self.time, self.meters), may_write=lambda: True)
 
-    def wait(self, seconds: float = LOOKS) -> None:
+    def wait(self, seconds: float = OBSERVERS) -> None:
         """Pods go on, too."""
         self.pass_time(timedelta(seconds=seconds))
         super().wait(0.0)
@@ -123,7 +123,7 @@ class RollArena(Arena):
         if spec is None or (spec.metasrv != before.metasrv and self._store_at(spec) != before.database):
             answered = self.network.databases[self.network.services[before.metasrv or ""]]
             if answered.store.head().store_id != before.database:
-                self.unseen |= self.in_maintenance()
+                self.unobserved |= self.in_maintenance()
 
     def _store_at(self, spec: GreptimeDB) -> str:
         return self.network.databases[self.network.stores[spec.metadata_store.etcd.endpoints[0]]].store.head().store_id
@@ -167,8 +167,8 @@ def roll(arena: RollArena, adversary: Adversary) -> None:
 def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconciler[Any, Any, Any, Any]) -> None:
     """What stays on is reported, and ends when people have corrected the addresses."""
     left = arena.in_maintenance()
-    unseen = adversary.unseen | arena.unseen
-    if left - unseen and not arena.is_reported():
+    unobserved = adversary.unobserved | arena.unobserved
+    if left - unobserved and not arena.is_reported():
         raise Violation(f"M: maintenance stays on in {left}, and nobody hears of it")
     if arena.has_forgotten and arena.health() == Reason.IN_MAINTENANCE:
         arena.prod.plane.maintenance = False  # a person types the command that is in the message
@@ -178,9 +178,9 @@ def _judge_maintenance(arena: RollArena, adversary: Adversary, process: Reconcil
         arena.correct_addresses()
         _roll_on(arena, process)
         left = arena.in_maintenance()
-        if left - unseen:
+        if left - unobserved:
             raise Violation(f"M: maintenance stays on in {left}")
-    if left & unseen:
+    if left & unobserved:
         raise Unavoidable(f"M: maintenance stays on in {left}")
 
 

@@ -49,7 +49,7 @@ def afterwards(arena: Arena, **spec: Any) -> None:
     """Life goes on: topics are tended, rows are written, and another run deletes what it may."""
     banned = arena.referee.forbidden
     arena.referee.forbidden = {call: why for call, why in banned.items() if why != RUN_PAUSED}
-    arena.tend()
+    arena.manage()
     arena.work()
     arena.run_of(RUNS[1], **spec)
     arena.live(arena.process(arena.referee), RUNS[1], lambda: arena.is_over(RUNS[1]), 14)
@@ -121,7 +121,7 @@ def deletion(*, used: bool = False) -> Arena:
             arena.prod.bury(topic, region_of(topic, index))
             arena.store.drop_region(topic, region_of(topic, index))
     arena.edit(topics={**arena.cluster_spec["topics"], "deletionPolicy": "Delete"})
-    arena.tend()
+    arena.manage()
     arena.kube.deletes_at = arena.time.true()
     arena.kube.remove(WAL)
     arena.remember()
@@ -136,7 +136,7 @@ def delete_topics(arena: Arena, adversary: Adversary) -> None:
     adversary.between()
     del arena.beside[0]
     arena.work()
-    arena.tend()
+    arena.manage()
     arena.work()
 
 

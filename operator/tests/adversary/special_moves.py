@@ -75,13 +75,13 @@ def empty_etcd(arena: Arena) -> None:
 
 def topics_of_others(arena: Arena) -> None:
     """The topics were deleted by hand and made anew since; a database that nobody declared writes to them."""
-    rival = arena.network.databases["rival"]
+    conflicting_owner = arena.network.databases["rival"]
     for topic in TOPICS:
         arena.kafka.topics.pop(topic, None)
         arena.kafka.add_topic(topic, replicas=(1, 2, 3)).log.now = arena.time.true
-        for region in rival.regions_of(topic):
-            rival.bear(topic, region, rival.plane.regions[region].datanode)
-        rival.write(topic, 2 * REGIONS)
+        for region in conflicting_owner.regions_of(topic):
+            conflicting_owner.bear(topic, region, conflicting_owner.plane.regions[region].datanode)
+        conflicting_owner.write(topic, 2 * REGIONS)
 
 
 def forge_request(arena: Arena) -> None:

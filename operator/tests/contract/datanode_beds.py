@@ -45,7 +45,7 @@ class DatanodeBed(Protocol):
         template: Template = Template(),  # noqa: B008 - it is frozen
         controller: str | None = None,
     ) -> None: ...
-    def look(self, revision: str) -> None: ...
+    def observe(self, revision: str) -> None: ...
     def make_pod(self, ordinal: int, revision: str, restart: str | None = None) -> None: ...
     def make_stranger(self) -> None: ...
     def remove_pod(self, ordinal: int) -> None: ...
@@ -65,8 +65,8 @@ class FakeDatanodeBed:
     def apply(self, **declared: Any) -> None:
         self.datanodes.apply(self.key, **declared)
 
-    def look(self, revision: str) -> None:
-        self.datanodes.look(self.key, revision)
+    def observe(self, revision: str) -> None:
+        self.datanodes.observe(self.key, revision)
 
     def make_pod(self, ordinal: int, revision: str, restart: str | None = None) -> None:
         self.datanodes.make_pod(self.key, ordinal, revision, restart)
@@ -120,7 +120,7 @@ class RealDatanodeBed:
         }
         self._client.create(self._sets, {"metadata": metadata, "spec": spec})
 
-    def look(self, revision: str) -> None:
+    def observe(self, revision: str) -> None:
         generation = self._set()["metadata"]["generation"]
         status = {"observedGeneration": generation, "updateRevision": revision, "replicas": 3}
         self._client.merge(f"{self._sets}/{NAME}/status", {"status": status})

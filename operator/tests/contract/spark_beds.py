@@ -11,7 +11,7 @@ from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_spark import CONTAINER, KubeSparkApplications
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_verification import WALVerification
-from seawall.domain.verification.spark import Driver, Ended, Hindered
+from seawall.domain.verification.spark import Driver, Ended, Stuck
 from seawall.ports import SparkApplications
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.fakes.spark import FakeSparkApplications
@@ -78,9 +78,9 @@ class RealSparkBed:
             self._role.report_driver(key.name, pod_status(driver))
 
 
-def pod_status(driver: Ended | Hindered) -> dict[str, Any]:
+def pod_status(driver: Ended | Stuck) -> dict[str, Any]:
     """As the kubelet, or for a pod without a node the scheduler, writes it."""
-    if isinstance(driver, Hindered) and driver.reason == "Unschedulable":
+    if isinstance(driver, Stuck) and driver.reason == "Unschedulable":
         condition = {"type": "PodScheduled", "status": "False", "reason": driver.reason, "message": driver.message}
         return {"phase": "Pending", "conditions": [condition]}
     if isinstance(driver, Ended):

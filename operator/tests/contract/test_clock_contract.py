@@ -27,18 +27,18 @@ def bed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cloc
 
 
 def test_before_the_first_answer_nobody_knows_the_time_of_the_api_server(bed: ClockBed) -> None:
-    told = bed.clock.trusted()
-    assert (told.agreement, told.server, told.skew) == (Agreement.UNKNOWN, None, None)
-    assert abs(told.now - bed.clock.now()) < A_LITTLE
+    reported = bed.clock.trusted()
+    assert (reported.agreement, reported.server, reported.skew) == (Agreement.UNKNOWN, None, None)
+    assert abs(reported.now - bed.clock.now()) < A_LITTLE
 
 
 def test_an_answer_tells_the_time(bed: ClockBed) -> None:
     bed.ask()
-    told = bed.clock.trusted()
-    assert told.agreement is Agreement.AGREE
-    assert told.earliest is not None
-    assert told.latest is not None
-    assert told.earliest <= told.now <= told.latest < told.earliest + A_LITTLE
+    reported = bed.clock.trusted()
+    assert reported.agreement is Agreement.AGREE
+    assert reported.earliest is not None
+    assert reported.latest is not None
+    assert reported.earliest <= reported.now <= reported.latest < reported.earliest + A_LITTLE
 
 
 @pytest.mark.parametrize("by", [TWO_HOURS, -TWO_HOURS, AGREE + A_LITTLE])
@@ -47,12 +47,12 @@ def test_a_clock_that_is_set_wrong_is_noticed_without_another_answer_and_so_is_o
 ) -> None:
     bed.ask()
     bed.set_ahead(by)
-    told = bed.clock.trusted()
-    assert told.agreement is Agreement.SKEWED
-    assert (told.earliest, told.latest) == (None, None)
-    assert told.skew is not None
-    assert abs(told.skew - by) < A_LITTLE
-    assert abs(told.later - (told.now if by > timedelta(0) else told.now - by)) < A_LITTLE
+    reported = bed.clock.trusted()
+    assert reported.agreement is Agreement.SKEWED
+    assert (reported.earliest, reported.latest) == (None, None)
+    assert reported.skew is not None
+    assert abs(reported.skew - by) < A_LITTLE
+    assert abs(reported.later - (reported.now if by > timedelta(0) else reported.now - by)) < A_LITTLE
     bed.set_ahead(timedelta(0))
     assert bed.clock.trusted().agreement is Agreement.AGREE
 
@@ -60,10 +60,10 @@ def test_a_clock_that_is_set_wrong_is_noticed_without_another_answer_and_so_is_o
 def test_an_answer_is_good_for_a_minute_and_the_next_one_is_good_again(bed: ClockBed) -> None:
     bed.ask()
     bed.silence(FRESH - A_LITTLE)
-    told = bed.clock.trusted()
-    assert told.agreement is Agreement.AGREE
-    assert told.server is not None
-    assert abs(told.server.time - told.now) < A_LITTLE, "what passes since the answer counts"
+    reported = bed.clock.trusted()
+    assert reported.agreement is Agreement.AGREE
+    assert reported.server is not None
+    assert abs(reported.server.time - reported.now) < A_LITTLE, "what passes since the answer counts"
     bed.silence(2 * A_LITTLE)
     assert bed.clock.trusted().agreement is Agreement.UNKNOWN
     bed.ask()

@@ -71,7 +71,7 @@ def test_a_statefulset_is_read_and_kubernetes_looks_at_it_a_moment_later(bed: Da
     assert (found.replicas, found.strategy, found.partition) == (3, UpdateStrategy.ON_DELETE, 0)
     assert found.template == Template(startup_seconds=300)
     assert (found.observed, found.controller, found.first_ordinal) == (False, None, 0)
-    bed.look("rev-1")
+    bed.observe("rev-1")
     found = read(bed)
     assert (found.observed, found.update_revision) == (True, "rev-1")
 
@@ -154,7 +154,7 @@ def test_a_partition_is_set_once_by_those_who_read_it(bed: DatanodeBed) -> None:
 
 def test_a_configuration_is_written_with_the_partition_and_kubernetes_has_to_look_anew(bed: DatanodeBed) -> None:
     bed.apply(strategy=UpdateStrategy.ROLLING_UPDATE, template=Template("aaaa", "2026-11-22T08:00:00Z", 300))
-    bed.look("rev-1")
+    bed.observe("rev-1")
     before = read(bed)
     bed.datanodes.set_config_hash(before, "bbbb", 3)
     found = read(bed)
@@ -182,10 +182,10 @@ def test_a_pod_that_is_replaced_right_before_its_eviction_goes_and_no_later_one(
     api = KubeApi(connections=2)
     bed = RealDatanodeBed(client, api, namespace)
     before = make(bed)
-    seen = api.get(f"/api/v1/namespaces/{namespace}/pods/{before.name}")
+    recorded = api.get(f"/api/v1/namespaces/{namespace}/pods/{before.name}")
     bed.make_pod(0, "rev-1")
     with monkeypatch.context() as patch:
-        patch.setattr(api, "get", lambda _: seen)  # it was read before it was replaced
+        patch.setattr(api, "get", lambda _: recorded)  # it was read before it was replaced
         patch.setattr(kube_api, "REQUEST_SECONDS", 1.0)
         with pytest.raises((OutsideUnavailable, Conflict)):
             bed.datanodes.evict(before)

@@ -87,9 +87,9 @@ class World:
         self.database.put_region(self.topic, REGION, 0, None)
         return self.store.snapshot()
 
-    def advance(self, to: int, seen: MetadataSnapshot) -> str | None:
+    def advance(self, to: int, recorded: MetadataSnapshot) -> str | None:
         """Moves the topic's marker, or says why it did not move."""
-        move = MarkerMove(self.topic, to, seen.topics[self.topic], seen.revision)
+        move = MarkerMove(self.topic, to, recorded.topics[self.topic], recorded.revision)
         return self.store.advance_markers([move], "wal", OWNER).get(self.topic)
 
     def marker(self) -> TopicMarker:
@@ -194,51 +194,51 @@ def test_a_missing_marker_is_set(world: World) -> None:
 
 @pytest.mark.parametrize("to", [-1, 0, 6, 7])
 def test_a_marker_never_goes_down_and_never_to_0(world: World, to: int) -> None:
-    seen = world.make_topic(pruned_entry_id=7)
+    recorded = world.make_topic(pruned_entry_id=7)
     with pytest.raises(ValueError, match="only rises"):
-        world.advance(to, seen)
-    assert world.marker() == seen.topics[world.topic]
+        world.advance(to, recorded)
+    assert world.marker() == recorded.topics[world.topic]
 
 
 def test_a_marker_that_somebody_else_moved_stays(world: World) -> None:
-    seen = world.make_topic()
+    recorded = world.make_topic()
     world.database.put_topic(world.topic, 5)
-    assert f"the pruned marker of {world.topic} is not the one" in (world.advance(7, seen) or "")
+    assert f"the pruned marker of {world.topic} is not the one" in (world.advance(7, recorded) or "")
     assert world.marker().pruned_entry_id == 5
 
 
 def test_a_region_born_since_the_snapshot_stops_the_marker(world: World) -> None:
-    seen = world.make_topic()
+    recorded = world.make_topic()
     world.database.put_region(world.topic, REGION + 1, 1, None)
-    assert f"region of {world.topic} changed" in (world.advance(7, seen) or "")
+    assert f"region of {world.topic} changed" in (world.advance(7, recorded) or "")
     assert world.marker().pruned_entry_id == 0
 
 
 def test_a_region_that_changed_since_the_snapshot_stops_the_marker(world: World) -> None:
-    seen = world.make_topic()
+    recorded = world.make_topic()
     world.database.put_region(world.topic, REGION, 0, 5)
-    assert world.advance(7, seen) is not None
+    assert world.advance(7, recorded) is not None
     assert world.marker().pruned_entry_id == 0
 
 
 def test_regions_of_other_topics_do_not(world: World) -> None:
-    seen = world.make_topic()
+    recorded = world.make_topic()
     world.database.put_region(f"{world.topic}_other", REGION + (1 << 32), 1, None)
-    world.advance(7, seen)
+    world.advance(7, recorded)
     assert world.marker().pruned_entry_id == 7
 
 
 def test_the_same_advance_twice_is_a_conflict_and_moves_nothing(world: World) -> None:
     """So a first one whose answer was lost may be tried again."""
-    seen = world.make_topic()
-    world.advance(7, seen)
-    assert world.advance(7, seen) is not None
+    recorded = world.make_topic()
+    world.advance(7, recorded)
+    assert world.advance(7, recorded) is not None
     assert world.marker().pruned_entry_id == 7
 
 
 def test_a_topic_that_vanished_has_no_marker_to_move(world: World) -> None:
-    seen = world.make_topic()
-    move = MarkerMove("gone", 7, seen.topics[world.topic], seen.revision)
+    recorded = world.make_topic()
+    move = MarkerMove("gone", 7, recorded.topics[world.topic], recorded.revision)
     assert list(world.store.advance_markers([move], "wal", OWNER)) == ["gone"]
     assert "gone" not in world.store.snapshot().topics
 
@@ -249,10 +249,10 @@ def test_of_many_markers_only_those_stay_whose_topics_changed(world: World) -> N
     for number, topic in enumerate(topics):
         world.database.put_topic(topic, 0)
         world.database.put_region(topic, REGION + (number << 32), 0, None)
-    seen = world.store.snapshot()
+    recorded = world.store.snapshot()
     world.database.put_topic(topics[3], 5)
     world.database.put_region(topics[5], REGION + 1, 0, None)
-    moves = [MarkerMove(topic, 7, seen.topics[topic], seen.revision) for topic in topics]
+    moves = [MarkerMove(topic, 7, recorded.topics[topic], recorded.revision) for topic in topics]
     assert sorted(world.store.advance_markers(moves, "wal", OWNER)) == sorted([topics[3], topics[5]])
     now = world.store.snapshot().topics
     left = {topic: now[topic].pruned_entry_id for topic in topics if now[topic].pruned_entry_id != 7}
@@ -287,9 +287,9 @@ def test_a_claim_that_is_not_as_it_was_read_is_not_taken(world: World) -> None:
 
 
 def test_who_has_not_claimed_the_store_moves_no_marker(world: World) -> None:
-    seen = world.make_topic()
+    recorded = world.make_topic()
     assert world.store.claim("wal", "another", OWNER)
-    assert "the claim" in (world.advance(7, seen) or "")
+    assert "the claim" in (world.advance(7, recorded) or "")
     assert world.marker().pruned_entry_id == 0
 
 

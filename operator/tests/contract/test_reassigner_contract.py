@@ -230,7 +230,7 @@ def test_the_sizes_of_all_replicas_are_told(world: World) -> None:
     assert size_by_broker(world, one).keys() == {1, 3}
     assert min(size_by_broker(world, one).values()) > 0
     everything = world.reassigner.sizes()
-    assert everything.told == {1, 2, 3}
+    assert everything.reported == {1, 2, 3}
     assert everything.by_partition[one] == size_by_broker(world, one)
 
 
@@ -267,7 +267,7 @@ def test_a_broker_that_is_down_is_fenced_takes_no_lead_and_keeps_no_throttle(wor
         assert said.message.endswith("The preferred leader was not available.")
         assert world.reassigner.reassign({kept: (1, 3)}) == {}  # Kafka lets it wait
         assert world.reassigner.ongoing()[kept].adding == {3}
-        assert 3 not in world.reassigner.sizes().told
+        assert 3 not in world.reassigner.sizes().reported
         quorum = world.reassigner.quorum()
         assert [voter.id for voter in quorum.voters] == [1, 2, 3]
         assert quorum.leader != 3

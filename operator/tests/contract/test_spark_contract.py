@@ -13,7 +13,7 @@ from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.verification.application import build_application
-from seawall.domain.verification.spark import Ended, Hindered
+from seawall.domain.verification.spark import Ended, Stuck
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.contract.spark_beds import SERVICE_ACCOUNT, FakeSparkBed, RealSparkBed, SparkBed
@@ -112,12 +112,12 @@ def test_the_states_of_executors_are_read(spark: SparkBed) -> None:
     [
         Ended(0, '{"version": 1}'),
         Ended(137, ""),
-        Hindered("ImagePullBackOff", 'Back-off pulling image "x"'),
-        Hindered("Unschedulable", "0/1 nodes are available"),
+        Stuck("ImagePullBackOff", 'Back-off pulling image "x"'),
+        Stuck("Unschedulable", "0/1 nodes are available"),
     ],
     ids=lambda driver: type(driver).__name__,
 )
-def test_what_becomes_of_the_driver_is_read(spark: SparkBed, driver: Ended | Hindered) -> None:
+def test_what_becomes_of_the_driver_is_read(spark: SparkBed, driver: Ended | Stuck) -> None:
     make(spark)
     spark.report(spark.key("check-1"), "SUBMITTED", driver=driver)
     found = spark.applications.get(spark.key("check-1"))

@@ -109,6 +109,6 @@ def observe(
     No missing topic was ever in use, and all logs were decided to go with a WALCluster that is deleted.
     """
     found = {name: good_configs(spec.topics) for name in kafka.topics} | dict(configs or {})
-    other.setdefault("needs", Needs(holds=(), looked=None, pool=make_pool(name for name in kafka.topics)))
+    other.setdefault("needs", Needs(holds=(), observation=None, pool=make_pool(name for name in kafka.topics)))
     other.setdefault("missing", MissingTopics())
     return Observed(now=NOW, kafka=kafka, pool=observe_pool(spec.topics, kafka, found), **other)

@@ -12,7 +12,7 @@ from seawall.domain.brokers.health import Finding, quorum_health, quorum_status,
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import min_isr_repairs
 from seawall.domain.brokers.status import settled
-from seawall.domain.brokers.view import BrokerLook, BrokerNumbers, view_of, worth_asking
+from seawall.domain.brokers.view import BrokerNumbers, BrokerObservation, view_of, worth_asking
 from seawall.domain.min_isr import Limit
 from seawall.domain.partitions import (
     Broker,
@@ -42,7 +42,7 @@ def partition(
     return Partition(PartitionId(topic, 0), replicas, in_sync, replicas[0] if leader == -1 else leader)
 
 
-def look(*partitions: Partition, fenced: Iterable[int] = (), **other: Any) -> BrokerLook:
+def look(*partitions: Partition, fenced: Iterable[int] = (), **other: Any) -> BrokerObservation:
     """A look at three registered brokers; min.insync.replicas is 2 unless told otherwise."""
     down = set(fenced)
     registered = [Broker(broker, None, BrokerState.FENCED if broker in down else BrokerState.ONLINE) for broker in ALL]
@@ -52,7 +52,7 @@ def look(*partitions: Partition, fenced: Iterable[int] = (), **other: Any) -> Br
         "sizes": None,
         **other,
     }
-    return BrokerLook(known_brokers(registered, partitions), partitions, **values)
+    return BrokerObservation(known_brokers(registered, partitions), partitions, **values)
 
 
 def health(*partitions: Partition, spec: Mapping[str, Any] | None = None, **other: Any) -> Finding:
@@ -204,8 +204,8 @@ def test_voters_that_are_behind_are_told_with_what_is_left_to_lose() -> None:
 
 
 @pytest.mark.parametrize(("lag", "told"), [(0, 0), (9, 0), (10, 10), (99, 10), (100, 100), (54_321, 10_000)])
-def test_a_lag_is_told_so_coarsely_that_it_is_news_a_few_times_only(lag: int, told: int) -> None:
-    assert quorum_status(voters(0, 0, lag=lag)).max_lag == told
+def test_a_lag_is_told_so_coarsely_that_it_is_news_a_few_times_only(lag: int, reported: int) -> None:
+    assert quorum_status(voters(0, 0, lag=lag)).max_lag == reported
 
 
 def item(number: int, log_dir_bytes: int | None, **other: Any) -> BrokerStatus:
@@ -216,14 +216,14 @@ def item(number: int, log_dir_bytes: int | None, **other: Any) -> BrokerStatus:
 def test_bytes_alone_are_news_when_a_tenth_more_or_less_and_go_along_with_other_news() -> None:
     before = (item(1, 1_000), item(2, None))
     assert settled(before, (item(1, 1_090), item(2, None))) == before
-    for news in (
+    for changed_status in (
         (item(1, 1_120), item(2, None)),
         (item(1, 880), item(2, None)),
         (item(1, 1_001), item(2, 0)),
         (item(1, 1_001, leaders=1), item(2, None)),
         (item(1, 1_001),),
     ):
-        assert settled(before, news) == news
+        assert settled(before, changed_status) == changed_status
 
 
 def test_a_throttle_of_a_single_broker_is_said_whatever_else_is_with_the_command_that_removes_it() -> None:

@@ -12,7 +12,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOTHING, A_BIT, SECOND = timedelta(0), timedelta(milliseconds=1), timedelta(seconds=1)
 
 
-def told(ahead: timedelta, uncertainty: timedelta = NOTHING, age: timedelta = NOTHING) -> TrustedTime:
+def reported(ahead: timedelta, uncertainty: timedelta = NOTHING, age: timedelta = NOTHING) -> TrustedTime:
     """At noon by the operator's clock, which is so much ahead."""
     return TrustedTime(NOON, ServerTime(NOON - ahead, uncertainty, age))
 
@@ -20,17 +20,17 @@ def told(ahead: timedelta, uncertainty: timedelta = NOTHING, age: timedelta = NO
 @pytest.mark.parametrize(
     ("time", "expected"),
     [
-        (told(AGREE), Agreement.AGREE),
-        (told(-AGREE), Agreement.AGREE),
-        (told(AGREE + A_BIT), Agreement.SKEWED),
-        (told(-AGREE - A_BIT), Agreement.SKEWED),
-        (told(AGREE - SECOND, SECOND), Agreement.AGREE),
-        (told(AGREE - SECOND, SECOND + A_BIT), Agreement.UNKNOWN),
-        (told(AGREE + SECOND, SECOND), Agreement.UNKNOWN),
-        (told(AGREE + SECOND + A_BIT, SECOND), Agreement.SKEWED),
-        (told(NOTHING, age=FRESH), Agreement.AGREE),
-        (told(NOTHING, age=FRESH + A_BIT), Agreement.UNKNOWN),
-        (told(2 * AGREE, age=FRESH + A_BIT), Agreement.UNKNOWN),
+        (reported(AGREE), Agreement.AGREE),
+        (reported(-AGREE), Agreement.AGREE),
+        (reported(AGREE + A_BIT), Agreement.SKEWED),
+        (reported(-AGREE - A_BIT), Agreement.SKEWED),
+        (reported(AGREE - SECOND, SECOND), Agreement.AGREE),
+        (reported(AGREE - SECOND, SECOND + A_BIT), Agreement.UNKNOWN),
+        (reported(AGREE + SECOND, SECOND), Agreement.UNKNOWN),
+        (reported(AGREE + SECOND + A_BIT, SECOND), Agreement.SKEWED),
+        (reported(NOTHING, age=FRESH), Agreement.AGREE),
+        (reported(NOTHING, age=FRESH + A_BIT), Agreement.UNKNOWN),
+        (reported(2 * AGREE, age=FRESH + A_BIT), Agreement.UNKNOWN),
         (TrustedTime(NOON, None), Agreement.UNKNOWN),
     ],
 )
@@ -43,24 +43,24 @@ def test_clocks_agree_when_they_certainly_are_not_further_apart_than_ten_seconds
 
 
 def test_the_safe_one_of_both_clocks_counts_in_each_direction() -> None:
-    ahead = told(4 * SECOND, SECOND)
+    ahead = reported(4 * SECOND, SECOND)
     assert (ahead.earliest, ahead.latest, ahead.later) == (NOON - 5 * SECOND, NOON, NOON)
-    late = told(-4 * SECOND, SECOND)
+    late = reported(-4 * SECOND, SECOND)
     assert (late.earliest, late.latest, late.later) == (NOON, NOON + 5 * SECOND, NOON + 5 * SECOND)
 
 
 def test_what_begins_is_counted_from_the_later_of_both_however_far_apart() -> None:
     hour = timedelta(hours=1)
-    assert told(hour).later == NOON
-    assert told(-hour).later == NOON + hour
+    assert reported(hour).later == NOON
+    assert reported(-hour).later == NOON + hour
     assert TrustedTime(NOON, None).later == NOON
 
 
 @pytest.mark.parametrize(
     ("time", "sentence"),
     [
-        (told(2 * AGREE), "the operator's clock is more than 10 s ahead of the API server's"),
-        (told(-2 * AGREE), "the operator's clock is more than 10 s behind the API server's"),
+        (reported(2 * AGREE), "the operator's clock is more than 10 s ahead of the API server's"),
+        (reported(-2 * AGREE), "the operator's clock is more than 10 s behind the API server's"),
         (TrustedTime(NOON, None), "nobody knows whether the operator's clock agrees with the API server's"),
     ],
 )

@@ -44,7 +44,7 @@ SILENT = NoDataPlane(NotReached.METASRV_UNREACHABLE, "the metasrv does not answe
 REFUSED = NoDataPlane(NotReached.AUTHENTICATION_FAILED, "etcd refused the password")
 
 
-def seen(data_plane: DataPlaneView | NoDataPlane | None, **other: Any) -> Observed:
+def recorded(data_plane: DataPlaneView | NoDataPlane | None, **other: Any) -> Observed:
     return observe(SPEC, POOL, data_plane=data_plane, **other)
 
 
@@ -64,7 +64,7 @@ def ready(cluster: WALCluster) -> str:
 
 
 def test_one_that_answers_is_reachable_and_its_numbers_are_shown() -> None:
-    cluster, step = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    cluster, step = settle(make_cluster(SPEC, PINNED), recorded(VIEW))
     assert shown(cluster) == ("True", "Connected", "2 of 3 datanodes report")
     assert cluster.status.data_plane == DataPlaneStatus(
         identity=STORE,
@@ -80,8 +80,8 @@ def test_one_that_answers_is_reachable_and_its_numbers_are_shown() -> None:
 
 @pytest.mark.parametrize("trouble", [SILENT, REFUSED])
 def test_one_that_does_not_answer_is_said_and_the_topics_stay_ready(trouble: NoDataPlane) -> None:
-    before, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
-    cluster, _ = settle(before, seen(trouble))
+    before, _ = settle(make_cluster(SPEC, PINNED), recorded(VIEW))
+    cluster, _ = settle(before, recorded(trouble))
     assert shown(cluster) == ("False", trouble.why.value, trouble.message)
     assert ready(cluster) == "True"
     assert cluster.status.data_plane == before.status.data_plane, "what was last known stays"
@@ -93,11 +93,11 @@ def test_the_topics_are_tended_while_it_does_not_answer() -> None:
 
 
 def test_silence_is_asked_again_soon_and_less_often_when_it_lasts_and_a_refusal_at_the_resync() -> None:
-    silent, step = settle(make_cluster(SPEC, PINNED), seen(SILENT))
+    silent, step = settle(make_cluster(SPEC, PINNED), recorded(SILENT))
     assert step == Wait("2 topics are ready", 5.0)
-    later = replace(seen(SILENT), now=NOW + timedelta(minutes=1))
+    later = replace(recorded(SILENT), now=NOW + timedelta(minutes=1))
     assert settle(silent, later)[1] == Wait("2 topics are ready", 20.0)
-    assert settle(silent, seen(REFUSED))[1] == Wait("2 topics are ready", None)
+    assert settle(silent, recorded(REFUSED))[1] == Wait("2 topics are ready", None)
 
 
 def test_a_sooner_look_at_the_topics_is_not_put_off() -> None:
@@ -107,7 +107,7 @@ def test_a_sooner_look_at_the_topics_is_not_put_off() -> None:
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
-    cluster, step = settle(make_cluster(SPEC, PINNED), seen(None))
+    cluster, step = settle(make_cluster(SPEC, PINNED), recorded(None))
     assert shown(cluster) == ("Unknown", "NotAsked", "the first look at the data plane has not ended yet")
     assert cluster.status.data_plane is None
     assert step == Wait("2 topics are ready", None)
@@ -115,14 +115,14 @@ def test_before_the_first_look_nothing_is_known() -> None:
 
 @pytest.mark.parametrize("known", [VIEW, SILENT])
 def test_a_restarted_operator_changes_nothing_before_its_first_look(known: DataPlaneView | NoDataPlane) -> None:
-    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(known))
-    assert isinstance(next_step(cluster, seen(None)), Wait)
+    cluster, _ = settle(make_cluster(SPEC, PINNED), recorded(known))
+    assert isinstance(next_step(cluster, recorded(None)), Wait)
 
 
 def test_after_an_edit_what_was_known_does_not_stand() -> None:
-    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    cluster, _ = settle(make_cluster(SPEC, PINNED), recorded(VIEW))
     edited = replace(cluster, metadata=cluster.metadata.model_copy(update={"generation": 2}))
-    assert shown(settle(edited, seen(None))[0]) == (
+    assert shown(settle(edited, recorded(None))[0]) == (
         "Unknown",
         "NotAsked",
         "the first look at the data plane has not ended yet",
@@ -130,7 +130,7 @@ def test_after_an_edit_what_was_known_does_not_stand() -> None:
 
 
 def test_without_a_data_plane_nothing_is_said_of_it() -> None:
-    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    cluster, _ = settle(make_cluster(SPEC, PINNED), recorded(VIEW))
     without = replace(cluster, spec=make_spec())
     gone, _ = settle(without, observe(make_spec(), POOL))
     assert reachable(gone) is None
@@ -146,18 +146,18 @@ def test_it_is_told_while_kafka_does_not_answer() -> None:
 
 
 def test_an_invalid_spec_says_that_nobody_asks() -> None:
-    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
+    cluster, _ = settle(make_cluster(SPEC, PINNED), recorded(VIEW))
     invalid, _ = settle(replace(cluster, spec=InvalidSpec("spec.topics: no")), Observed(NOW))
     assert shown(invalid) == ("Unknown", "NotAsked", "spec.topics: no")
     assert invalid.status.data_plane == cluster.status.data_plane
 
 
 def test_losing_it_and_finding_it_again_are_events() -> None:
-    cluster, _ = settle(make_cluster(SPEC, PINNED), seen(VIEW))
-    lost = next_step(cluster, seen(SILENT))
+    cluster, _ = settle(make_cluster(SPEC, PINNED), recorded(VIEW))
+    lost = next_step(cluster, recorded(SILENT))
     assert isinstance(lost, Record)
     assert [(event.type, event.reason) for event in lost.events] == [(EventType.WARNING, "MetasrvUnreachable")]
-    found = next_step(replace(cluster, status=lost.status), seen(VIEW))
+    found = next_step(replace(cluster, status=lost.status), recorded(VIEW))
     assert isinstance(found, Record)
     assert [(event.type, event.reason, event.message) for event in found.events] == [
         (EventType.NORMAL, "Connected", "the data plane answers again: 2 of 3 datanodes report")
@@ -165,8 +165,8 @@ def test_losing_it_and_finding_it_again_are_events() -> None:
 
 
 def test_the_first_look_is_no_event_when_all_is_well() -> None:
-    before, _ = settle(make_cluster(SPEC, PINNED), seen(None))
-    step = next_step(before, seen(VIEW))
+    before, _ = settle(make_cluster(SPEC, PINNED), recorded(None))
+    step = next_step(before, recorded(VIEW))
     assert isinstance(step, Record)
     assert step.events == ()
 

@@ -12,7 +12,7 @@ from seawall.api.meta import READOPT_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.step import Record
 from seawall.domain.wal_cluster.database import Pin, next_pin, why_other_database
 from tests.domain.builders import (
@@ -73,16 +73,16 @@ def ready(found: WALCluster) -> tuple[str, str]:
         (Pin(MINE), MINE, None, None),
         (Pin(MINE), MINE, UID, None),
         (Pin(MINE, claimed=True), MINE, UID, None),
-        (None, MINE, None, Obstacle.NO_DATABASE_YET),
-        (Pin(MINE), THEIRS, None, Obstacle.DATABASE_CHANGED),
-        (Pin(MINE), THEIRS, UID, Obstacle.DATABASE_CHANGED),
-        (Pin(MINE), MINE, "another", Obstacle.DATABASE_CLAIMED),
-        (Pin(MINE, claimed=True), MINE, None, Obstacle.DATABASE_CHANGED),
-        (Pin(MINE, claimed=True), MINE, "another", Obstacle.DATABASE_CLAIMED),
+        (None, MINE, None, UnavailableReason.NO_DATABASE_YET),
+        (Pin(MINE), THEIRS, None, UnavailableReason.DATABASE_CHANGED),
+        (Pin(MINE), THEIRS, UID, UnavailableReason.DATABASE_CHANGED),
+        (Pin(MINE), MINE, "another", UnavailableReason.DATABASE_CLAIMED),
+        (Pin(MINE, claimed=True), MINE, None, UnavailableReason.DATABASE_CHANGED),
+        (Pin(MINE, claimed=True), MINE, "another", UnavailableReason.DATABASE_CLAIMED),
     ],
 )
 def test_the_database_is_the_pinned_one_or_why_it_is_not(
-    pin: Pin | None, store_id: str, claim: str | None, why: Obstacle | None
+    pin: Pin | None, store_id: str, claim: str | None, why: UnavailableReason | None
 ) -> None:
     found = why_other_database(cluster(pin), store_id, claims(claim))
     assert (None if found is None else found.why) == why
@@ -152,7 +152,7 @@ def test_a_readoption_that_does_not_count_adopts_nothing(text: str) -> None:
 
 def test_a_readopted_database_is_reported_by_one_event() -> None:
     before = cluster(Pin(MINE), f"moved@{LATER}")
-    blocked = CannotLook(Obstacle.DATABASE_CHANGED, "it is another")
+    blocked = Unavailable(UnavailableReason.DATABASE_CHANGED, "it is another")
     observed = observe(SPEC, POOL, data_plane=view(THEIRS), ledger=blocked, server=agreed(NOW).server)
     step = next_step(before, observed)
     assert isinstance(step, Record)

@@ -18,19 +18,21 @@ from tests.domain.builders import NOW, make_cluster
 
 AFTER = 7.0
 VERDICT = Verdict(Outlook.PROGRESSING, "Working", "it works on it", AFTER)
-NEWS = WALClusterStatus(deletion=DeletionStatus(decided_at=NOW, topics=3))
+RECENT = WALClusterStatus(deletion=DeletionStatus(decided_at=NOW, topics=3))
 REFUSED, UNANSWERED = Failure("you may not", final=True), Failure("no answer", final=False)
 BOOLS = (False, True)
 
 
-def decide(cluster: WALCluster, *, news: bool = False, acts: bool = False, **other: Any) -> Decision[Any, str]:
+def decide(
+    cluster: WALCluster, *, changed_status: bool = False, acts: bool = False, **other: Any
+) -> Decision[Any, str]:
     """A decision whose status says what is news, and whose conditions say the verdict."""
-    status = cluster.status.model_copy(update={"deletion": NEWS.deletion}) if news else cluster.status
+    status = cluster.status.model_copy(update={"deletion": RECENT.deletion}) if changed_status else cluster.status
 
     def publish(verdict: Verdict) -> Published[WALClusterStatus]:
         build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, NOW)
-        told = status.model_copy(update={"conditions": build.kstatus(verdict)})
-        return Published(told, transition_events(cluster.status.conditions, told.conditions))
+        reported = status.model_copy(update={"conditions": build.kstatus(verdict)})
+        return Published(reported, transition_events(cluster.status.conditions, reported.conditions))
 
     return Decision(status, VERDICT, ("act",) if acts else (), publish, **other)
 
@@ -49,7 +51,7 @@ def ready(step: Any) -> tuple[str, str, str]:
 
 @pytest.mark.parametrize(("news", "acts", "first", "is_published"), list(product(BOOLS, BOOLS, BOOLS, BOOLS)))
 def test_news_are_recorded_then_it_acts_then_it_publishes_then_it_waits(
-    news: bool,  # noqa: FBT001 - a parameter
+    changed_status: bool,  # noqa: FBT001 - a parameter
     acts: bool,  # noqa: FBT001 - a parameter
     first: bool,  # noqa: FBT001 - a parameter
     is_published: bool,  # noqa: FBT001 - a parameter
@@ -57,11 +59,11 @@ def test_news_are_recorded_then_it_acts_then_it_publishes_then_it_waits(
     cluster = make_cluster()
     if is_published:  # the verdict stands in the status already
         cluster = after_record(cluster, settle(cluster, decide(cluster)))
-    decision = decide(cluster, news=news, acts=acts, publishes_first=first)
+    decision = decide(cluster, changed_status=changed_status, acts=acts, publishes_first=first)
     step = settle(cluster, decision)
-    if news or (not is_published and (first or not acts)):
+    if changed_status or (not is_published and (first or not acts)):
         assert ready(step)[1] == VERDICT.reason
-        assert step.after == (0.0 if news or acts else AFTER)  # type: ignore[union-attr]
+        assert step.after == (0.0 if changed_status or acts else AFTER)  # type: ignore[union-attr]
     else:
         assert step == (Act(("act",)) if acts else Wait(VERDICT.message, AFTER))
 

@@ -95,10 +95,10 @@ def test_what_hinders_is_told_and_waited_for_ten_minutes(hindered: Observed) -> 
     step = next_step(deleted(), hindered)
     assert isinstance(step, Record)
     assert step.events
-    told = replace(deleted(), status=step.status)
+    reported = replace(deleted(), status=step.status)
     almost = replace(hindered, now=NOW + timedelta(minutes=9, seconds=59))
-    assert isinstance(settle(told, almost)[1], Wait)
-    action = only_action(settle(told, replace(hindered, now=NOW + timedelta(minutes=10)))[1])
+    assert isinstance(settle(reported, almost)[1], Wait)
+    action = only_action(settle(reported, replace(hindered, now=NOW + timedelta(minutes=10)))[1])
     assert isinstance(action, RemoveFinalizer)
 
 

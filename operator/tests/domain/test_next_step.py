@@ -88,7 +88,7 @@ def test_another_kafka_is_never_touched(spec: WALClusterSpec, status: WALCluster
 
 
 def test_the_younger_of_two_claims_is_stalled() -> None:
-    observed = observe(make_spec(), make_kafka(), rival=Key("default", "older"))
+    observed = observe(make_spec(), make_kafka(), conflicting_owner=Key("default", "older"))
     cluster = settled(make_cluster(status=PINNED), observed)
     assert ready_reason(cluster.status) == "PrefixClaimed"
     assert isinstance(next_step(cluster, observed), Wait)
@@ -247,9 +247,11 @@ def test_what_the_operator_may_not_look_at_is_said_and_stops_it() -> None:
 
 
 def test_a_claim_that_was_seen_stands_while_not_all_claims_can_be_read() -> None:
-    claimed, _ = settle(make_cluster(status=PINNED), observe(make_spec(), make_kafka(), rival=Key("default", "older")))
-    blind, step = settle(claimed, observe(make_spec(), make_kafka(), claims_known=False))
-    assert ready_reason(blind.status) == "PrefixClaimed"
+    claimed, _ = settle(
+        make_cluster(status=PINNED), observe(make_spec(), make_kafka(), conflicting_owner=Key("default", "older"))
+    )
+    unaware, step = settle(claimed, observe(make_spec(), make_kafka(), claims_known=False))
+    assert ready_reason(unaware.status) == "PrefixClaimed"
     assert isinstance(step, Wait)
     free, step = settle(claimed, observe(make_spec(), make_kafka()))
     assert ready_reason(free.status) == "CreatingTopics"

@@ -23,7 +23,7 @@ MINUTE = timedelta(minutes=1)
 NOON_RUN = "nightly-20261121120000"
 
 
-def seen(*runs: WALPurge, now: datetime = NOON, has_cluster: bool = True) -> Observed:
+def recorded(*runs: WALPurge, now: datetime = NOON, has_cluster: bool = True) -> Observed:
     return Observed(now, runs, has_cluster=has_cluster)
 
 
@@ -47,7 +47,7 @@ def deleted(policy: WALPurgePolicy, observed: Observed) -> list[str]:
     return [action.run.metadata.name for action in settle(policy, observed)[1] if isinstance(action, DeleteRun)]
 
 
-def told(
+def reported(
     policy: WALPurgePolicy,
     observed: Observed,
     kind: ConditionType = ConditionType.READY,
@@ -66,7 +66,7 @@ def events(policy: WALPurgePolicy, observed: Observed) -> list[tuple[str, str]]:
 
 def test_a_run_that_is_due_begins_with_what_the_policy_says() -> None:
     policy = make_policy(topics=["wal_*"], dryRun=True, safety={"keepEntries": 5}, flush={"timeout": "9m"})
-    _, (action,), _ = settle(policy, seen())
+    _, (action,), _ = settle(policy, recorded())
     assert isinstance(action, CreateRun)
     assert (action.key.namespace, action.key.name) == ("db", NOON_RUN)
     assert (action.spec.topics, action.spec.dry_run, action.spec.safety.keep_entries) == (("wal_*",), True, 5)
@@ -74,24 +74,24 @@ def test_a_run_that_is_due_begins_with_what_the_policy_says() -> None:
 
 
 def test_nothing_begins_before_the_first_time_after_the_creation() -> None:
-    policy, actions, wait = settle(make_policy(), seen(now=NOON - MINUTE))
+    policy, actions, wait = settle(make_policy(), recorded(now=NOON - MINUTE))
     assert not actions
     assert wait is not None
     assert wait.after == 60
     assert policy.status.next_run_time == NOON
     assert policy.status.last_run_time is None
-    assert told(policy, seen(now=NOON - MINUTE)) == ("True", "Scheduled", "runs begin */10 * * * * (UTC)")
+    assert reported(policy, recorded(now=NOON - MINUTE)) == ("True", "Scheduled", "runs begin */10 * * * * (UTC)")
 
 
 def test_an_interval_begins_that_long_after_the_creation() -> None:
     policy = make_policy(interval="7m")
-    assert created(policy, seen(now=CREATED + 7 * MINUTE - timedelta(seconds=1))) == []
-    assert created(policy, seen(now=CREATED + 7 * MINUTE)) == ["nightly-20261121120200"]
+    assert created(policy, recorded(now=CREATED + 7 * MINUTE - timedelta(seconds=1))) == []
+    assert created(policy, recorded(now=CREATED + 7 * MINUTE)) == ["nightly-20261121120200"]
 
 
 def test_a_run_that_was_made_is_remembered_and_not_made_again() -> None:
     run = make_run(NOON_RUN, policy=make_policy())
-    policy, actions, _ = settle(make_policy(), seen(run))
+    policy, actions, _ = settle(make_policy(), recorded(run))
     assert not actions
     assert policy.status.active == NOON_RUN
     assert policy.status.last_run_time == NOON
@@ -100,46 +100,46 @@ def test_a_run_that_was_made_is_remembered_and_not_made_again() -> None:
 
 def test_a_run_that_was_made_and_is_gone_is_not_made_again() -> None:
     policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON))
-    assert created(policy, seen(now=NOON + 9 * MINUTE)) == []
+    assert created(policy, recorded(now=NOON + 9 * MINUTE)) == []
 
 
 @pytest.mark.parametrize("stage", [None, Stage.PREPARATION, Stage.COMMUNICATION, Stage.PURGE])
 def test_no_run_begins_while_one_is_not_finished(stage: Stage | None) -> None:
     run = make_run("nightly-20261121115000", stage, policy=make_policy())
-    assert created(make_policy(), seen(run)) == []
+    assert created(make_policy(), recorded(run)) == []
 
 
 @pytest.mark.parametrize("stage", [Stage.COMPLETED, Stage.FAILED])
 def test_the_next_run_begins_when_the_one_before_has_ended(stage: Stage) -> None:
     run = make_run("nightly-20261121115000", stage, policy=make_policy())
-    assert created(make_policy(), seen(run)) == [NOON_RUN]
+    assert created(make_policy(), recorded(run)) == [NOON_RUN]
 
 
 def test_runs_of_others_do_not_keep_a_policy_from_making_its_own() -> None:
     """The run that is made waits for its turn, and says for whom."""
     others = make_run("manual", Stage.PURGE), make_run("x", Stage.PURGE, policy=make_policy(name="other"))
-    assert created(make_policy(), seen(*others)) == [NOON_RUN]
+    assert created(make_policy(), recorded(*others)) == [NOON_RUN]
 
 
 def test_missed_times_are_made_up_for_by_one_run() -> None:
     policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON - timedelta(days=3)))
-    assert created(policy, seen(now=NOON + MINUTE)) == [NOON_RUN]
+    assert created(policy, recorded(now=NOON + MINUTE)) == [NOON_RUN]
     after = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
-    assert created(policy, seen(after, now=NOON + 2 * MINUTE)) == []
+    assert created(policy, recorded(after, now=NOON + 2 * MINUTE)) == []
 
 
 def test_a_suspended_policy_makes_no_runs_and_says_so() -> None:
     policy = make_policy(suspend=True)
-    assert created(policy, seen(now=NOON + timedelta(days=1))) == []
-    assert told(policy, seen())[:2] == ("True", "Suspended")
-    assert settle(policy, seen())[0].status.next_run_time is None
-    resumed = replace(settle(policy, seen())[0], spec=make_policy().spec)
-    assert created(resumed, seen(now=NOON + 35 * MINUTE)) == ["nightly-20261121123000"]
+    assert created(policy, recorded(now=NOON + timedelta(days=1))) == []
+    assert reported(policy, recorded())[:2] == ("True", "Suspended")
+    assert settle(policy, recorded())[0].status.next_run_time is None
+    resumed = replace(settle(policy, recorded())[0], spec=make_policy().spec)
+    assert created(resumed, recorded(now=NOON + 35 * MINUTE)) == ["nightly-20261121123000"]
 
 
 def test_a_suspended_policy_shows_the_run_that_goes_on() -> None:
     run = make_run(NOON_RUN, Stage.PURGE, policy=make_policy())
-    assert settle(make_policy(suspend=True), seen(run))[0].status.active == NOON_RUN
+    assert settle(make_policy(suspend=True), recorded(run))[0].status.active == NOON_RUN
 
 
 def some_runs(policy: WALPurgePolicy, stage: Stage, count: int) -> list[WALPurge]:
@@ -150,7 +150,7 @@ def some_runs(policy: WALPurgePolicy, stage: Stage, count: int) -> list[WALPurge
 def test_history_keeps_the_newest_of_each() -> None:
     policy = make_policy(successfulRunsHistoryLimit=2, failedRunsHistoryLimit=1, suspend=True)
     done, failed = some_runs(policy, Stage.COMPLETED, 4), some_runs(policy, Stage.FAILED, 3)
-    names = deleted(policy, seen(*failed, *done))
+    names = deleted(policy, recorded(*failed, *done))
     assert names == [run.metadata.name for run in (done[3], done[2], failed[2], failed[1])]
 
 
@@ -158,15 +158,15 @@ def test_history_never_touches_active_runs_nor_those_of_others() -> None:
     policy = make_policy(successfulRunsHistoryLimit=0, failedRunsHistoryLimit=0, suspend=True)
     active = [make_run(f"nightly-2026112110{index}000", stage, policy=policy) for index, stage in enumerate(Stage)][:3]
     others = [make_run("manual", Stage.COMPLETED), make_run("x", Stage.FAILED, policy=make_policy(name="other"))]
-    assert deleted(policy, seen(*active, *others)) == []
+    assert deleted(policy, recorded(*active, *others)) == []
 
 
 def test_what_is_known_from_a_run_outlives_it() -> None:
     policy = make_policy(successfulRunsHistoryLimit=0)
     run = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
-    policy, actions, _ = settle(policy, seen(run))
+    policy, actions, _ = settle(policy, recorded(run))
     assert actions == (DeleteRun(run),)
-    policy, actions, _ = settle(policy, seen())
+    policy, actions, _ = settle(policy, recorded())
     assert not actions
     assert policy.status.last_run_time == NOON
     assert policy.status.last_successful_time == NOON + MINUTE
@@ -191,9 +191,9 @@ def unreadable(policy: WALPurgePolicy) -> WALPurgePolicy:
 def test_what_a_person_has_to_mend_is_said_and_nothing_begins(
     policy: WALPurgePolicy, *, has_cluster: bool, reason: str, sentence: str
 ) -> None:
-    observed = seen(has_cluster=has_cluster, now=NOON + timedelta(days=1))
+    observed = recorded(has_cluster=has_cluster, now=NOON + timedelta(days=1))
     assert created(policy, observed) == []
-    status, why, message = told(policy, observed, ConditionType.STALLED)
+    status, why, message = reported(policy, observed, ConditionType.STALLED)
     assert (status, why) == ("True", reason)
     assert sentence in message
     assert settle(policy, observed)[0].status.next_run_time is None
@@ -202,40 +202,40 @@ def test_what_a_person_has_to_mend_is_said_and_nothing_begins(
 
 def test_the_longest_name_has_runs() -> None:
     policy = make_policy(name="n" * MAX_POLICY_NAME)
-    (name,) = created(policy, seen())
+    (name,) = created(policy, recorded())
     assert len(name) == 253
     assert due_time(policy.metadata.name, name) == NOON
 
 
 def test_a_name_that_is_taken_is_said_and_the_next_run_has_another() -> None:
     theirs = make_run(NOON_RUN)
-    assert created(make_policy(), seen(theirs)) == []
-    assert told(make_policy(), seen(theirs), ConditionType.STALLED)[:2] == ("True", "RunNameTaken")
-    assert created(make_policy(), seen(theirs, now=NOON + 10 * MINUTE)) == ["nightly-20261121121000"]
+    assert created(make_policy(), recorded(theirs)) == []
+    assert reported(make_policy(), recorded(theirs), ConditionType.STALLED)[:2] == ("True", "RunNameTaken")
+    assert created(make_policy(), recorded(theirs, now=NOON + 10 * MINUTE)) == ["nightly-20261121121000"]
 
 
 def test_a_run_with_a_name_of_its_own_is_history_all_the_same() -> None:
     policy = make_policy(successfulRunsHistoryLimit=0, suspend=True)
     run = make_run("by-hand", Stage.COMPLETED, policy=policy)
-    assert deleted(policy, seen(run)) == ["by-hand"]
-    assert settle(policy, seen(run))[0].status.last_run_time is None
+    assert deleted(policy, recorded(run)) == ["by-hand"]
+    assert settle(policy, recorded(run))[0].status.last_run_time is None
 
 
 def test_a_clock_that_was_a_year_ahead_does_not_stop_the_runs_for_a_year() -> None:
     policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON + timedelta(days=365)))
     run = make_run("nightly-20271121120000", Stage.COMPLETED, policy=policy)
-    assert created(policy, seen(run)) == [NOON_RUN]
+    assert created(policy, recorded(run)) == [NOON_RUN]
 
 
 def test_a_clock_that_steps_back_a_little_makes_no_run_twice() -> None:
     policy = make_policy(WALPurgePolicyStatus(last_run_time=NOON))
-    assert created(policy, seen(now=NOON - timedelta(seconds=30))) == []
-    assert settle(policy, seen(now=NOON - timedelta(seconds=30)))[0].status.next_run_time == NOON + 10 * MINUTE
+    assert created(policy, recorded(now=NOON - timedelta(seconds=30))) == []
+    assert settle(policy, recorded(now=NOON - timedelta(seconds=30)))[0].status.next_run_time == NOON + 10 * MINUTE
 
 
 def test_a_clock_behind_the_creation_waits() -> None:
     for policy in (make_policy(), make_policy(interval="10m")):
-        _, actions, wait = settle(policy, seen(now=CREATED - timedelta(days=1)))
+        _, actions, wait = settle(policy, recorded(now=CREATED - timedelta(days=1)))
         assert not actions
         assert wait is not None
         assert wait.after == 300
@@ -243,28 +243,28 @@ def test_a_clock_behind_the_creation_waits() -> None:
 
 def test_a_policy_that_is_deleted_does_nothing() -> None:
     policy = make_policy(metadata={"deletion_timestamp": NOON})
-    assert isinstance(decision.settle(policy, decide(policy, seen())), Wait)
+    assert isinstance(decision.settle(policy, decide(policy, recorded())), Wait)
 
 
 def test_runs_that_ended_are_told_once() -> None:
     policy = make_policy()
     running = make_run(NOON_RUN, policy=policy)
-    policy, _, _ = settle(policy, seen(running))
+    policy, _, _ = settle(policy, recorded(running))
     failed = replace(make_run(NOON_RUN, Stage.FAILED, policy=policy, why="Kafka said no"))
-    assert ("Warning", f"RunFailed: WALPurge {NOON_RUN} failed: Kafka said no") in events(policy, seen(failed))
-    policy, _, _ = settle(policy, seen(failed))
-    assert events(policy, seen(failed)) == []
+    assert ("Warning", f"RunFailed: WALPurge {NOON_RUN} failed: Kafka said no") in events(policy, recorded(failed))
+    policy, _, _ = settle(policy, recorded(failed))
+    assert events(policy, recorded(failed)) == []
 
 
 def test_a_run_that_ended_unseen_is_told() -> None:
     policy = make_policy()
     done = make_run(NOON_RUN, Stage.COMPLETED, policy=policy)
-    assert ("Normal", f"RunCompleted: WALPurge {NOON_RUN} completed") in events(policy, seen(done))
+    assert ("Normal", f"RunCompleted: WALPurge {NOON_RUN} completed") in events(policy, recorded(done))
 
 
 def test_a_run_that_was_deleted_before_it_ended_is_told() -> None:
-    policy, _, _ = settle(make_policy(), seen(make_run(NOON_RUN, policy=make_policy())))
-    assert ("Normal", f"RunGone: WALPurge {NOON_RUN} was deleted before it ended") in events(policy, seen())
+    policy, _, _ = settle(make_policy(), recorded(make_run(NOON_RUN, policy=make_policy())))
+    assert ("Normal", f"RunGone: WALPurge {NOON_RUN} was deleted before it ended") in events(policy, recorded())
 
 
 @pytest.mark.parametrize(
@@ -275,20 +275,20 @@ def test_what_the_api_server_answered_stands_until_the_same_works(
     *, final: bool, reason: str, condition: ConditionType
 ) -> None:
     failure = Failure("exceeded quota", final=final)
-    policy, actions, _ = settle(make_policy(), seen(), failure)
+    policy, actions, _ = settle(make_policy(), recorded(), failure)
     assert not actions
-    assert told(policy, seen(), condition, failure) == ("True", reason, "exceeded quota")
-    again, actions, _ = settle(policy, seen())
+    assert reported(policy, recorded(), condition, failure) == ("True", reason, "exceeded quota")
+    again, actions, _ = settle(policy, recorded())
     assert again == policy
     assert [type(action) for action in actions] == [CreateRun]
     done = make_run(NOON_RUN, policy=policy)
-    assert told(policy, seen(done))[:2] == ("True", "Scheduled")
+    assert reported(policy, recorded(done))[:2] == ("True", "Scheduled")
 
 
 def test_a_step_after_a_failure_never_acts() -> None:
     policy: Any = make_policy()
     for _ in range(3):
-        step = decision.settle(policy, decide(policy, seen()), Failure("no", final=True))
+        step = decision.settle(policy, decide(policy, recorded()), Failure("no", final=True))
         assert not isinstance(step, Act)
         policy = replace(policy, status=step.status) if isinstance(step, Record) else policy
 
@@ -316,7 +316,7 @@ def test_a_policy_says_which_others_are_stricter_about_its_topics() -> None:
         make_policy(name="looser", topics=["wal_1"]),
         make_policy(name="strange", clusterRef={"name": "other"}, safety={"keepEntries": 900}),
     ]
-    observed = replace(seen(has_cluster=True), policies=[mine, *others], topics=["wal_0", "wal_1"])
+    observed = replace(recorded(has_cluster=True), policies=[mine, *others], topics=["wal_0", "wal_1"])
     sentence = "keepEntries 500 of WALPurgePolicy careful, openGrace 10m of WALPurgePolicy careful"
-    assert told(mine, observed)[2] == f"runs begin */10 * * * * (UTC); stricter about topics of it: {sentence}"
-    assert told(others[0], observed)[2] == "runs begin */10 * * * * (UTC)"
+    assert reported(mine, observed)[2] == f"runs begin */10 * * * * (UTC); stricter about topics of it: {sentence}"
+    assert reported(others[0], observed)[2] == "runs begin */10 * * * * (UTC)"

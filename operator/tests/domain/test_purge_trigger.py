@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicy
 from seawall.domain import decision
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.lines import TopicLine
-from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge_policy.actions import CreateRun
@@ -38,13 +38,13 @@ def step(policy: WALPurgePolicy, *lines: TopicLine, runs: tuple[WALPurge, ...] =
     return found
 
 
-def created(policy: WALPurgePolicy, *lines: TopicLine, **seen: Any) -> list[str]:
+def created(policy: WALPurgePolicy, *lines: TopicLine, **recorded: Any) -> list[str]:
     """The names of the runs that begin."""
-    found = step(policy, *lines, **seen)
+    found = step(policy, *lines, **recorded)
     return [each.key.name for each in found.actions if isinstance(each, CreateRun)] if isinstance(found, Act) else []
 
 
-def told(policy: WALPurgePolicy, observed: Observed) -> str:
+def reported(policy: WALPurgePolicy, observed: Observed) -> str:
     """The sentence of the condition Ready."""
     found = decision.settle(policy, decide(policy, observed))
     assert isinstance(found, Record)
@@ -145,7 +145,7 @@ def test_time_and_size_begin_runs_side_by_side() -> None:
         ({}, None, "runs begin when a topic takes more than 1Gi on disk"),
         (
             {"interval": "1h"},
-            CannotLook(Obstacle.KAFKA, "no broker"),
+            Unavailable(UnavailableReason.KAFKA, "no broker"),
             (
                 "runs begin every 1h, and when a topic takes more than 1Gi on disk"
                 " (sizes are not known now: KafkaUnreachable)"
@@ -161,7 +161,7 @@ def test_time_and_size_begin_runs_side_by_side() -> None:
 def test_the_condition_says_when_runs_begin_and_what_keeps_them_from_it(
     spec: dict[str, Any], ledger: Any, sentence: str
 ) -> None:
-    assert told(triggered(**spec), Observed(NOON, has_cluster=True, ledger=ledger)) == sentence
+    assert reported(triggered(**spec), Observed(NOON, has_cluster=True, ledger=ledger)) == sentence
 
 
 @pytest.mark.parametrize("text", ["1", "1023", "1Ki", "1536Mi", "3Gi", "2Ti", "1000"])

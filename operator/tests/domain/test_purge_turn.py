@@ -62,12 +62,12 @@ def test_who_waits_says_for_whom() -> None:
 def test_who_waits_for_one_that_cannot_go_on_says_why_and_what_to_do() -> None:
     paused = why_waiting(make_run("a", Stage.PURGE, annotations={"seawall.dev/paused": "true"}))
     assert paused.endswith("it is in Purge and is paused: remove its annotation seawall.dev/paused, or delete it")
-    blind = make_run("a", Stage.PREPARATION)
+    unaware = make_run("a", Stage.PREPARATION)
     ready = Condition(
         type="Ready", status="False", reason="CannotLook", message="no broker answered", last_transition_time=NOON
     )
-    blind = replace(blind, status=blind.status.model_copy(update={"conditions": (ready,)}))
-    assert why_waiting(blind).endswith("cannot look at the ledger (no broker answered): mend that, or delete it")
+    unaware = replace(unaware, status=unaware.status.model_copy(update={"conditions": (ready,)}))
+    assert why_waiting(unaware).endswith("cannot look at the ledger (no broker answered): mend that, or delete it")
 
 
 def test_a_paused_run_says_so_even_when_another_comes_first() -> None:

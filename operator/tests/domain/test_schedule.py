@@ -29,11 +29,11 @@ def at(text: str) -> datetime:
 
 
 def times(found: Schedule, start: str, count: int) -> list[str]:
-    due, seen = at(start), []
+    due, recorded = at(start), []
     for _ in range(count):
         due = found.following(due)
-        seen.append(due.strftime("%m-%d %H:%M"))
-    return seen
+        recorded.append(due.strftime("%m-%d %H:%M"))
+    return recorded
 
 
 # Berlin: on March 29th 02:00 becomes 03:00 (01:00 UTC); on October 25th 03:00 becomes 02:00 (01:00 UTC).

@@ -102,7 +102,7 @@ class FakeDatanodes:
             controller=controller,
         )
 
-    def look(self, key: Key, revision: str) -> None:
+    def observe(self, key: Key, revision: str) -> None:
         """The StatefulSet's controller sees the newest spec."""
         self._write(key, observed=True, update_revision=revision)
 

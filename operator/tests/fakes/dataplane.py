@@ -207,7 +207,7 @@ class FakeMetadataStore:
         for move in moves:
             held = self._now.topics.get(move.topic)
             keys = [key for (topic, _), key in self._now.region_keys.items() if topic == move.topic]
-            if held is None or held.mod_revision != move.seen.mod_revision:
+            if held is None or held.mod_revision != move.recorded.mod_revision:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
             elif self._now.claims.get(prefix) != owner or any(key.mod_revision > move.revision for key in keys):
                 changed[move.topic] = (

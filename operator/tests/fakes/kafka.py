@@ -118,13 +118,13 @@ class FakeKafka:
         if self.offline.issuperset(self.brokers):
             return NoKafka(Unreachable.NOT_ANSWERING, "No broker of Kafka answered.")
         online = frozenset(self.brokers) - self.offline
-        seen = {topic.name: self.seen(topic) for topic in self.topics.values() if topic.views_until_seen == 0}
+        recorded = {topic.name: self.recorded(topic) for topic in self.topics.values() if topic.views_until_seen == 0}
         for topic in self.topics.values():
             if topic.views_until_seen > 0:
                 topic.views_until_seen -= 1
             elif topic.views_until_led > 0:
                 topic.views_until_led -= 1
-        return KafkaView(self.cluster_id, online, seen)
+        return KafkaView(self.cluster_id, online, recorded)
 
     def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
         """The configs set on the topics themselves."""
@@ -179,7 +179,7 @@ class FakeKafka:
                 del self.topics[name]
         self._answer(Failures())
 
-    def seen(self, topic: FakeTopic) -> Topic:
+    def recorded(self, topic: FakeTopic) -> Topic:
         """The topic as metadata shows it."""
         isr, leader = self.led(topic, 0)
         return Topic(topic.name, topic.partitions, topic.replicas, isr, leader)

@@ -46,7 +46,7 @@ class FakeKafkaLogs:
         return {
             name: topic
             if isinstance(topic, TopicFailure)
-            else DescribedTopic(topic.log.topic_id, self.kafka.seen(topic))
+            else DescribedTopic(topic.log.topic_id, self.kafka.recorded(topic))
             for name, topic in found.items()
         }
 
@@ -125,7 +125,7 @@ class FakeKafkaLogs:
         topic: FakeTopic | None = self.kafka.topics.get(name)
         if topic is None or topic.views_until_seen > 0:
             return failure_of(name, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
-        leader = self.kafka.seen(topic).leader
+        leader = self.kafka.recorded(topic).leader
         if leader is not None:
             topic.log.lead(leader)
         elif needs_leader:
@@ -133,7 +133,7 @@ class FakeKafkaLogs:
         return topic
 
     def _described(self, topic: FakeTopic) -> DescribedTopic:
-        return DescribedTopic(topic.log.topic_id, self.kafka.seen(topic))
+        return DescribedTopic(topic.log.topic_id, self.kafka.recorded(topic))
 
     def _epoch_end(self, name: str, epoch: int) -> EpochEnd | EpochUnknown | TopicFailure:
         topic = self._find(name)

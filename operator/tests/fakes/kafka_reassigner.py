@@ -101,14 +101,14 @@ class FakeReassigner:
         """The rates, and what of these topics they apply to."""
         self._ask("throttles")
         moves = self.kafka.moves
-        told = {
+        reported = {
             broker: rates
             for broker, rates in moves.broker_rates.items()
             if broker not in self.kafka.offline and rates != NO_RATES
         }
         found = {name: self.kafka.topics[name] for name in topics if name in self.kafka.topics}
         throttled = {name: _throttled(topic) for name, topic in found.items()}
-        return Throttles(moves.rates, told, {name: some for name, some in throttled.items() if some != NOTHING})
+        return Throttles(moves.rates, reported, {name: some for name, some in throttled.items() if some != NOTHING})
 
     def alter_throttles(self, rates: Rates | None, replicas: Mapping[str, ThrottledReplicas]) -> None:
         """Sets rates and lists, whether or not the answer gets lost."""

@@ -8,7 +8,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 
 
@@ -16,11 +16,11 @@ from seawall.domain.ledger.page import LedgerPage
 class FakeLedgers:
     """The Ledgers port; nothing was looked at unless a test says so."""
 
-    pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
+    pages: dict[Key, LedgerPage | Unavailable] = field(default_factory=dict)
     database: DataPlaneView | NoDataPlane | None = None
     """What every look finds."""
 
-    def latest(self, key: Key) -> LedgerPage | CannotLook | None:
+    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
         """What the test set."""
         return self.pages.get(key)
 

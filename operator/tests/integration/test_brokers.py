@@ -53,14 +53,14 @@ class World:
         assert found is not None
         return found
 
-    def look(self) -> None:
+    def observe(self) -> None:
         controller = BrokersController(
             self.kube, self.clusters, SystemClock(ServerDates()), MonotonicStopwatch(), FakeMeters()
         )
         process: Reconciler[Any, Any, Any, Any] = Reconciler(controller, may_write=lambda: True)
         process.tick(KEY)
 
-    def told(self) -> KafkaStatus:
+    def reported(self) -> KafkaStatus:
         kafka = self.cluster().status.kafka
         assert kafka is not None
         return kafka
@@ -68,15 +68,15 @@ class World:
     def condition(self, kind: ConditionType) -> Condition | None:
         return find_condition(self.cluster().status.conditions, kind)
 
-    def looked_at(self, broker: int) -> BrokerStatus:
-        self.look()
-        return self.told().brokers.items[broker - 1]
+    def observed_at(self, broker: int) -> BrokerStatus:
+        self.observe()
+        return self.reported().brokers.items[broker - 1]
 
     def state_of(self, broker: int) -> BrokerState:
-        return self.looked_at(broker).state
+        return self.observed_at(broker).state
 
     def says(self, kind: ConditionType, reason: str) -> bool:
-        self.look()
+        self.observe()
         found = self.condition(kind)
         return found is not None and found.reason == reason
 
@@ -88,8 +88,8 @@ def test_a_broker_that_is_killed_is_fenced_and_missed_and_online_again_when_it_i
     admin.create_topics([NewTopic(topic, 3, {"min.insync.replicas": "3"})])
     produce(world.servers, {topic: 100})
     wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "every replica is in sync")
-    first, last = world.told().brokers.items[0], world.told().brokers.items[2]
-    assert [item.id for item in world.told().brokers.items] == [1, 2, 3]
+    first, last = world.reported().brokers.items[0], world.reported().brokers.items[2]
+    assert [item.id for item in world.reported().brokers.items] == [1, 2, 3]
     assert last.replicas > 0
     assert (first.log_dir_bytes or 0) > 0
     assert world.says(ConditionType.QUORUM_HEALTHY, "VotersKeepUp")
@@ -97,25 +97,25 @@ def test_a_broker_that_is_killed_is_fenced_and_missed_and_online_again_when_it_i
     try:
         wait_until(lambda: world.state_of(3) is BrokerState.FENCED, "it is fenced")
         # The controller knows that it is fenced; the broker that tells of partitions hears of their leaders later.
-        wait_until(lambda: world.looked_at(3).leaders == 0, "it leads nothing")
-        dead = world.told().brokers.items[2]
+        wait_until(lambda: world.observed_at(3).leaders == 0, "it leads nothing")
+        dead = world.reported().brokers.items[2]
         assert dead.replicas == last.replicas
         assert dead.under_replicated > 0
-        assert world.told().brokers.items[0].under_min_in_sync_replicas > 0
+        assert world.reported().brokers.items[0].under_min_in_sync_replicas > 0
         said = world.condition(ConditionType.REPLICATION_HEALTHY)
         assert said is not None
         # Topics of other tests may be worse off, those with one replica on it.
         assert said.reason in {"UnderMinISR", "PartitionsLeaderless"}
         assert said.message.endswith("not in sync are replicas on broker 3 (Fenced)")
         wait_until(lambda: world.says(ConditionType.QUORUM_HEALTHY, "VotersBehind"), "its controller is missed")
-        quorum = world.told().quorum
+        quorum = world.reported().quorum
         assert quorum is not None
         assert quorum.behind == (3,)
     finally:
         kafka.start(2)
     wait_until(lambda: world.says(ConditionType.REPLICATION_HEALTHY, "InSync"), "every replica is in sync again")
     wait_until(lambda: world.says(ConditionType.QUORUM_HEALTHY, "VotersKeepUp"), "its controller keeps up")
-    assert {item.state for item in world.told().brokers.items} == {BrokerState.ONLINE}
+    assert {item.state for item in world.reported().brokers.items} == {BrokerState.ONLINE}
     admin.delete_topics(topic_ids(admin.logs, [topic]))
 
 

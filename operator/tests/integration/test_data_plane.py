@@ -77,8 +77,8 @@ def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses, etcd: E
     for _ in range(3):
         served.operator.wait_for_idle_ticks()
     now = served.read()
-    news = {part: (before["status"].get(part), told) for part, told in now["status"].items()}
-    assert {part: both for part, both in news.items() if both[0] != both[1]} == {}
+    changed_status = {part: (before["status"].get(part), reported) for part, reported in now["status"].items()}
+    assert {part: both for part, both in changed_status.items() if both[0] != both[1]} == {}
     assert now == before
 
 
@@ -110,8 +110,11 @@ def test_a_metasrv_that_dies_is_told_and_its_return_too_and_the_topics_are_tende
 def test_every_silent_part_is_named(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
     store = {"etcd": {"endpoints": [NOBODY, "http://127.0.0.1:2"]}}
     site.declare(greptimedb=greptimedb(refdb, etcd, frontend=NOBODY, metadataStore=store))
-    told = sentence(site.wait_for(KIND, "False", "MetadataStoreUnreachable")).split("; ")
-    assert [part.split(" does not answer")[0] for part in told] == [f"etcd at {NOBODY}", f"the frontend at {NOBODY}"]
+    reported = sentence(site.wait_for(KIND, "False", "MetadataStoreUnreachable")).split("; ")
+    assert [part.split(" does not answer")[0] for part in reported] == [
+        f"etcd at {NOBODY}",
+        f"the frontend at {NOBODY}",
+    ]
     site.wait_ready()
 
 

@@ -260,17 +260,19 @@ def marked(connection: EtcdConnection, region: str) -> tuple[Etcd, TopicMarker]:
 
 
 def test_a_region_that_is_the_newest_of_the_snapshot_does_not_stop_the_marker(mine: EtcdConnection) -> None:
-    etcd, seen = marked(mine, "1")
+    etcd, recorded = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision)], "wal", "me")
+    assert not GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, recorded, newest.mod_revision)], "wal", "me")
 
 
 def test_a_region_that_is_one_revision_newer_than_the_snapshot_stops_the_marker(mine: EtcdConnection) -> None:
-    etcd, seen = marked(mine, "1")
+    etcd, recorded = marked(mine, "1")
     newest = etcd.get("__topic_region/t/1")
     assert newest is not None
-    changed = GreptimeMetadata(etcd).advance_markers([MarkerMove("t", 7, seen, newest.mod_revision - 1)], "wal", "me")
+    changed = GreptimeMetadata(etcd).advance_markers(
+        [MarkerMove("t", 7, recorded, newest.mod_revision - 1)], "wal", "me"
+    )
     assert "region of t changed" in changed["t"]
 
 

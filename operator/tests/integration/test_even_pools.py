@@ -63,8 +63,8 @@ def new_operator(site: Site) -> Iterator[NewOperator]:
 
 def kafka_says(site: Site) -> Even:
     """Leaders and replicas, by Kafka's own tool."""
-    told = site.kafka.tool("org.apache.kafka.tools.TopicCommand", "--describe", "--topic", f"{site.prefix}_.*")
-    found = [match.groups() for match in LINE.finditer(told)]
+    reported = site.kafka.tool("org.apache.kafka.tools.TopicCommand", "--describe", "--topic", f"{site.prefix}_.*")
+    found = [match.groups() for match in LINE.finditer(reported)]
     return Even(
         {topic: int(leader) for topic, leader, _ in found},
         {topic: tuple(int(broker) for broker in on.split(",")) for topic, _, on in found},

@@ -185,7 +185,7 @@ def measure(user: User) -> str:
 def see_brokers(user: User) -> str:
     assert [broker.id for broker in user.reassigner.brokers()] == [1]
     assert user.reassigner.quorum().leader == 1
-    assert user.reassigner.sizes().told == {1}
+    assert user.reassigner.sizes().reported == {1}
     return ""
 
 

@@ -298,16 +298,16 @@ def test_killed_brokers_leave_the_view_and_come_back_and_writes_without_a_quorum
     )
     admin.create_topics([NewTopic("killed", 3, {"min.insync.replicas": "2"})])
 
-    def seen(online: set[int]) -> KafkaView | None:
+    def recorded(online: set[int]) -> KafkaView | None:
         """As brokers show it that have heard of who is online, and that each of them has a replica."""
         view = admin.view()
         if not isinstance(view, KafkaView) or "killed" not in view.topics:
             return None
         return view if view.online == online and len(view.topics["killed"].isr) == len(online) else None
 
-    wait_until(lambda: seen({1, 2, 3}), "all brokers are there")
+    wait_until(lambda: recorded({1, 2, 3}), "all brokers are there")
     broken_kafka.kill(0)
-    view = wait_until(lambda: seen({2, 3}), "one broker is gone")
+    view = wait_until(lambda: recorded({2, 3}), "one broker is gone")
     assert view.known_brokers() == {1, 2, 3}
     assert view.topics["killed"].leader in {2, 3}
     admin.alter_configs([ConfigChange("killed", {"retention.ms": "-1"})])
@@ -317,7 +317,7 @@ def test_killed_brokers_leave_the_view_and_come_back_and_writes_without_a_quorum
         admin.create_topics([NewTopic("orphan", 1, {})])
     assert time.monotonic() - start < 5 + SLACK
     broken_kafka.start_together(0, 1)
-    wait_until(lambda: seen({1, 2, 3}), "all brokers are there")
+    wait_until(lambda: recorded({1, 2, 3}), "all brokers are there")
     admin.create_topics([NewTopic("orphan", 1, {})])
 
 

@@ -93,11 +93,11 @@ def test_a_connection_that_fails_leaves_every_topic_unanswered_in_time(
 ) -> None:
     logs = ConfluentKafkaAdmin(replace(ways["password"], **mistake), request_timeout=TIMEOUT).logs
     started = time.monotonic()
-    *told, deleted = ask_everything(logs)
+    *reported, deleted = ask_everything(logs)
     assert time.monotonic() - started < 5 * TIMEOUT + SLACK
-    assert [answer.why for answer in told if isinstance(answer, TopicFailure)] == [TopicTrouble.UNANSWERED] * 4
+    assert [answer.why for answer in reported if isinstance(answer, TopicFailure)] == [TopicTrouble.UNANSWERED] * 4
     assert isinstance(deleted, DeleteUnknown)
-    assert "not-it" not in f"{told} {deleted}"
+    assert "not-it" not in f"{reported} {deleted}"
 
 
 @pytest.mark.parametrize("mistake", ["wrong password", "no such host"])

@@ -18,8 +18,8 @@ LINE = re.compile(r"Topic: \S+\s+Partition: 0\s+Leader: (\d+)\s+Replicas: (\d+)"
 
 def leads(site: Site) -> tuple[list[int], list[int]]:
     """How many topics the brokers 1 to 3 lead, and how many they should."""
-    told = site.kafka.tool("org.apache.kafka.tools.TopicCommand", "--describe", "--topic", f"{site.prefix}_.*")
-    pairs = [match.groups() for match in LINE.finditer(told)]
+    reported = site.kafka.tool("org.apache.kafka.tools.TopicCommand", "--describe", "--topic", f"{site.prefix}_.*")
+    pairs = [match.groups() for match in LINE.finditer(reported)]
     lead, should = Counter(leader for leader, _ in pairs), Counter(preferred for _, preferred in pairs)
     return [lead[broker] for broker in "123"], [should[broker] for broker in "123"]
 

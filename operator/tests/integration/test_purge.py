@@ -256,9 +256,9 @@ def wait_for_a_verification(purged: Purged) -> None:
 def verify_here(purged: Purged) -> None:
     """With a real Spark: each row that is only in the log would come back. Nothing is held afterwards."""
     purged.write()
-    told, report = verify_on_this_machine(purged.site, within=2 * RUN_SECONDS)
-    assert "granted on 2 topics" in told
-    assert "Passed: Integrity of 2 topics is proved" in told
+    reported, report = verify_on_this_machine(purged.site, within=2 * RUN_SECONDS)
+    assert "granted on 2 topics" in reported
+    assert "Passed: Integrity of 2 topics is proved" in reported
     assert report["outcome"] == "Passed"
     assert sum(region["rows"] for region in report["regions"]) == ROWS
     for plural in ("walverifications", "walholds"):
@@ -386,5 +386,5 @@ def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
                 part(purged)
 
     with ThreadPoolExecutor(len(STORIES)) as pool:
-        for told in [pool.submit(tell, story) for story in STORIES]:
-            told.result()
+        for reported in [pool.submit(tell, story) for story in STORIES]:
+            reported.result()

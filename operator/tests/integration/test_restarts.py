@@ -66,7 +66,7 @@ def start_two(site: Site, new_operator: NewOperator) -> tuple[OperatorProcess, O
 def test_kills_at_any_moment_of_a_large_creation_change_nothing_about_the_end(
     own_site: Site, new_operator: NewOperator, measured: Measured
 ) -> None:
-    moments, seen = random.Random(500), []  # noqa: S311 - the same moments each time
+    moments, recorded = random.Random(500), []  # noqa: S311 - the same moments each time
     operator = new_operator()
     own_site.declare(topics={"count": COUNTS[0], "config": {"flush.messages": 1000}}, config_map="wal")
     for count in COUNTS:
@@ -76,10 +76,10 @@ def test_kills_at_any_moment_of_a_large_creation_change_nothing_about_the_end(
         while time.monotonic() < given_up and _count_topics(own_site) == before:
             time.sleep(0.01)  # a first new topic is as good a moment as any
         operator.kill()
-        seen.append(_count_topics(own_site))
+        recorded.append(_count_topics(own_site))
     operator.start()
     found = own_site.wait_ready()
-    measured("topics at each kill", seen)
+    measured("topics at each kill", recorded)
     names = [own_site.topic(index) for index in range(COUNTS[-1])]
     own_site.becomes(lambda: sorted(own_site.eyes.topics(own_site.prefix)), sorted(names))
     topics = own_site.eyes.topics(own_site.prefix)
@@ -135,7 +135,7 @@ SIDE_BY_SIDE: tuple[Story, ...] = (kill_the_leader, freeze_the_leader, let_the_w
 
 
 @pytest.fixture(scope="module")
-def told(
+def reported(
     api_server: ApiServer, kafka: KafkaProcesses, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[Story, Future[float]]:
     """What became of each of them, once all have ended: none knows of the others."""
@@ -148,18 +148,20 @@ def told(
         return {story: pool.submit(tell, story, tmp_path_factory.mktemp("story")) for story in SIDE_BY_SIDE}
 
 
-def test_a_killed_leader_is_followed_by_its_standby(told: dict[Story, Future[float]], measured: Measured) -> None:
-    measured("takeover after kill -9", f"{told[kill_the_leader].result():.1f} s")
+def test_a_killed_leader_is_followed_by_its_standby(reported: dict[Story, Future[float]], measured: Measured) -> None:
+    measured("takeover after kill -9", f"{reported[kill_the_leader].result():.1f} s")
 
 
 def test_a_frozen_leader_that_wakes_up_does_not_act_beside_its_follower(
-    told: dict[Story, Future[float]], measured: Measured
+    reported: dict[Story, Future[float]], measured: Measured
 ) -> None:
-    measured("takeover from a frozen leader", f"{told[freeze_the_leader].result():.1f} s")
+    measured("takeover from a frozen leader", f"{reported[freeze_the_leader].result():.1f} s")
 
 
-def test_an_edit_is_seen_although_the_watch_died_silently(told: dict[Story, Future[float]], measured: Measured) -> None:
-    measured("edit while the watch is dead → topic in Kafka", f"{told[let_the_watch_die_silently].result():.1f} s")
+def test_an_edit_is_seen_although_the_watch_died_silently(
+    reported: dict[Story, Future[float]], measured: Measured
+) -> None:
+    measured("edit while the watch is dead → topic in Kafka", f"{reported[let_the_watch_die_silently].result():.1f} s")
 
 
 def test_a_stopped_leader_gives_its_lease_back_at_once(

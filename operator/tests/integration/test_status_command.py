@@ -39,10 +39,10 @@ def test_it_says_that_all_is_well_and_then_what_is_not(site: Site, type_as: Type
     site.declare()
     site.wait_ready()
     site.wait_brokers_told()
-    code, told, _ = type_as("wal", "--operator", LEASE)
-    assert (code, told.splitlines()[0]) == (0, f"WALCluster {site.namespace}/wal: Ready, all is as it should be")
-    assert f"Operator   {site.operator.name} leads, seen " in told
-    assert "3 of 3 online; controller" in told
+    code, reported, _ = type_as("wal", "--operator", LEASE)
+    assert (code, reported.splitlines()[0]) == (0, f"WALCluster {site.namespace}/wal: Ready, all is as it should be")
+    assert f"Operator   {site.operator.name} leads, seen " in reported
+    assert "3 of 3 online; controller" in reported
     site.edit(replicationFactor=7)
     sentence = site.wait_stalled("ReplicationFactorTooHigh")
     page: dict[str, Any] = json.loads(type_as("wal", "--operator", LEASE, "-o", "json")[1])
@@ -64,10 +64,10 @@ def test_a_person_with_few_rights_sees_what_they_may(site: Site, type_as: Type) 
     account = f"{site.namespace}:on-call"
     kubectl("create", "rolebinding", "on-call", "--role=on-call", f"--serviceaccount={account}", *where)
     who = site.kube.server.kubeconfig_of(site.namespace, "on-call")
-    code, told, errors = type_as("wal", who=who)
+    code, reported, errors = type_as("wal", who=who)
     assert (code, errors) == (0, "")
-    assert "2 of 2 ready" in told
-    assert "not known: you may not read the Lease" in told
-    assert "walholds could not be read: " in told
+    assert "2 of 2 ready" in reported
+    assert "not known: you may not read the Lease" in reported
+    assert "walholds could not be read: " in reported
     kubectl("delete", "rolebinding", "on-call", *where)
     wait_until(lambda: type_as("wal", who=who)[0] == 1, "the API server has heard that the right is gone")

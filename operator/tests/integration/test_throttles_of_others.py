@@ -37,8 +37,8 @@ def brokers(site: Site, *arguments: str) -> str:
 
 def own_rates(site: Site, broker: int) -> str:
     """The names of a broker's own rates, as kafka-configs prints them."""
-    told = brokers(site, "--describe", "--entity-name", str(broker))
-    return ",".join(re.findall(r"^\s*(\S+\.replication\.throttled\.rate)=", told, re.MULTILINE))
+    reported = brokers(site, "--describe", "--entity-name", str(broker))
+    return ",".join(re.findall(r"^\s*(\S+\.replication\.throttled\.rate)=", reported, re.MULTILINE))
 
 
 def moves_by_hand_and_forgets_it(site: Site, folder: Path) -> None:

@@ -39,8 +39,12 @@ def test_a_pool_becomes_ready_with_exactly_the_declared_configs(site: Site) -> N
         "underReplicated": 0,
         "minInSyncReplicas": 2,
     }
-    told = found["status"]["kafka"]
-    assert (told["clusterId"], told["brokers"]["total"], told["brokers"]["online"]) == (site.kafka.cluster_id, 3, 3)
+    reported = found["status"]["kafka"]
+    assert (reported["clusterId"], reported["brokers"]["total"], reported["brokers"]["online"]) == (
+        site.kafka.cluster_id,
+        3,
+        3,
+    )
     site.wait_event("TopicsCreated")
 
 

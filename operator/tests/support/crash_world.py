@@ -42,10 +42,10 @@ from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.controllers.wal_purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
-from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.observe.connections import resolve_data_plane
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Outcome, Reconciler
@@ -192,8 +192,8 @@ class CrashWorld:
         bed, clock, stopwatch = self.bed, SystemClock(self.bed.dates), MonotonicStopwatch()
         kube = deaths.guard(bed.kube)
         opener = ClusterOpener(kube, deaths.guard(bed.clusters), deaths.guard(bed.data_planes))
-        looks = LedgerLooks(opener, deaths.guard(bed.intents), clock, stopwatch)
-        return Reconciler(WALPurgeController(kube, looks, clock, stopwatch, FakeMeters()), may_write=lambda: True)
+        observer = LedgerObserver(opener, deaths.guard(bed.intents), clock, stopwatch)
+        return Reconciler(WALPurgeController(kube, observer, clock, stopwatch, FakeMeters()), may_write=lambda: True)
 
     def settle(self, deaths: Deaths) -> None:
         """Ticks until the run is over. A process that dies is followed by one that lives."""

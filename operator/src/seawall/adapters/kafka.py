@@ -40,7 +40,7 @@ VIEW_TIMEOUT = 10.0
 REQUEST_TIMEOUT = 15.0
 LED_TIMEOUT = 10.0
 LED_POLL = 0.05
-LED_SIGHTINGS = 2
+LED_REPORTS = 2
 """Brokers learn of new topics one after another, and each metadata request asks any of them."""
 
 
@@ -134,12 +134,12 @@ class ConfluentKafkaAdmin:
         self._wait_for_view(are_led)
 
     def _wait_for_view(self, is_so: Callable[[KafkaView], bool]) -> None:
-        deadline, sightings = time.monotonic() + LED_TIMEOUT, 0
-        while sightings < LED_SIGHTINGS and time.monotonic() < deadline:
+        deadline, reports_history = time.monotonic() + LED_TIMEOUT, 0
+        while reports_history < LED_REPORTS and time.monotonic() < deadline:
             view = self.view()
             if isinstance(view, NoKafka):
                 return
-            sightings = sightings + 1 if is_so(view) else 0
+            reports_history = reports_history + 1 if is_so(view) else 0
             time.sleep(LED_POLL)
 
     def _wait_until_gone(self, names: Collection[str]) -> None:

@@ -24,7 +24,7 @@ class _Open:
 
     client: AdminClient
     trouble: Trouble = field(default_factory=Trouble)
-    looks: int = 0
+    observer: int = 0
 
 
 class SharedClient:
@@ -87,20 +87,22 @@ class SharedClient:
             return opened
         drain(opened.client)
         with self._lock:
-            if opened.looks == 0:  # what was said before explains nothing now; another look may need what is said now
+            if (
+                opened.observer == 0
+            ):  # what was said before explains nothing now; another look may need what is said now
                 opened.trouble.clear()
-            opened.looks += 1
+            opened.observer += 1
         try:
-            answer = self._look(opened)
+            answer = self._observe(opened)
         finally:
             with self._lock:
-                opened.looks -= 1
+                opened.observer -= 1
         self._failure = answer if isinstance(answer, NoKafka) else None
         if isinstance(answer, NoKafka):
             self._discard(opened)
         return answer
 
-    def _look(self, opened: _Open) -> KafkaView | NoKafka:
+    def _observe(self, opened: _Open) -> KafkaView | NoKafka:
         """Asks in slices that grow: a wrong password is known after a moment, a slow answer gets its time."""
         deadline = time.monotonic() + self._timeout
         slices = itertools.chain((0.5, 1.0, 2.0), itertools.repeat(self._timeout))

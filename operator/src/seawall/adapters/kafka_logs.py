@@ -72,8 +72,8 @@ class ConfluentKafkaLogs:
 
         def ask(client: AdminClient, seconds: float) -> dict[str, LogOffsets | TopicFailure]:
             starts = list_offsets(client, topics, EARLIEST, seconds / 2)
-            told = [topic for topic, start in starts.items() if not isinstance(start, TopicFailure)]
-            ends = list_offsets(client, told, LATEST, seconds / 2)
+            reported = [topic for topic, start in starts.items() if not isinstance(start, TopicFailure)]
+            ends = list_offsets(client, reported, LATEST, seconds / 2)
             return {topic: log_offsets_of(topic, start, ends.get(topic, start)) for topic, start in starts.items()}
 
         return self._read(ask)

@@ -26,20 +26,20 @@ def brokers(kafka: RawKafka) -> tuple[Broker, ...]:
     request = DescribeClusterRequest(
         include_cluster_authorized_operations=False, endpoint_type=BROKERS, include_fenced_brokers=True
     )
-    told = answered(kafka.ask_any(request))
-    raise_error("to describe the cluster", told.error_code, told.error_message)
+    reported = answered(kafka.ask_any(request))
+    raise_error("to describe the cluster", reported.error_code, reported.error_message)
     return tuple(
         Broker(broker.broker_id, broker.rack, BrokerState.FENCED if broker.is_fenced else BrokerState.ONLINE)
-        for broker in sorted(told.brokers, key=lambda broker: int(broker.broker_id))
+        for broker in sorted(reported.brokers, key=lambda broker: int(broker.broker_id))
     )
 
 
 def partitions(kafka: RawKafka, topics: Collection[str] | None) -> dict[str, tuple[Partition, ...] | TopicFailure]:
     """Metadata of topics, or of all that there are; one that is just being made or deleted is then left out."""
-    told = answered(kafka.describe_topics(topics))
+    reported = answered(kafka.describe_topics(topics))
     found: dict[str, tuple[Partition, ...] | TopicFailure] = {
         topic.name: failure_of(topic.name, KafkaError(topic.error_code)) if topic.error_code else _partitions(topic)
-        for topic in told.topics
+        for topic in reported.topics
         if topics is not None or not topic.error_code
     }
     return found | {topic: unanswered(topic, "Kafka left it out") for topic in topics or () if topic not in found}
@@ -64,8 +64,8 @@ def sizes(kafka: RawKafka, topics: Collection[str] | None) -> Sizes:
         OutsideUnavailable: none of them answered.
     """
     indexes = None if topics is None else _indexes(kafka, topics)
-    told = kafka.ask({broker: sizes_request(indexes) for broker in kafka.brokers()})
-    answers = {broker: answer for broker, answer in told.items() if not isinstance(answer, Silence)}
+    reported = kafka.ask({broker: sizes_request(indexes) for broker in kafka.brokers()})
+    answers = {broker: answer for broker, answer in reported.items() if not isinstance(answer, Silence)}
     if not answers:
         raise OutsideUnavailable("No broker of Kafka told how large its logs are")
     by_partition: dict[PartitionId, dict[int, int]] = defaultdict(dict)
@@ -111,9 +111,9 @@ def quorum(kafka: RawKafka) -> Quorum:
     """
     of_topic = DescribeQuorumRequest.TopicData
     log = of_topic(topic_name=METADATA_LOG, partitions=[of_topic.PartitionData(partition_index=0)])
-    told = answered(kafka.ask_any(DescribeQuorumRequest(topics=[log])))
-    raise_error("to describe the quorum", told.error_code, told.error_message)
-    found = told.topics[0].partitions[0]
+    reported = answered(kafka.ask_any(DescribeQuorumRequest(topics=[log])))
+    raise_error("to describe the quorum", reported.error_code, reported.error_message)
+    found = reported.topics[0].partitions[0]
     raise_error("to describe the quorum", found.error_code, found.error_message)
     leader = next((voter for voter in found.current_voters if voter.replica_id == found.leader_id), None)
     if leader is None:

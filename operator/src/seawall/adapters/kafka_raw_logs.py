@@ -45,9 +45,9 @@ def describe_epoch_ends(
                 answers[described.name] = leader
             else:
                 by_leader[leader].append(described.name)
-        told = kafka.ask({leader: _epochs_request(epochs, topics) for leader, topics in by_leader.items()})
+        reported = kafka.ask({leader: _epochs_request(epochs, topics) for leader, topics in by_leader.items()})
         for leader, topics in by_leader.items():
-            answers |= _epoch_ends(topics, told[leader])
+            answers |= _epoch_ends(topics, reported[leader])
     return answers
 
 
@@ -64,9 +64,9 @@ def describe_sizes(
         return answers | {topic: unanswered(topic, kafka.why) for topic in asked}
     with kafka:
         of_asked = {topic: [WAL_PARTITION] for topic in asked}
-        told = kafka.ask({broker: sizes_request(of_asked) for broker in kafka.brokers()})
+        reported = kafka.ask({broker: sizes_request(of_asked) for broker in kafka.brokers()})
         by_topic: dict[str, dict[int, int]] = defaultdict(dict)
-        for broker, answer in told.items():
+        for broker, answer in reported.items():
             found = {} if isinstance(answer, Silence) else replica_sizes(answer)
             for partition, size in found.items():
                 by_topic[partition.topic][broker] = size
@@ -74,7 +74,7 @@ def describe_sizes(
         metadata = kafka.describe_topics(missing) if missing else None
     answers |= {topic: LogSizes(sizes) for topic, sizes in by_topic.items()}
     for topic in missing:
-        answers[topic] = _why_no_size(told, topic) or unanswered(topic, "no broker that is alive has a replica")
+        answers[topic] = _why_no_size(reported, topic) or unanswered(topic, "no broker that is alive has a replica")
     return answers | _not_there(metadata)
 
 
@@ -104,10 +104,10 @@ def _epochs_request(epochs: Mapping[str, int], topics: Collection[str]) -> Offse
     )
 
 
-def _epoch_ends(topics: Collection[str], told: Any) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
-    if isinstance(told, Silence):
-        return {topic: unanswered(topic, told.why) for topic in topics}
-    ends = {result.topic: _epoch_end(result.topic, result.partitions[0]) for result in told.topics}
+def _epoch_ends(topics: Collection[str], reported: Any) -> dict[str, EpochEnd | EpochUnknown | TopicFailure]:
+    if isinstance(reported, Silence):
+        return {topic: unanswered(topic, reported.why) for topic in topics}
+    ends = {result.topic: _epoch_end(result.topic, result.partitions[0]) for result in reported.topics}
     return {topic: ends.get(topic, unanswered(topic, "its leader left it out")) for topic in topics}
 
 
@@ -119,9 +119,9 @@ def _epoch_end(topic: str, end: Any) -> EpochEnd | EpochUnknown | TopicFailure:
     return EpochEnd(end.leader_epoch, end.end_offset)
 
 
-def _why_no_size(told: Mapping[int, Any], topic: str) -> TopicFailure | None:
+def _why_no_size(reported: Mapping[int, Any], topic: str) -> TopicFailure | None:
     """What a broker said instead of sizes; None when all of them told what they have."""
-    for answer in told.values():
+    for answer in reported.values():
         if isinstance(answer, Silence):
             return unanswered(topic, answer.why)
         codes = [answer.error_code, *(folder.error_code for folder in answer.results)]

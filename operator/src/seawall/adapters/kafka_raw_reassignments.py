@@ -24,13 +24,13 @@ PREFERRED = 0
 
 def ongoing(kafka: RawKafka, milliseconds: int) -> dict[PartitionId, Reassigning]:
     """Every reassignment of the cluster that is not done."""
-    told = answered(kafka.ask_any(ListPartitionReassignmentsRequest(timeout_ms=milliseconds, topics=None)))
-    raise_error("to list reassignments", told.error_code, told.error_message)
+    reported = answered(kafka.ask_any(ListPartitionReassignmentsRequest(timeout_ms=milliseconds, topics=None)))
+    raise_error("to list reassignments", reported.error_code, reported.error_message)
     return {
         PartitionId(topic.name, partition.partition_index): Reassigning(
             tuple(partition.replicas), frozenset(partition.adding_replicas), frozenset(partition.removing_replicas)
         )
-        for topic in told.topics
+        for topic in reported.topics
         for partition in topic.partitions
     }
 
@@ -50,11 +50,11 @@ def reassign(
         allow_replication_factor_change=True,
         topics=[of_topic(name=topic, partitions=partitions) for topic, partitions in by_topic.items()],
     )
-    told = answered(kafka.ask_any(request))
-    raise_error("to reassign partitions", told.error_code, told.error_message)
+    reported = answered(kafka.ask_any(request))
+    raise_error("to reassign partitions", reported.error_code, reported.error_message)
     return {
         partition: failure_of_partition(partition, answer.error_code, answer.error_message)
-        for topic in told.responses
+        for topic in reported.responses
         for answer in topic.partitions
         if answer.error_code
         and (partition := PartitionId(topic.name, answer.partition_index)) in targets
@@ -75,11 +75,11 @@ def elect_preferred_leaders(
         topic_partitions=[asked(topic=topic, partitions=indexes) for topic, indexes in by_topic.items()],
         timeout_ms=milliseconds,
     )
-    told = answered(kafka.ask_any(request))
-    raise_error("to elect preferred leaders", told.error_code, None)
+    reported = answered(kafka.ask_any(request))
+    raise_error("to elect preferred leaders", reported.error_code, None)
     return {
         partition: failure_of_partition(partition, answer.error_code, answer.error_message)
-        for topic in told.replica_election_results
+        for topic in reported.replica_election_results
         for answer in topic.partition_result
         if answer.error_code not in {0, ElectionNotNeededError.errno}
         and (partition := PartitionId(topic.topic, answer.partition_id))

@@ -33,8 +33,8 @@ NOTHING = ThrottledReplicas()
 
 def rates(kafka: RawKafka) -> tuple[Rates, dict[int, Rates]]:
     """The cluster's default, and what single brokers that are alive have of their own."""
-    told = answered(kafka.ask_any(_describe(BROKER, [EVERY_BROKER], [LEADER_RATE, FOLLOWER_RATE])))
-    (default,) = told.results
+    reported = answered(kafka.ask_any(_describe(BROKER, [EVERY_BROKER], [LEADER_RATE, FOLLOWER_RATE])))
+    (default,) = reported.results
     raise_error("to describe throttles", default.error_code, default.error_message)
     asked = {broker: _describe(BROKER, [str(broker)], [LEADER_RATE, FOLLOWER_RATE]) for broker in kafka.brokers()}
     own: dict[int, Rates] = {}

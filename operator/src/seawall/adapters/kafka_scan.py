@@ -43,14 +43,14 @@ def _read(consumer: Consumer, topic: str, start: int, deadline: float) -> Scanne
                 has_begun, deadline = True, min(deadline, time.monotonic() + SECONDS)
             if error is not None:
                 return Scanned(max(position, message.offset() or 0))
-            found = _look_at(message)
+            found = _observe_record(message)
             if found.unreadable is not None:
                 return found
             position = found.position
     return Scanned(position) if has_begun else unanswered(topic, "its leader gave no record in time")
 
 
-def _look_at(message: Message) -> Scanned:
+def _observe_record(message: Message) -> Scanned:
     offset, key = int(message.offset() or 0), message.key()
     text = key.encode() if isinstance(key, str) else key
     what = describe_unreadable(text, has_value=message.value() is not None)

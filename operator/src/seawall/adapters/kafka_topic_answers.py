@@ -66,9 +66,9 @@ def list_offsets(
     Read uncommitted, or an open transaction would hold it back at the last stable offset.
     """
 
-    def read(topic: str, told: ListOffsetsResultInfo) -> ListOffsetsResultInfo | TopicFailure:
+    def read(topic: str, reported: ListOffsetsResultInfo) -> ListOffsetsResultInfo | TopicFailure:
         # librdkafka's answer for a broker that died is the offset -1001, and no error.
-        return told if told.offset >= 0 else unanswered(topic, "its leader told no offset")
+        return reported if reported.offset >= 0 else unanswered(topic, "its leader told no offset")
 
     return _ask_offsets(client, topics, spec, read, seconds)
 
@@ -78,10 +78,10 @@ def find_first_since(
 ) -> dict[str, FirstSince | TopicFailure]:
     """The first offset of each topic whose record is as young."""
 
-    def read(topic: str, told: ListOffsetsResultInfo) -> FirstSince | TopicFailure:
-        if told.offset < NO_SUCH_OFFSET:
+    def read(topic: str, reported: ListOffsetsResultInfo) -> FirstSince | TopicFailure:
+        if reported.offset < NO_SUCH_OFFSET:
             return unanswered(topic, "its leader told no offset")
-        return FirstSince(None if told.offset == NO_SUCH_OFFSET else told.offset)
+        return FirstSince(None if reported.offset == NO_SUCH_OFFSET else reported.offset)
 
     # For Kafka a time is a number of milliseconds, and one below zero means something else.
     milliseconds = max(0, (since - _EPOCH) // timedelta(milliseconds=1))

@@ -46,8 +46,8 @@ class RawTopicDeletion:
         if isinstance(kafka, Silence):
             raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
         with kafka:
-            told = answered(kafka.ask_any(request))
-        found = {answer.topic_id: answer.error_code for answer in told.responses}
+            reported = answered(kafka.ask_any(request))
+        found = {answer.topic_id: answer.error_code for answer in reported.responses}
         return {names[topic_id]: KafkaError(code) for topic_id, code in found.items() if code and topic_id in names}
 
 

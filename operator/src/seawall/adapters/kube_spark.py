@@ -11,7 +11,7 @@ from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
 from seawall.domain.errors import Refused
-from seawall.domain.verification.spark import Driver, Ended, Hindered, SparkApplication
+from seawall.domain.verification.spark import Driver, Ended, SparkApplication, Stuck
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 CONTAINER = "spark-kubernetes-driver"
@@ -71,10 +71,10 @@ def _driver(status: Mapping[str, Any]) -> Driver:
         if (ended := state.get("terminated")) is not None:
             return Ended(int(ended["exitCode"]), ended.get("message") or "")
         if (waiting := state.get("waiting")) is not None and waiting.get("reason", "") not in _STARTING:
-            return Hindered(waiting["reason"], waiting.get("message") or "")
+            return Stuck(waiting["reason"], waiting.get("message") or "")
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return Hindered(condition.get("reason") or "Unschedulable", condition.get("message") or "")
+            return Stuck(condition.get("reason") or "Unschedulable", condition.get("message") or "")
     return None
 
 

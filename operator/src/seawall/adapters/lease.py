@@ -58,7 +58,7 @@ class Lease:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._renewed: float | None = None
-        self._seen: tuple[str, float] | None = None
+        self._observed_before: tuple[str, float] | None = None
 
     def is_leader(self) -> bool:
         """Whether this process holds the Lease now."""
@@ -111,9 +111,9 @@ class Lease:
     def _has_expired(self, found: dict[str, Any], now: float) -> bool:
         """Whether the Lease stayed the same for its whole duration by our own clock."""
         version = found["metadata"]["resourceVersion"]
-        if self._seen is None or self._seen[0] != version:
-            self._seen = (version, now)
-        return now - self._seen[1] >= float(found["spec"].get("leaseDurationSeconds", LEASE_SECONDS))
+        if self._observed_before is None or self._observed_before[0] != version:
+            self._observed_before = (version, now)
+        return now - self._observed_before[1] >= float(found["spec"].get("leaseDurationSeconds", LEASE_SECONDS))
 
     def _replace(self, found: dict[str, Any], holder: str) -> None:
         before = found["spec"]

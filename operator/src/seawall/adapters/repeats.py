@@ -21,12 +21,12 @@ class Repeats:
         self._lock = threading.Lock()
         self._said: dict[Hashable, float] = {}
 
-    def is_new(self, news: Hashable) -> bool:
+    def is_new(self, changed_status: Hashable) -> bool:
         """Whether this was not said lately; if so, it is said now."""
         now = self._monotonic()
         with self._lock:
             self._said = {old: when for old, when in self._said.items() if now - when < self._seconds}
-            is_new = news not in self._said
+            is_new = changed_status not in self._said
             if is_new:
-                self._said[news] = now
+                self._said[changed_status] = now
         return is_new

@@ -20,17 +20,17 @@ from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.wal_verification import Outcome
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.request import FILE, Subject, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 from seawall.domain.verification.summary import Summary, read_summary
 from seawall.observe.connections import resolve_kafka
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.ports import Kube
 
-LOOKS = 60
+OBSERVERS = 60
 """So many looks, or pauses for the grant, and no more."""
 HELD_FOR = timedelta(hours=6)
 
@@ -43,7 +43,7 @@ class LocalVerification:
     """A verification by this process. `pause` passes the time between two looks; `run` runs the Spark program."""
 
     kube: Kube
-    looks: LedgerLooks
+    observer: LedgerObserver
     pause: Callable[[], None]
     run: Run
 
@@ -81,11 +81,11 @@ class LocalVerification:
 
     def _select(self, cluster: WALCluster, template: VerificationTemplate) -> Selection:
         """Looks until every region has reported, or for a while."""
-        for _ in range(LOOKS):
-            looked = self.looks.look(cluster)
-            if isinstance(looked, CannotLook):
-                raise OutsideUnavailable(looked.message)
-            selection = select(looked, template)
+        for _ in range(OBSERVERS):
+            observation = self.observer.observe(cluster)
+            if isinstance(observation, Unavailable):
+                raise OutsideUnavailable(observation.message)
+            selection = select(observation, template)
             if selection.count and not selection.may_pass():
                 break
             self.pause()
@@ -95,7 +95,7 @@ class LocalVerification:
         return selection
 
     def _wait_for_grant(self, key: Key) -> None:
-        for _ in range(LOOKS):
+        for _ in range(OBSERVERS):
             hold = self.kube.get(WALHold, key)
             if hold is not None and is_granted(hold):
                 return
@@ -110,10 +110,10 @@ class LocalVerification:
         spec: WALClusterSpec,
         template: VerificationTemplate,
         topics: tuple[TopicRange, ...],
-        told: tuple[str, Sequence[str], str],
+        reported: tuple[str, Sequence[str], str],
     ) -> Iterator[str]:
         """Runs Spark on a request in a folder that only this user can read; it goes with the passwords in it."""
-        name, program, report = told
+        name, program, report = reported
         subject = Subject(cluster.metadata.namespace, name, cluster.metadata.uid, 1)
         cluster_id = "" if cluster.status.kafka is None else cluster.status.kafka.cluster_id
         with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
@@ -126,7 +126,7 @@ class LocalVerification:
             code = self.run([*program, *arguments])
             text = summary.read_text() if summary.exists() else ""
             found = read_summary(text, digest_of(data) or "", code)
-        yield from _told(found)
+        yield from _reported(found)
 
     def _files(self, cluster: WALCluster, spec: WALClusterSpec, folder: Path) -> dict[str, str]:
         """The connection's certificates and password, as the driver's pod has them."""
@@ -150,7 +150,7 @@ def _texts(connection: KafkaConnection) -> dict[str, str | None]:
     }
 
 
-def _told(found: Summary | str) -> Iterator[str]:
+def _reported(found: Summary | str) -> Iterator[str]:
     if isinstance(found, str):
         raise Refused(f"nothing was proved: {found}")
     for finding in found.findings:

@@ -37,13 +37,13 @@ def show_plan(arguments: argparse.Namespace, get: Get) -> str:
 
 def _describe(plan: Mapping[str, Any]) -> str:
     """The moves, then what they come to."""
-    told = [f"{plan['stage'] or 'No run'}: {plan['message']}"]
+    reported = [f"{plan['stage'] or 'No run'}: {plan['message']}"]
     moves = plan["moves"]
     if moves:
         lines = [{**move, **{key: ",".join(map(str, move[key])) for key in ("original", "wanted")}} for move in moves]
         speed = f"at {plan['throttle_bytes_per_second']} bytes/s of each broker at least {plan['estimated_seconds']} s"
         copies = f"{plan['copies']} replicas to copy ({', '.join(plan['why'])}): about {plan['bytes']} bytes"
-        told = [table(lines, COLUMNS), "", f"{len(moves)} partitions, {copies}, {speed}.", *told]
+        reported = [table(lines, COLUMNS), "", f"{len(moves)} partitions, {copies}, {speed}.", *reported]
     if plan["digest"] is not None:
-        told.append(f"Digest: {plan['digest']}")
-    return "\n".join(told)
+        reported.append(f"Digest: {plan['digest']}")
+    return "\n".join(reported)

@@ -79,31 +79,31 @@ def _describe(plan: Mapping[str, Any]) -> str:
     entries = sum(line["entries_to_purge"] for line in purged)
     sizes = [line["bytes_to_purge"] for line in purged]
     size = "an unknown number of" if None in sizes else f"about {sum(sizes)}"
-    told = f"{len(purged)} of {len(topics)} topics would be purged: {entries} entries, {size} bytes."
+    reported = f"{len(purged)} of {len(topics)} topics would be purged: {entries} entries, {size} bytes."
     if flushes:
-        told += f" {len(flushes)} regions would be asked to flush first, after which more may go."
-    return f"{table(topics, COLUMNS)}\n\n{told}"
+        reported += f" {len(flushes)} regions would be asked to flush first, after which more may go."
+    return f"{table(topics, COLUMNS)}\n\n{reported}"
 
 
 def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
     """Each stage and sentence once, until the run is over."""
-    told = ""
+    reported = ""
     while True:
         run = api.get(path)
         if run is None:
             raise Refused("the run was deleted before it was over")
         status = run.get("status", {})
-        told_of = {each["type"]: each.get("message", "") for each in status.get("conditions", [])}
-        stage, message = status.get("stage"), told_of.get(ConditionType.READY, "")
+        reported_of = {each["type"]: each.get("message", "") for each in status.get("conditions", [])}
+        stage, message = status.get("stage"), reported_of.get(ConditionType.READY, "")
         now = f"{stage or 'Pending'}: {message}"
         if stage == Stage.FAILED:
             raise Refused(f"the run failed: {message}")
         if stage == Stage.COMPLETED:
             yield _completed(status)
             return
-        if now != told:
+        if now != reported:
             yield now
-        told = now
+        reported = now
         pause()
 
 

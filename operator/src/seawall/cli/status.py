@@ -22,7 +22,7 @@ from seawall.cli.status_text import describe
 from seawall.domain.cluster_name import NamingT, of_cluster
 from seawall.domain.errors import Forbidden, Refused
 from seawall.domain.overview.page import build_page
-from seawall.domain.overview.seen import Leader, Seen
+from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.ports.kube import Kube
 
 
@@ -55,7 +55,7 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
             return ()
         return of_cluster(found.items, key.name)
 
-    seen = Seen(
+    snapshot = Snapshot(
         now,
         cluster,
         _leader(arguments.operator, get),
@@ -65,7 +65,7 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
         verifications=those_of(WALVerification),
         not_read=tuple(not_read),
     )
-    page = build_page(seen)
+    page = build_page(snapshot)
     return json.dumps(page.to_json(), indent=2) if arguments.output == "json" else describe(page)
 
 

@@ -87,10 +87,10 @@ def _leader(page: StatusPage) -> str:
         return leader.problem
     if leader.holder is None or leader.renew_time is None:
         return f"nobody leads by the Lease {leader.lease}"
-    seen = _ago(leader.renew_time, page.time)
+    snapshot = _ago(leader.renew_time, page.time)
     if page.time - leader.renew_time > SILENT:
-        return f"nobody leads; {leader.holder} was seen {seen}"
-    return f"{leader.holder} leads, seen {seen}"
+        return f"nobody leads; {leader.holder} was seen {snapshot}"
+    return f"{leader.holder} leads, seen {snapshot}"
 
 
 def _finding(finding: Finding, now: datetime) -> Iterator[str]:
@@ -112,14 +112,14 @@ def _now(page: StatusPage) -> Iterator[str]:
 
 
 def _activity(activity: Activity, now: datetime) -> str:
-    told = [f"{activity.what} {activity.name}: {activity.stage}"]
+    reported = [f"{activity.what} {activity.name}: {activity.stage}"]
     if activity.waits:
-        told.append("waits")
+        reported.append("waits")
     if activity.progress is not None:
-        told.append(_progress(activity.progress, now))
+        reported.append(_progress(activity.progress, now))
     if activity.since is not None:
-        told.append(f"began {_ago(activity.since, now)}")
-    return ", ".join(told)
+        reported.append(f"began {_ago(activity.since, now)}")
+    return ", ".join(reported)
 
 
 def _progress(progress: Progress, now: datetime) -> str:
@@ -165,8 +165,8 @@ def _numbers(page: StatusPage) -> Iterator[str]:
     topics, wal, database = page.topics, page.wal, page.database
     if topics is not None:
         more = {"drifted": topics.drifted, "under-replicated": topics.under_replicated, "foreign": topics.foreign}
-        told = "".join(f", {count} {what}" for what, count in more.items() if count)
-        yield f"Topics     {topics.ready} of {topics.desired} ready{told}"
+        reported = "".join(f", {count} {what}" for what, count in more.items() if count)
+        yield f"Topics     {topics.ready} of {topics.desired} ready{reported}"
     if wal is not None:
         size = "unknown size" if wal.bytes is None else _size(wal.bytes)
         may_go = f", about {_size(wal.purgeable_bytes)}" if wal.purgeable and wal.purgeable_bytes is not None else ""
@@ -187,22 +187,21 @@ def _numbers(page: StatusPage) -> Iterator[str]:
 
 def _datanodes(datanodes: Sequence[DatanodeLine]) -> str:
     most = max(datanodes, key=lambda line: line.replay_seconds or 0)
-    told = f"{len(datanodes)} serve"
+    reported = f"{len(datanodes)} serve"
     if most.replay_seconds is None:
-        return told
-    return (
-        f"{told}; a restart of {most.pod} would read most, about {most.entries or 0} entries in {most.replay_seconds} s"
-    )
+        return reported
+    size = f"about {most.entries or 0} entries in {most.replay_seconds} s"
+    return f"{reported}; a restart of {most.pod} would read most, {size}"
 
 
 def _brokers(brokers: BrokersLine) -> str:
-    told = f"{brokers.online} of {brokers.total} online"
+    reported = f"{brokers.online} of {brokers.total} online"
     if brokers.not_online:
-        told += f" ({', '.join(f'{number} is {state}' for number, state in brokers.not_online)})"
+        reported += f" ({', '.join(f'{number} is {state}' for number, state in brokers.not_online)})"
     if brokers.controller is None:
-        return told
+        return reported
     behind = f", {', '.join(map(str, brokers.behind))} behind" if brokers.behind else ""
-    return f"{told}; controller {brokers.controller} leads {brokers.voters} voters{behind}"
+    return f"{reported}; controller {brokers.controller} leads {brokers.voters} voters{behind}"
 
 
 def _ago(time: datetime, now: datetime) -> str:

@@ -28,7 +28,7 @@ from seawall.cli.local_verification import LocalVerification
 from seawall.cli.purge import Api
 from seawall.domain.errors import Refused
 from seawall.domain.verification.names import MAX_NAME
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 
 
@@ -65,7 +65,7 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
         raise Refused(cluster.spec.message)
     if cluster.spec.verification is None:
         raise Refused(f"WALCluster {arguments.walcluster} names no image: set its spec.verification.spark.image")
-    spec = {"clusterRef": {"name": arguments.walcluster}, **_told(arguments, cluster)}
+    spec = {"clusterRef": {"name": arguments.walcluster}, **_reported(arguments, cluster)}
     kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_VERIFICATION.kind}
     where = f"{base}/{WAL_VERIFICATION.plural}"
     api.create(where, {**kind, "metadata": {"name": name}, "spec": spec})
@@ -74,16 +74,16 @@ def verify(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -
         yield from _follow(api, f"{where}/{name}", pause)
 
 
-def _told(arguments: argparse.Namespace, cluster: WALCluster) -> dict[str, Any]:
+def _reported(arguments: argparse.Namespace, cluster: WALCluster) -> dict[str, Any]:
     """What the schedule says, and the arguments in place of it."""
     schedule = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.verification
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     if schedule is not None:
         dump = schedule.model_dump(mode="json", by_alias=True, exclude_none=True)
-        told = {field.alias or name: dump.get(field.alias or name) for name, field in _FIELDS.items()}
+        reported = {field.alias or name: dump.get(field.alias or name) for name, field in _FIELDS.items()}
     asked = {"level": arguments.level, "topics": arguments.topic or None}
-    told |= {name: value for name, value in asked.items() if value is not None}
-    return {name: value for name, value in told.items() if value is not None}
+    reported |= {name: value for name, value in asked.items() if value is not None}
+    return {name: value for name, value in reported.items() if value is not None}
 
 
 def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> Iterator[str]:
@@ -98,10 +98,10 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
     if cluster is None:
         raise Refused(f"there is no WALCluster {arguments.namespace}/{arguments.walcluster}")
     opener = ClusterOpener(kube, ConfluentKafkaClusters(), GreptimeDataPlanes())
-    looks = LedgerLooks(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
-    told = _told(arguments, cluster)
-    template = VerificationTemplate.model_validate({**told, "report": None}, by_alias=True, by_name=False)
-    local = LocalVerification(kube, looks, pause, subprocess.call)
+    observer = LedgerObserver(opener, ConfigMapIntentStore(api), SystemClock(api.dates), MonotonicStopwatch())
+    reported = _reported(arguments, cluster)
+    template = VerificationTemplate.model_validate({**reported, "report": None}, by_alias=True, by_name=False)
+    local = LocalVerification(kube, observer, pause, subprocess.call)
     name = f"verify-{datetime.now(UTC):%y%m%d%H%M%S}"
     yield from local.verify(cluster, template, name, (sys.executable, "-m", PACKAGE), arguments.report)
 
@@ -112,7 +112,7 @@ _FIELDS = VerificationTemplate.model_fields
 
 def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
     """Each stage and sentence once, until the verification is over."""
-    told = ""
+    reported = ""
     while True:
         found = api.get(path)
         if found is None:
@@ -127,9 +127,9 @@ def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
             yield f"Completed: {message}"
             return
         now = f"{stage or 'Pending'}: {message}"
-        if now != told:
+        if now != reported:
             yield now
-        told = now
+        reported = now
         pause()
 
 

@@ -10,10 +10,10 @@ from typing import ClassVar
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
-from seawall.domain.brokers.decide import BrokersDecision, NothingSeen, Observed, decide, pause_after
+from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR
-from seawall.domain.brokers.view import BrokerLook, BrokersFound, view_of, worth_asking
+from seawall.domain.brokers.view import BrokerObservation, BrokersFound, view_of, worth_asking
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
 from seawall.domain.failure import Failure
@@ -35,10 +35,10 @@ class _Kept:
     `failed` is how a correction failed the last time; one that `is_tried` since this look waits for the next.
     """
 
-    seen_from: object
+    observed_from: object
     pause: float
     until: int
-    found: BrokersFound | NothingSeen
+    found: BrokersFound | NothingObserved
     failed: Failure | None = None
     is_tried: bool = False
 
@@ -60,12 +60,12 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
     meter: BrokerMeter
     kind: str = BROKERS
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _looks: dict[Key, _Kept] = field(default_factory=dict)
+    _kept: dict[Key, _Kept] = field(default_factory=dict)
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         with self._lock:
-            self._looks.pop(key, None)
+            self._kept.pop(key, None)
         self.meter.forget_brokers(key)
 
     def observe(self, obj: WALCluster) -> Observed:
@@ -75,20 +75,20 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
         if why_not is not None:
             self.forget(key)
             return Observed(now, why_not)
-        seen_from = _seen_from(obj)
+        observed_from = _observed_from(obj)
         with self._lock:
-            kept = self._looks.get(key)
-        if kept is not None and kept.seen_from != seen_from:
+            kept = self._kept.get(key)
+        if kept is not None and kept.observed_from != observed_from:
             kept = None
         at = self.stopwatch.milliseconds()
         if kept is not None and at < kept.until:
             return Observed(now, kept.found, (kept.until - at) / 1000, kept.failed, kept.is_tried)
         pause = pause_after(None if kept is None else kept.pause)
         failed = None if kept is None else kept.failed
-        found = self._look(obj)
+        found = self._observe(obj)
         until = self.stopwatch.milliseconds() + int(pause * 1000)
         with self._lock:
-            self._looks[key] = _Kept(seen_from, pause, until, found, failed)
+            self._kept[key] = _Kept(observed_from, pause, until, found, failed)
         self.meter.measure_brokers(key, found if isinstance(found, BrokersFound) else None)
         return Observed(now, found, pause, failed)
 
@@ -103,46 +103,48 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
             self.kafka_clusters.connect(key, connection).alter_configs([action.change])
         except SeawallError as error:
             with self._lock:
-                if (kept := self._looks.get(key)) is not None:
-                    self._looks[key] = replace(kept, failed=Failure.of(error), is_tried=True)
+                if (kept := self._kept.get(key)) is not None:
+                    self._kept[key] = replace(kept, failed=Failure.of(error), is_tried=True)
             raise
         with self._lock:
-            self._looks.pop(key, None)
+            self._kept.pop(key, None)
         return action.event()
 
-    def _look(self, obj: WALCluster) -> BrokersFound | NothingSeen:
+    def _observe(self, obj: WALCluster) -> BrokersFound | NothingObserved:
         try:
             return self._ask(obj)
         except OutsideUnavailable:  # not its words: they are others each time
-            return NothingSeen(Reason.NOT_ASKED, "Kafka did not answer when it was asked for brokers and partitions")
+            return NothingObserved(
+                Reason.NOT_ASKED, "Kafka did not answer when it was asked for brokers and partitions"
+            )
         except Refused as refused:
-            return NothingSeen(Reason.NOT_ALLOWED, str(refused))
+            return NothingObserved(Reason.NOT_ALLOWED, str(refused))
 
-    def _ask(self, obj: WALCluster) -> BrokersFound | NothingSeen:
+    def _ask(self, obj: WALCluster) -> BrokersFound | NothingObserved:
         connection = kafka_of(self.kube, obj)
         if isinstance(connection, NoKafka):
-            return NothingSeen(Reason.NOT_ASKED, connection.message)
+            return NothingObserved(Reason.NOT_ASKED, connection.message)
         reassigner = self.kafka_clusters.reassigner(obj.metadata.key, connection)
         return BrokersFound(view_of(_read(reassigner)), _quorum(reassigner))
 
 
-def _seen_from(obj: WALCluster) -> object:
+def _observed_from(obj: WALCluster) -> object:
     """What makes a look old when it changes: the spec, topics, and live brokers."""
     brokers = obj.status.kafka.brokers if obj.status.kafka is not None else None
     return obj.metadata.generation, obj.status.topics, brokers and (brokers.total, brokers.online)
 
 
-def _why_not(obj: WALCluster) -> NothingSeen | None:
+def _why_not(obj: WALCluster) -> NothingObserved | None:
     """Who tends topics also finds out whether this is the Kafka that is meant."""
     if obj.metadata.deletion_timestamp is not None:
-        return NothingSeen(Reason.NOT_ASKED, "the WALCluster is being deleted")
+        return NothingObserved(Reason.NOT_ASKED, "the WALCluster is being deleted")
     reachable = find_condition(obj.status.conditions, ConditionType.KAFKA_REACHABLE)
     if obj.status.kafka is None or reachable is None or reachable.status != "True":
-        return NothingSeen(Reason.NOT_ASKED, "KafkaReachable is not True: its message says why")
+        return NothingObserved(Reason.NOT_ASKED, "KafkaReachable is not True: its message says why")
     return None
 
 
-def _read(reassigner: PartitionReassigner) -> BrokerLook:
+def _read(reassigner: PartitionReassigner) -> BrokerObservation:
     """Reassignments are listed twice: one that begins or ends in between must not look like a replica out of sync."""
     ongoing = reassigner.ongoing()
     described = reassigner.partitions().values()
@@ -150,11 +152,11 @@ def _read(reassigner: PartitionReassigner) -> BrokerLook:
     partitions = tuple(partition for topic in described if not isinstance(topic, TopicFailure) for partition in topic)
     asked = sorted(worth_asking(partitions, ongoing))
     min_isr = reassigner.min_insync_replicas(asked) if asked else {}
-    return BrokerLook(
+    return BrokerObservation(
         known_brokers(reassigner.brokers(), partitions),
         partitions,
         ongoing,
-        {topic: told for topic, told in min_isr.items() if isinstance(told, int)},
+        {topic: reported for topic, reported in min_isr.items() if isinstance(reported, int)},
         _sizes(reassigner),
         _own_rates(reassigner),
     )

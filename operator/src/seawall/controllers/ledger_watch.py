@@ -15,13 +15,13 @@ from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
-from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
 from seawall.domain.ledger.numbers import ledger_numbers
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.ledger.page import LedgerPage, build_page
 from seawall.domain.ledger.watch import LedgerAction, LedgerDecision, Watched, decide, writes
 from seawall.domain.step import Event
 from seawall.domain.wal_hold.view import overtaken_holds
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.ports import Kube, LedgerMeter
 
 
@@ -51,18 +51,18 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     resource: ClassVar = WALCluster
 
     kube: Kube
-    looks: LedgerLooks
+    observer: LedgerObserver
     wake: Callable[[Key], None]
     wake_hold: Callable[[Key], None]
     meter: LedgerMeter
     kind: str = "Ledger"
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _pages: dict[Key, LedgerPage | CannotLook] = field(default_factory=dict)
+    _pages: dict[Key, LedgerPage | Unavailable] = field(default_factory=dict)
     _databases: dict[Key, _Database] = field(default_factory=dict)
     _unwritten: dict[Key, str] = field(default_factory=dict)
     """Why what the newest looks wanted to write was not written, until it is, or need not be any more."""
 
-    def latest(self, key: Key) -> LedgerPage | CannotLook | None:
+    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
         """What the newest look found; None: there was none yet."""
         with self._lock:
             return self._pages.get(key)
@@ -83,15 +83,18 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             self._pages.pop(key, None)
             self._databases.pop(key, None)
             self._unwritten.pop(key, None)
-        self.looks.forget(key)
+        self.observer.forget(key)
         self.meter.forget_ledger(key)
 
     def observe(self, obj: WALCluster) -> Watched:
         """Looks, and keeps what was found."""
         # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
         may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
-        looked, found = self.looks.look_at_all(obj, readopts=may_write)
-        watched, page = Watched(looked, may_write), looked if isinstance(looked, CannotLook) else build_page(looked)
+        observation, found = self.observer.observe_all(obj, readopts=may_write)
+        watched, page = (
+            Watched(observation, may_write),
+            observation if isinstance(observation, Unavailable) else build_page(observation),
+        )
         with self._lock:
             if not writes(watched) and isinstance(page, LedgerPage):
                 self._unwritten.pop(obj.metadata.key, None)
@@ -99,21 +102,21 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
             database = _Database(obj.metadata.uid, obj.metadata.generation, found)
-            is_news = self._databases.get(obj.metadata.key) != database
+            is_new = self._databases.get(obj.metadata.key) != database
             self._databases[obj.metadata.key] = database
-        if isinstance(page, LedgerPage) or page.why is not Obstacle.NO_DATA_PLANE:
-            self._measure(obj.metadata.key, looked, page)
+        if isinstance(page, LedgerPage) or page.why is not UnavailableReason.NO_DATA_PLANE:
+            self._measure(obj.metadata.key, observation, page)
         elif page != before:  # once: what runs count afterwards stays
             self.meter.forget_ledger(obj.metadata.key)
-        if is_news or _news(before) != _news(page):
+        if is_new or _summary(before) != _summary(page):
             self.wake(obj.metadata.key)
-        for name in overtaken_holds(looked) if isinstance(looked, Looked) else ():
+        for name in overtaken_holds(observation) if isinstance(observation, Observation) else ():
             self.wake_hold(Key(obj.metadata.namespace, name))
         return watched
 
-    def _measure(self, key: Key, looked: Looked | CannotLook, page: LedgerPage | CannotLook) -> None:
-        if isinstance(looked, Looked) and isinstance(page, LedgerPage):
-            self.meter.measure_ledger(key, ledger_numbers(looked, page))
+    def _measure(self, key: Key, observation: Observation | Unavailable, page: LedgerPage | Unavailable) -> None:
+        if isinstance(observation, Observation) and isinstance(page, LedgerPage):
+            self.meter.measure_ledger(key, ledger_numbers(observation, page))
         else:
             self.meter.measure_ledger(key, None)
 
@@ -129,7 +132,7 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
         """Writes the records, or claims the database; if right now everything is as it was decided."""
         key = obj.metadata.key
         try:
-            self._write(require_licence(self.kube, self.looks.clock, key, action.cluster), action)
+            self._write(require_licence(self.kube, self.observer.clock, key, action.cluster), action)
         except (Refused, OutsideUnavailable) as error:
             what = "records of its logs" if isinstance(action, WriteRecords) else "the claim on its database"
             self._keep_problem(key, f"{what} could not be written: {error}")
@@ -141,9 +144,9 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
     def _write(self, cluster: WALCluster, action: LedgerAction) -> None:
         match action:
             case WriteRecords():
-                self.looks.write_shards(action.pool, action.shards)
+                self.observer.write_shards(action.pool, action.shards)
             case ClaimDatabase():
-                claim_database(self.looks, cluster, action)
+                claim_database(self.observer, cluster, action)
             case _:
                 assert_never(action)
 
@@ -159,13 +162,13 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             self.wake(key)
 
 
-def _with_problem(page: LedgerPage | CannotLook, problem: str | None) -> LedgerPage | CannotLook:
-    if problem is None or isinstance(page, CannotLook):
+def _with_problem(page: LedgerPage | Unavailable, problem: str | None) -> LedgerPage | Unavailable:
+    if problem is None or isinstance(page, Unavailable):
         return page
     return replace(page, problems=(*page.problems, problem))
 
 
-def _news(page: LedgerPage | CannotLook | None) -> object:
+def _summary(page: LedgerPage | Unavailable | None) -> object:
     """What is worth a word at once: reasons, and why nobody can look; not numbers."""
     if isinstance(page, LedgerPage):
         return page.problems, tuple((line.name, line.reason) for line in page.lines)

@@ -10,16 +10,16 @@ from seawall.domain.dataplane.flushed import Flushed, why_less_flushed
 from seawall.domain.dataplane.reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.ledger.actions import ClaimDatabase
-from seawall.domain.ledger.looked import CannotLook, ClusterSeen, read_shards
+from seawall.domain.ledger.observation import ObservedCluster, Unavailable, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.wal_cluster.database import is_about_the_claim
 from seawall.observe.declarations import current_licence
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import Clock, IntentStore, Kube
 
 
-def require_licence(kube: Kube, clock: Clock, key: Key, decided: ClusterSeen) -> WALCluster:
+def require_licence(kube: Kube, clock: Clock, key: Key, decided: ObservedCluster) -> WALCluster:
     """The WALCluster, if it is the one that was decided about, by the same declarations, judged by the clocks of now.
 
     Raises:
@@ -37,14 +37,14 @@ def require_licence(kube: Kube, clock: Clock, key: Key, decided: ClusterSeen) ->
     return cluster
 
 
-def claim_database(looks: LedgerLooks, cluster: WALCluster, action: ClaimDatabase) -> None:
+def claim_database(observer: LedgerObserver, cluster: WALCluster, action: ClaimDatabase) -> None:
     """Claims the database, if the claim is still as it was read, in the store that is pinned.
 
     Raises:
         Conflict: it is not: observe again.
         OutsideUnavailable: the metadata store did not answer; it may have happened.
     """
-    opened = require_open(looks, cluster)
+    opened = require_open(observer, cluster)
     head = opened.parts.metadata_store.head()
     is_pinned = is_about_the_claim(cluster, head.store_id)
     if not is_pinned or not opened.parts.metadata_store.claim(
@@ -53,28 +53,28 @@ def claim_database(looks: LedgerLooks, cluster: WALCluster, action: ClaimDatabas
         raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
 
 
-def require_open(looks: LedgerLooks, cluster: WALCluster) -> OpenedCluster:
+def require_open(observer: LedgerObserver, cluster: WALCluster) -> OpenedCluster:
     """The ports of a WALCluster, for those who cannot go on without them.
 
     Raises:
         OutsideUnavailable: the spec or a Secret does not lead to a connection.
     """
-    opened = looks.open(cluster)
-    if isinstance(opened, CannotLook):
+    opened = observer.open(cluster)
+    if isinstance(opened, Unavailable):
         raise OutsideUnavailable(opened.message)
     return opened
 
 
-def require_same(looks: LedgerLooks, cluster: WALCluster, decided: ClusterSeen) -> OpenedCluster:
+def require_same(observer: LedgerObserver, cluster: WALCluster, decided: ObservedCluster) -> OpenedCluster:
     """The ports, if right now Kafka, the claims on the topics, and the database are those that were decided by.
 
     Raises:
         Conflict: one of them is not.
         OutsideUnavailable: somebody did not answer.
     """
-    opened = require_open(looks, cluster)
+    opened = require_open(observer, cluster)
     try:
-        looks.clusters.require_same(cluster, opened, decided.revision)
+        observer.clusters.require_same(cluster, opened, decided.revision)
     except Blocked as blocked:
         raise Conflict(blocked.found.message) from blocked
     return opened

@@ -9,9 +9,9 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.domain.errors import Refused
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.purge.preview import PlannedRun, plan_run
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.ports import Clock, Kube
 
 NAME = "dry-run"
@@ -22,10 +22,10 @@ class PurgePreview:
     """Plans as a run made by hand does, with the defaults of a WALPurge."""
 
     kube: Kube
-    looks: LedgerLooks
+    observer: LedgerObserver
     clock: Clock
 
-    def plan(self, cluster: Key, topics: Sequence[str]) -> PlannedRun | CannotLook | None:
+    def plan(self, cluster: Key, topics: Sequence[str]) -> PlannedRun | Unavailable | None:
         """Looks anew, which blocks for as long as that takes; None: there is no such WALCluster, or no look yet.
 
         Args:
@@ -40,8 +40,12 @@ class PurgePreview:
         if isinstance(run.spec, InvalidSpec):
             raise Refused(run.spec.message)
         found = self.kube.get(WALCluster, cluster)
-        looked = None if found is None else self.looks.preview(found, run)
-        return looked if looked is None or isinstance(looked, CannotLook) else plan_run(looked, run.spec)
+        observation = None if found is None else self.observer.preview(found, run)
+        return (
+            observation
+            if observation is None or isinstance(observation, Unavailable)
+            else plan_run(observation, run.spec)
+        )
 
     def _run(self, cluster: Key, topics: Sequence[str]) -> WALPurge:
         metadata = {

@@ -40,7 +40,12 @@ def require_cancel(reassigner: PartitionReassigner, partitions: Collection[Parti
 
 def _read(reassigner: PartitionReassigner, asked: Collection[PartitionId]) -> dict[PartitionId, Partition]:
     described = reassigner.partitions(sorted({each.topic for each in asked}))
-    return {found.id: found for told in described.values() if not isinstance(told, TopicFailure) for found in told}
+    return {
+        found.id: found
+        for reported in described.values()
+        if not isinstance(reported, TopicFailure)
+        for found in reported
+    }
 
 
 def _require(
@@ -52,9 +57,9 @@ def _require(
     """min.insync.replicas is the last that is read."""
     if not left:
         return
-    told = reassigner.min_insync_replicas(sorted({each.topic for each in left}))
+    reported = reassigner.min_insync_replicas(sorted({each.topic for each in left}))
     for each, replicas in sorted(left.items()):
-        min_isr = told.get(each.topic)
+        min_isr = reported.get(each.topic)
         why = why_not(found[each], replicas, min_isr if isinstance(min_isr, int) else None)
         if why is not None:
             raise Conflict(why)

@@ -29,7 +29,6 @@ from seawall.domain.reassignment.actions import (
     Submit,
     WriteJournal,
 )
-from seawall.domain.reassignment.elder import Line, find_line
 from seawall.domain.reassignment.journal import (
     DATA_KEY,
     Journal,
@@ -38,14 +37,15 @@ from seawall.domain.reassignment.journal import (
     encode_journal,
     journal_key,
 )
+from seawall.domain.reassignment.line import Line, find_line
 from seawall.domain.reassignment.lists import LISTS_KEY, decode_lists, encode_lists
-from seawall.domain.reassignment.observed import FoundJournal, Look, Observed
+from seawall.domain.reassignment.observed import FoundJournal, KafkaState, Observed
 from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
 from seawall.domain.replication.decide import ReplicationDecision, decide
 from seawall.domain.replication.demand import demand_of
 from seawall.domain.replication.rebalance import is_rebalance_due
 from seawall.domain.step import Event
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.partitions import PartitionObserver
 from seawall.ports import Clock, Kube, ReassignmentMeter
 
 IDLE_THROTTLE_MINUTES = 10
@@ -60,7 +60,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
     resource: ClassVar = WALCluster
 
     kube: Kube
-    looks: PartitionLooks
+    observer: PartitionObserver
     clock: Clock
     meter: ReassignmentMeter
     kind: str = "Replication"
@@ -75,8 +75,8 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         is_active = run is not None and run.is_active
         asks_throttled = is_active or now.minute % IDLE_THROTTLE_MINUTES == 0
         observed, throttled = self._observe(obj, now, asks_throttled=asks_throttled), None
-        if asks_throttled and not isinstance(observed.look, str):
-            throttled = sum(found != ThrottledReplicas() for found in observed.look.throttles.topics.values())
+        if asks_throttled and not isinstance(observed.kafka, str):
+            throttled = sum(found != ThrottledReplicas() for found in observed.kafka.throttles.topics.values())
         self.meter.measure_reassignment(obj.metadata.key, obj.status.reassignment, throttled)
         return observed
 
@@ -90,14 +90,14 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         # Before the look: rates that are read after nobody else had begun are not those of another run.
         may_throttle = run is not None and (run.is_active or bool(run.rates_set))
         line = find_line(obj, self.kube.list(WALCluster).items) if may_throttle else Line()
-        look = self.looks.look(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
-        if isinstance(look, str):
-            return Observed(now, look, journal)
+        kafka = self.observer.observe(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
+        if isinstance(kafka, str):
+            return Observed(now, kafka, journal)
         if not is_active:
-            return Observed(now, look, journal, self._plan(obj, spec, look), line=line)
-        demand = demand_of(spec, look.settled())
+            return Observed(now, kafka, journal, self._plan(obj, spec, kafka), line=line)
+        demand = demand_of(spec, kafka.settled())
         wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
-        return Observed(now, look, journal, is_still_wanted=wanted, line=line)
+        return Observed(now, kafka, journal, is_still_wanted=wanted, line=line)
 
     def decide(self, obj: WALCluster, observed: Observed) -> ReplicationDecision:
         """Decides (pure)."""
@@ -129,7 +129,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
     def _change_kafka(
         self, obj: WALCluster, action: SetThrottle | ClearThrottle | Submit | Cancel | ElectLeaders
     ) -> None:
-        reassigner = self.looks.reassigner(obj)
+        reassigner = self.observer.reassigner(obj)
         match action:
             case SetThrottle():
                 rate = action.bytes_per_second
@@ -163,11 +163,11 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
             return FoundJournal(str(error), found.resource_version, is_foreign)
         return FoundJournal(journal, found.resource_version, is_foreign, lists)
 
-    def _plan(self, obj: WALCluster, spec: WALClusterSpec, look: Look) -> Journal | CannotPlan | None:
+    def _plan(self, obj: WALCluster, spec: WALClusterSpec, kafka: KafkaState) -> Journal | CannotPlan | None:
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""
-        if obj.metadata.deletion_timestamp is not None or any(found in look.partitions for found in look.ongoing):
+        if obj.metadata.deletion_timestamp is not None or any(found in kafka.partitions for found in kafka.ongoing):
             return None
-        partitions, brokers = tuple(look.partitions.values()), tuple(look.brokers.values())
+        partitions, brokers = tuple(kafka.partitions.values()), tuple(kafka.brokers.values())
         is_due = is_rebalance_due(obj, spec, partitions, brokers)
         demand = replace(demand_of(spec, partitions), rebalance=is_due)
         found = plan_moves(partitions, brokers, demand)
@@ -175,7 +175,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
             return found
         topics = sorted({move.id.topic for move in found.moves})
         try:
-            sizes = self.looks.reassigner(obj).sizes(topics)
+            sizes = self.observer.reassigner(obj).sizes(topics)
         except SeawallError as error:
             return CannotPlan(f"the sizes of logs are not known: {error}")
         return freeze(found, demand, sizes.by_partition, self.clock.now())

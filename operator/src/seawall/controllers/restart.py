@@ -25,7 +25,7 @@ from seawall.domain.rollout.actions import (
 )
 from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere
 from seawall.domain.step import Event, EventType
-from seawall.observe.datanodes import DatanodeLooks, declared_datanodes
+from seawall.observe.datanodes import DatanodeObserver, declared_datanodes
 from seawall.ports import Datanodes, Kube, RestartMeter, Stopwatch
 
 SETTLES_MS = 20_000
@@ -53,7 +53,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
 
     kube: Kube
     datanodes: Datanodes
-    looks: DatanodeLooks
+    observer: DatanodeObserver
     stopwatch: Stopwatch
     meter: RestartMeter
     kind: str = "Restart"
@@ -64,12 +64,12 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
         """Forgets a WALCluster that is gone."""
         with self._lock:
             self._known.pop(key, None)
-        self.looks.forget(key)
+        self.observer.forget(key)
         self.meter.forget_restart(key)
 
     def observe(self, obj: WALCluster) -> Observed:
         """Looks, and measures how the datanodes are."""
-        found, restart = self._with_memory(obj, self.looks.look(obj)), obj.status.restart or RestartStatus()
+        found, restart = self._with_memory(obj, self.observer.observe(obj)), obj.status.restart or RestartStatus()
         if found.facts.statefulset is None:
             self.meter.forget_restart(obj.metadata.key)
         else:
@@ -102,8 +102,8 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
                 return self._flush(obj, action)
             case SetMaintenance():
                 self._require_unchanged(obj)
-                self.looks.require_own_database(obj)
-                self.looks.maintenance_of(obj, action.metasrv).set_maintenance(enabled=action.enabled)
+                self.observer.require_own_database(obj)
+                self.observer.maintenance_of(obj, action.metasrv).set_maintenance(enabled=action.enabled)
             case Evict():
                 self._evict(obj, action)
             case SetPartition():
@@ -116,7 +116,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
         return action.event()
 
     def _flush(self, obj: WALCluster, action: FlushRegions) -> Event:
-        opened, known = self.looks.open(obj), self._remember(obj)
+        opened, known = self.observer.open(obj), self._remember(obj)
         known.asked.update(dict.fromkeys(action.regions, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.regions)
         if not failures:

@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.ledger.fence import parse_readoption
-from seawall.domain.ledger.looked import ReadShards, read_shards
+from seawall.domain.ledger.observation import ReadShards, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas

@@ -15,16 +15,16 @@ from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import ReadShards, read_shards
+from seawall.domain.ledger.observation import ReadShards, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.wal_cluster.changed import why_remade, why_unclear, why_written
 from seawall.domain.wal_cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
 from seawall.domain.wal_cluster.observed import Needs
-from seawall.domain.wal_cluster.rival import find_contender
+from seawall.domain.wal_cluster.ownership import find_contender
 from seawall.observe.claims import read_holds
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.ports import KafkaAdmin, KafkaLogs, Kube
 
 
@@ -33,7 +33,7 @@ class TopicDeletion:
     """The deletion of topics, for the controller of WALClusters. Looks block, as any other look at a ledger does."""
 
     kube: Kube
-    looks: LedgerLooks
+    observer: LedgerObserver
 
     def needs(self, cluster: WALCluster, kafka: KafkaView, logs: KafkaLogs) -> Needs | None:
         """Who may need the topics, and then the topics, read anew; None while topics are not to be deleted."""
@@ -42,12 +42,12 @@ class TopicDeletion:
             return None
         if cluster.metadata.deletion_timestamp is None or TOPICS_FINALIZER not in cluster.metadata.finalizers:
             return None
-        looked = self.looks.look(cluster) if spec.greptimedb is not None else None
+        observation = self.observer.observe(cluster) if spec.greptimedb is not None else None
         claims = self.kube.list_claims(spec.topics.prefix)
         incomplete = None if claims.complete else "not all WALClusters can be read: one of them may claim the topics"
         contender = incomplete or find_contender(cluster, kafka, claims.items)
         holds = read_holds(self.kube, cluster)
-        return Needs(holds, looked, contender, self._pool_now(cluster, spec.topics.topic_names(), logs)[0])
+        return Needs(holds, observation, contender, self._pool_now(cluster, spec.topics.topic_names(), logs)[0])
 
     def decide(self, cluster: WALCluster, logs: KafkaLogs) -> None:
         """Writes down which logs go, and where they end; what was written down before stays.
@@ -64,7 +64,7 @@ class TopicDeletion:
         if changed is not None:
             raise Conflict(changed.message)
         self._require_same(cluster)
-        self.looks.write_shards(pool_id, shards.changed(records_to_decide(cluster, pool)))
+        self.observer.write_shards(pool_id, shards.changed(records_to_decide(cluster, pool)))
 
     def delete(self, cluster: WALCluster, names: Sequence[str], admin: KafkaAdmin, logs: KafkaLogs) -> None:
         """Deletes topics, if right now the pool is still as it was decided, and nobody needs any of it.
@@ -88,7 +88,7 @@ class TopicDeletion:
             why_unclear(pool)
             or why_remade(cluster, pool)
             or why_needed(cluster, spec.topics.topic_names(), needs)
-            or why_written(cluster, pool, needs.looked if needs is not None else None)
+            or why_written(cluster, pool, needs.observation if needs is not None else None)
         )
         if kept is not None:
             raise Conflict(kept.message)
@@ -112,11 +112,11 @@ class TopicDeletion:
         pool = self._pool_id(cluster)
         if pool is None:
             return frozenset()
-        shards = read_shards(self.looks.intents.read(pool, shards_of(names)))
+        shards = read_shards(self.observer.intents.read(pool, shards_of(names)))
         records = shards.of_topics(names)
         gone = _confirmed_gone(records, logs)
         self._require_same(cluster)
-        self.looks.write_shards(pool, shards.without(gone))
+        self.observer.write_shards(pool, shards.without(gone))
         return frozenset(records.keys() - gone)
 
     def finish(self, cluster: WALCluster, names: Sequence[str], admin: KafkaAdmin, logs: KafkaLogs) -> None:
@@ -143,7 +143,7 @@ class TopicDeletion:
         there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
         offsets = logs.describe_offsets(there) if there else {}
         try:
-            shards = read_shards({} if pool is None else self.looks.intents.read(pool, numbers))
+            shards = read_shards({} if pool is None else self.observer.intents.read(pool, numbers))
         except SeawallError as error:
             shards = ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
         return make_pool_now(names, described, offsets, shards), shards

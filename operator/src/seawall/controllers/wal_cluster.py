@@ -30,7 +30,7 @@ from seawall.domain.wal_cluster.actions import (
 from seawall.domain.wal_cluster.decide import decide
 from seawall.domain.wal_cluster.lost import MissingTopics
 from seawall.domain.wal_cluster.observed import Observed
-from seawall.domain.wal_cluster.rival import find_contender, find_rival
+from seawall.domain.wal_cluster.ownership import find_conflicting_owner, find_contender
 from seawall.domain.wal_cluster.status import ClusterDecision
 from seawall.observe.connections import required_kafka, resolve_kafka
 from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
@@ -70,7 +70,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             return Observed(now, namespace_terminating=True)
         data_plane, ledger = self.ledgers.latest_database(obj), self.ledgers.latest(obj.metadata.key)
         try:
-            found = replace(self._look(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
+            found = replace(self._observe(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
             if not deleted or not isinstance(found.kafka, KafkaView):
                 return found
             return replace(found, needs=self.deletion.needs(obj, found.kafka, self._logs(obj)))
@@ -137,16 +137,21 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
             return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
         return view, observe_pool(spec.topics, view, configs, limit_of(run))
 
-    def _look(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
+    def _observe(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
         key = obj.metadata.key
         kafka, pool = self._observe_kafka(key, spec, obj.status.reassignment)
         self.meter.measure(key, pool)
         if not isinstance(kafka, KafkaView):
             return Observed(now, kafka)
         claims = self.kube.list_claims(spec.topics.prefix)
-        rival, contender = find_rival(obj, kafka, claims.items), find_contender(obj, kafka, claims.items)
+        conflicting_owner, contender = (
+            find_conflicting_owner(obj, kafka, claims.items),
+            find_contender(obj, kafka, claims.items),
+        )
         config_map = self._observe_config_map(key, spec)
-        found = Observed(now, kafka, pool, rival, claims.complete, config_map=config_map, contender=contender)
+        found = Observed(
+            now, kafka, pool, conflicting_owner, claims.complete, config_map=config_map, contender=contender
+        )
         return replace(found, missing=self._observe_missing(obj, pool))
 
     def _observe_missing(self, obj: WALCluster, pool: Pool | None) -> MissingTopics | None:
@@ -158,7 +163,7 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
 
     @property
     def _creation(self) -> TopicCreation:
-        return TopicCreation(self.kube, self.deletion.looks.intents, self.clock)
+        return TopicCreation(self.kube, self.deletion.observer.intents, self.clock)
 
     def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
         if spec.wal_config is None:

@@ -15,11 +15,11 @@ from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.actions import WriteRecords
 from seawall.domain.ledger.hold_limits import NEAR
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.step import Event
 from seawall.domain.wal_hold.decide import HoldDecision, decide
 from seawall.domain.wal_hold.observed import Observed, YoungRecords
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import OpenedCluster
 from seawall.ports import Clock, HoldMeter, Kube
 
@@ -31,7 +31,7 @@ class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecord
     resource: ClassVar = WALHold
 
     kube: Kube
-    looks: LedgerLooks
+    observer: LedgerObserver
     clock: Clock
     meter: HoldMeter
     kind: str = WALHold.KIND.kind
@@ -44,23 +44,25 @@ class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecord
         if cluster is None or (cluster.metadata.deletion_timestamp is not None and _has_request(obj)):
             # Whoever deletes topics lists the holds after the deletion was asked for: nothing more may be granted.
             return Observed(self.clock.trusted())
-        looked, time = self.looks.look(cluster), self.clock.trusted()
-        ages = self._read_ages(cluster, obj, looked, time.earliest) if isinstance(looked, Looked) else None
+        observation, time = self.observer.observe(cluster), self.clock.trusted()
+        ages = (
+            self._read_ages(cluster, obj, observation, time.earliest) if isinstance(observation, Observation) else None
+        )
         may_write = not cluster.metadata.is_paused and cluster.metadata.deletion_timestamp is None
-        return Observed(time, looked, has_cluster=True, may_write=may_write, ages=ages)
+        return Observed(time, observation, has_cluster=True, may_write=may_write, ages=ages)
 
     def _read_ages(
-        self, cluster: WALCluster, obj: WALHold, looked: Looked, now: datetime | None
+        self, cluster: WALCluster, obj: WALHold, observation: Observation, now: datetime | None
     ) -> YoungRecords | None:
         """Two requests for all topics that are held, if there is a maxLagAge; what Kafka does not tell is unknown.
 
         `now` None: nobody knows what time it is, and so how old a record is.
         """
         max_lag_age = None if isinstance(obj.spec, InvalidSpec) else obj.spec.max_lag_age
-        opened = None if max_lag_age is None else self.looks.open(cluster)
+        opened = None if max_lag_age is None else self.observer.open(cluster)
         if max_lag_age is None or now is None or not isinstance(opened, OpenedCluster):
             return None
-        logs, topics = opened.logs, _held(obj, looked)
+        logs, topics = opened.logs, _held(obj, observation)
 
         def since(age: timedelta) -> dict[str, FirstSince]:
             found = logs.find_first_since(topics, now - age)
@@ -86,7 +88,7 @@ class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecord
         if isinstance(obj.spec, InvalidSpec):
             raise Conflict(obj.spec.message)
         require_licence(self.kube, self.clock, Key(obj.metadata.namespace, obj.spec.cluster_ref.name), action.cluster)
-        self.looks.write_shards(action.pool, action.shards)
+        self.observer.write_shards(action.pool, action.shards)
         return action.event()
 
 
@@ -99,7 +101,7 @@ def _is_over(obj: WALHold) -> bool:
     return obj.status.state is not None and obj.status.state.is_final
 
 
-def _held(obj: WALHold, looked: Looked) -> list[str]:
+def _held(obj: WALHold, observation: Observation) -> list[str]:
     """The topics of the pool that a hold claims, or was granted."""
     named = obj.status.granted.keys() | (set() if isinstance(obj.spec, InvalidSpec) else obj.spec.topics.keys())
-    return sorted(looked.topics if ALL_TOPICS in named else looked.topics & named)
+    return sorted(observation.topics if ALL_TOPICS in named else observation.topics & named)

@@ -22,7 +22,7 @@ from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
 from seawall.domain.ledger.actions import ClaimDatabase
-from seawall.domain.ledger.looked import ClusterSeen
+from seawall.domain.ledger.observation import ObservedCluster
 from seawall.domain.purge.actions import (
     Announce,
     DeleteRecords,
@@ -37,7 +37,7 @@ from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.stages import PurgeDecision
 from seawall.domain.purge.turn import run_in_front
 from seawall.domain.step import Event, EventType
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.named_cluster import named_cluster
 from seawall.observe.opened_cluster import OpenedCluster
 from seawall.ports import Clock, Kube, RunMeter, Stopwatch
@@ -67,7 +67,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
     resource: ClassVar = WALPurge
 
     kube: Kube
-    looks: LedgerLooks
+    observer: LedgerObserver
     clock: Clock
     stopwatch: Stopwatch
     meter: RunMeter
@@ -93,14 +93,14 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         paused = _paused(obj, cluster)
         if front is not None or paused is not None:
             return Observed(now, has_cluster=True, front=front, paused=paused)
-        sight = self.looks.look(cluster, obj)
+        observation = self.observer.observe(cluster, obj)
         known = self._known_of(obj)
         if obj.status.frozen is not None:
             known.written = None
         return Observed(
             now,
             has_cluster=True,
-            sight=sight,
+            observation=observation,
             asked_lately=self._asked_lately(obj.spec, known),
             written=known.written,
             refused_before=dict(known.refused),
@@ -126,7 +126,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
             case FlushRegions():
                 return self._flush(obj, action)
             case ClaimDatabase():
-                claim_database(self.looks, self._still_may(obj, action.cluster), action)
+                claim_database(self.observer, self._still_may(obj, action.cluster), action)
             case WriteTargets():
                 self._still_may(obj, action.cluster)
                 self._known_of(obj).written = write_targets(self.kube, obj, action.targets)
@@ -134,7 +134,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
                 self._announce(obj, action)
             case WriteIntents():
                 self._still_may(obj, action.cluster)
-                self.looks.write_shards(action.pool, action.shards)
+                self.observer.write_shards(action.pool, action.shards)
             case DeleteRecords():
                 try:
                     self._delete(obj, action)
@@ -146,7 +146,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         return action.event()
 
     def _flush(self, obj: WALPurge, action: FlushRegions) -> Event:
-        opened = require_same(self.looks, self._still_may(obj, action.cluster, flushes=True), action.cluster)
+        opened = require_same(self.observer, self._still_may(obj, action.cluster, flushes=True), action.cluster)
         self._known_of(obj).asked_at.update(dict.fromkeys(action.region_ids, self.stopwatch.milliseconds()))
         failures = opened.parts.data_plane.flush_regions(action.region_ids)
         if not failures:
@@ -158,7 +158,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""
         cluster = self._still_may(obj, action.cluster)
-        opened = require_same(self.looks, cluster, action.cluster)
+        opened = require_same(self.observer, cluster, action.cluster)
         require_flushed(opened, action.flushed)
         self._still_may(obj, action.cluster)
         changed = opened.parts.metadata_store.advance_markers(action.moves, opened.topics.prefix, cluster.metadata.uid)
@@ -166,8 +166,8 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
             raise OutsideUnavailable(next(iter(changed.values())))
 
     def _delete(self, obj: WALPurge, action: DeleteRecords) -> None:
-        opened = require_same(self.looks, self._still_may(obj, action.cluster), action.cluster)
-        require_intents(self.looks.intents, action.pool, action.before, action.topic_ids)
+        opened = require_same(self.observer, self._still_may(obj, action.cluster), action.cluster)
+        require_intents(self.observer.intents, action.pool, action.before, action.topic_ids)
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
         outcomes = opened.logs.delete_records(before, action.topic_ids)
@@ -178,7 +178,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         if unknown:
             raise OutsideUnavailable(unknown[0])
 
-    def _still_may(self, obj: WALPurge, decided: ClusterSeen, *, flushes: bool = False) -> WALCluster:
+    def _still_may(self, obj: WALPurge, decided: ObservedCluster, *, flushes: bool = False) -> WALCluster:
         """The WALCluster, if it, the run and the declarations are those decided by, and nobody stopped them."""
         run = self.kube.get(WALPurge, obj.metadata.key)
         if run is None or run.metadata.resource_version != obj.metadata.resource_version:

@@ -10,7 +10,7 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.controllers.controller import Controller
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge_policy.actions import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.purge_policy.decide import PolicyDecision, decide
@@ -64,7 +64,7 @@ class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePoli
                 assert_never(action)
         return action.event()
 
-    def _latest(self, obj: WALPurgePolicy) -> LedgerPage | CannotLook | None:
+    def _latest(self, obj: WALPurgePolicy) -> LedgerPage | Unavailable | None:
         """The newest look; what it costs is paid by the ledger's watch."""
         if isinstance(obj.spec, InvalidSpec) or obj.spec.trigger is None:
             return None

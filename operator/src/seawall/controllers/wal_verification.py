@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerifica
 from seawall.controllers.controller import Controller
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict, Forbidden, Refused
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.step import Act, Event
 from seawall.domain.verification.actions import (
     FreezeRequest,
@@ -26,8 +26,8 @@ from seawall.domain.verification.actions import (
 from seawall.domain.verification.case import VerificationDecision
 from seawall.domain.verification.decide import decide
 from seawall.domain.verification.names import attempt_key
-from seawall.domain.verification.observed import Observed, needs_look
-from seawall.observe.ledger import LedgerLooks
+from seawall.domain.verification.observed import Observed, needs_observation
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.named_cluster import named_cluster
 from seawall.ports import Clock, Kube, SparkApplications, VerificationMeter
 
@@ -40,11 +40,11 @@ class WALVerificationController(Controller[WALVerification, Observed, WALVerific
 
     kube: Kube
     applications: SparkApplications
-    looks: LedgerLooks
+    observer: LedgerObserver
     clock: Clock
     meter: VerificationMeter
     kind: str = WALVerification.KIND.kind
-    announced: dict[Key, tuple[str, Looked]] = field(default_factory=dict)
+    announced: dict[Key, tuple[str, Observation]] = field(default_factory=dict)
     """By verification the digest that the status names, and the look of which that request was made: the same look
     gives the same request again. A process that has none looks anew, and the status names another digest."""
 
@@ -73,30 +73,34 @@ class WALVerificationController(Controller[WALVerification, Observed, WALVerific
             self.announced.pop(obj.metadata.key, None)
         is_before_the_verdict = is_holding or obj.status.stage is VerificationStage.RUNNING
         request = self.kube.get_config_map(key) if is_before_the_verdict else None
-        looks = cluster is not None and is_holding and needs_look(obj, hold, request)
+        observer = cluster is not None and is_holding and needs_observation(obj, hold, request)
         return Observed(
             now=self.clock.now(),
             cluster=cluster,
             # After the hold was read, and so after its grant: the request is of a time at which the log was held.
-            looked=self._look(obj, cluster) if looks and cluster is not None else None,
+            observation=self._observe(obj, cluster) if observer and cluster is not None else None,
             hold=hold,
             request=request,
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
         )
 
-    def _look(self, obj: WALVerification, cluster: WALCluster) -> Looked | CannotLook:
-        digest, looked = self.announced.get(obj.metadata.key, (None, None))
-        return looked if looked is not None and digest == obj.status.request_digest else self.looks.look(cluster)
+    def _observe(self, obj: WALVerification, cluster: WALCluster) -> Observation | Unavailable:
+        digest, observation = self.announced.get(obj.metadata.key, (None, None))
+        return (
+            observation
+            if observation is not None and digest == obj.status.request_digest
+            else self.observer.observe(cluster)
+        )
 
     def decide(self, obj: WALVerification, observed: Observed) -> VerificationDecision:
         """Decides; of a request that is to be named in the status the look is kept."""
         decision = decide(obj, observed)
-        digest, looked = decision.status.request_digest, observed.looked
+        digest, observation = decision.status.request_digest, observed.observation
         if decision.status.stage is not VerificationStage.HOLDING:
             self.announced.pop(obj.metadata.key, None)
-        elif digest is not None and digest != obj.status.request_digest and isinstance(looked, Looked):
-            self.announced[obj.metadata.key] = (digest, looked)
+        elif digest is not None and digest != obj.status.request_digest and isinstance(observation, Observation):
+            self.announced[obj.metadata.key] = (digest, observation)
         return decision
 
     def record(self, obj: WALVerification, status: WALVerificationStatus) -> None:

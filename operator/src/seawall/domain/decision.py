@@ -43,7 +43,7 @@ class Decision(Generic[StatusT, ActionT]):
             the object is over, or its status is another controller's.
         publishes_first: the verdict is recorded before its actions are done; else only when there are none, because
             each of many actions would change it.
-        told_in: the condition in which a failure stands while the same is tried again, where that is published first.
+        published_in: where that is so, the condition in which a failure stands while the same is tried again.
         outranks_failures: the verdict is published although actions fail: it is what a person has to mend first.
         pace: seconds until the next look, whatever fails; None: as the verdict says.
     """
@@ -53,7 +53,7 @@ class Decision(Generic[StatusT, ActionT]):
     actions: tuple[ActionT, ...] = ()
     publish: Callable[[Verdict], Published[StatusT]] | None = None
     publishes_first: bool = False
-    told_in: ConditionType = ConditionType.READY
+    published_in: ConditionType = ConditionType.READY
     outranks_failures: bool = False
     pace: float | None = None
 
@@ -71,11 +71,11 @@ def step_of(before: StatusT, decision: Decision[StatusT, ActionT]) -> Step[Statu
     """Records what must not be lost, else acts, else publishes, else waits."""
     actions, verdict = decision.actions, decision.verdict
     after = verdict.after if decision.pace is None else decision.pace
-    is_news = decision.status != before
-    if decision.publish is not None and (is_news or decision.publishes_first or not actions):
+    is_new = decision.status != before
+    if decision.publish is not None and (is_new or decision.publishes_first or not actions):
         published = decision.publish(verdict)
         if published.status != before:
-            return Record(published.status, published.events, 0.0 if is_news or actions else after)
+            return Record(published.status, published.events, 0.0 if is_new or actions else after)
     return Act(actions) if actions else Wait(verdict.message, after)
 
 
@@ -83,7 +83,7 @@ def _verdict(obj: Resource[Any, StatusT], decision: Decision[StatusT, ActionT], 
     """That of a failure first. One that was published stands while the same is tried again, or it would flap."""
     if failure is None and decision.actions and decision.publishes_first:
         conditions = getattr(obj.status, "conditions", ())
-        failure = standing_failure(conditions, obj.metadata.generation, decision.told_in)
+        failure = standing_failure(conditions, obj.metadata.generation, decision.published_in)
     return decision.verdict if failure is None or decision.outranks_failures else failure.verdict
 
 

@@ -57,7 +57,7 @@ class Failure:
         """What a person should hear, once while nothing changes."""
         return Event(EventType.WARNING, self.reason, self.message)
 
-    def is_told_by(self, events: Iterable[Event]) -> bool:
+    def is_reported_by(self, events: Iterable[Event]) -> bool:
         """Whether one of them says the same sentence."""
         return any(self.message[:TELLING] in event.message for event in events)
 

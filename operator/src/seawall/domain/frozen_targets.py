@@ -42,7 +42,7 @@ class TargetsLost(SeawallError):  # noqa: N818 - named for what happened
 class Target:
     """What a run saw of a topic before it deletes there. It does not change; a newer value waits for the next run."""
 
-    seen: int
+    recorded: int
     """The id that was seen: at and below it the database needs nothing."""
     log_start: int
     """Where the log began."""
@@ -121,7 +121,7 @@ def encode_targets(targets: Mapping[str, Target]) -> bytes:
     sentences = sorted({said for each in targets.values() for said in (each.declared, each.dead) if said is not None})
     at: dict[str | None, int] = {said: number for number, said in enumerate(sentences)}
     rows = [
-        (name, each.seen, each.log_start, each.purge_to, at.get(each.declared), at.get(each.dead))
+        (name, each.recorded, each.log_start, each.purge_to, at.get(each.declared), at.get(each.dead))
         for name, each in sorted(targets.items())
     ]
     data = pack([VERSION, sentences, rows])
@@ -145,8 +145,8 @@ def decode_targets(data: bytes) -> dict[str, Target]:
     said: dict[int | None, str | None] = {None: None, **dict(enumerate(sentences))}
     try:
         return {
-            name: Target(seen, log_start, purge_to, said[declared], said[dead])
-            for name, seen, log_start, purge_to, declared, dead in rows
+            name: Target(recorded, log_start, purge_to, said[declared], said[dead])
+            for name, recorded, log_start, purge_to, declared, dead in rows
         }
     except KeyError as error:
         raise TargetsLost("what it has seen is damaged: it names a sentence that it does not have") from error

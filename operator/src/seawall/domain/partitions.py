@@ -131,7 +131,7 @@ class Sizes:
     """
 
     by_partition: Mapping[PartitionId, Mapping[int, int]]
-    told: frozenset[int]
+    reported: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)

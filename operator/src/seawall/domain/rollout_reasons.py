@@ -7,7 +7,7 @@ from enum import StrEnum
 from seawall.domain.text import Explained
 
 
-class Shut(Explained):
+class Blocker(Explained):
     """Why a datanode is not restarted now, in the order in which it is asked: the first that holds is shown."""
 
     PAUSED = (
@@ -67,7 +67,7 @@ class Shut(Explained):
     )
 
 
-OVERRIDABLE = frozenset(Shut) - {Shut.PAUSED}
+OVERRIDABLE = frozenset(Blocker) - {Blocker.PAUSED}
 """What a person may let through; a pause is theirs to end."""
 
 
@@ -120,7 +120,7 @@ class Reason(StrEnum):
     """All that were to be restarted were."""
 
 
-class Ailment(Explained):
+class FailureReason(Explained):
     """Why a datanode does not come up, in the order in which it is looked for."""
 
     OFFSET_OUT_OF_RANGE = (

@@ -68,5 +68,5 @@ def removal_command(broker: int, own: Rates) -> str:
 def _said(rates: Rates) -> str:
     if rates.leader == rates.follower:
         return f"{rates.leader} bytes/s"
-    told = (("sends", rates.leader), ("fetches", rates.follower))
-    return ", ".join(f"{what} {rate} bytes/s" for what, rate in told if rate is not None)
+    reported = (("sends", rates.leader), ("fetches", rates.follower))
+    return ", ".join(f"{what} {rate} bytes/s" for what, rate in reported if rate is not None)

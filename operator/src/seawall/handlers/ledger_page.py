@@ -17,13 +17,13 @@ from aiohttp import web
 
 from seawall.api.meta import Key
 from seawall.domain.errors import Refused, SeawallError
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge.preview import PlannedRun
 from seawall.domain.reassignment.preview import PlannedReassignment
 
-Latest = Callable[[Key], LedgerPage | CannotLook | None]
-Plan = Callable[[Key, Sequence[str]], PlannedRun | CannotLook | None]
+Latest = Callable[[Key], LedgerPage | Unavailable | None]
+Plan = Callable[[Key, Sequence[str]], PlannedRun | Unavailable | None]
 PlanMoves = Callable[[Key], PlannedReassignment | None]
 
 
@@ -49,7 +49,7 @@ def add_plan_page(app: web.Application, plan: Plan, key: str) -> None:
         _require_key(request, key)
         _require_free(one_at_a_time)
         async with one_at_a_time:
-            return await _looked(partial(plan, _key(request), request.query.getall("topic", [])))
+            return await _observed(partial(plan, _key(request), request.query.getall("topic", [])))
 
     app.router.add_get("/plan/{namespace}/{name}", answer)
 
@@ -62,15 +62,15 @@ def add_reassignment_page(app: web.Application, plan: PlanMoves, key: str) -> No
         _require_key(request, key)
         _require_free(one_at_a_time)
         async with one_at_a_time:
-            return await _looked(partial(plan, _key(request)))
+            return await _observed(partial(plan, _key(request)))
 
     app.router.add_get("/reassignment/{namespace}/{name}", answer)
 
 
-async def _looked(look: Callable[[], PlannedRun | PlannedReassignment | CannotLook | None]) -> web.Response:
+async def _observed(observe: Callable[[], PlannedRun | PlannedReassignment | Unavailable | None]) -> web.Response:
     """What a look that blocks came to."""
     try:
-        return _answer(await asyncio.to_thread(look))
+        return _answer(await asyncio.to_thread(observe))
     except Refused as error:
         raise web.HTTPBadRequest(text=str(error)) from error
     except SeawallError as error:
@@ -97,11 +97,11 @@ def _key(request: web.Request) -> Key:
     return Key(request.match_info["namespace"], request.match_info["name"])
 
 
-def _answer(found: LedgerPage | PlannedRun | PlannedReassignment | CannotLook | None) -> web.Response:
+def _answer(found: LedgerPage | PlannedRun | PlannedReassignment | Unavailable | None) -> web.Response:
     if found is None:
         raise web.HTTPNotFound(
             text="no such WALCluster, no look at its ledger has ended yet, or this is not the leader"
         )
-    if isinstance(found, CannotLook):
+    if isinstance(found, Unavailable):
         return web.json_response({"cannotLook": found.why.value, "message": found.message})
     return web.json_response(found.to_json())

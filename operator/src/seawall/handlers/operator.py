@@ -41,16 +41,16 @@ from seawall.controllers.wal_purge import WALPurgeController
 from seawall.controllers.wal_purge_policy import WALPurgePolicyController
 from seawall.controllers.wal_verification import WALVerificationController
 from seawall.domain.errors import SeawallError
+from seawall.handlers.event_filter import Subject
 from seawall.handlers.ledger_page import add_ledger_page, add_plan_page, add_reassignment_page
-from seawall.handlers.news import Subject
 from seawall.handlers.probes import build_app
 from seawall.handlers.queues import Queues
 from seawall.handlers.telemetry import Telemetry
 from seawall.handlers.watch import Watcher
-from seawall.observe.datanodes import DatanodeLooks
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.datanodes import DatanodeObserver
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.partitions import PartitionObserver
 from seawall.reconciler import Controller, Reconciler, Ticked
 from seawall.settings import Settings
 
@@ -94,17 +94,17 @@ class Operator:
         clock, wal = self._clock, self._telemetry.wal
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
-        ledgers = LedgerLooks(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
+        ledgers = LedgerObserver(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, self._wake_hold, wal)
         schedule = VerificationScheduleController(self._kube, clock)
-        partitions = PartitionLooks(self._kube, kafka_clusters)
+        partitions = PartitionObserver(self._kube, kafka_clusters)
         self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
         datanodes = KubeDatanodes(self._api)
         restarts = RestartController(
             self._kube,
             datanodes,
-            DatanodeLooks(self._kube, datanodes, opener.data_planes, ledgers, partitions, clock),
+            DatanodeObserver(self._kube, datanodes, opener.data_planes, ledgers, partitions, clock),
             stopwatch,
             self._telemetry.restarts,
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from seawall.api.meta import Key
-from seawall.handlers.news import Subject
+from seawall.handlers.event_filter import Subject
 from seawall.reconciler import Ticked
 from seawall.workqueue import WorkQueue
 

@@ -122,10 +122,10 @@ class Telemetry:
         self._reachable.remove_by_labels(labels_of(key))
         self._forget_topics(key)
 
-    def measure_clocks(self, told: TrustedTime) -> None:
+    def measure_clocks(self, reported: TrustedTime) -> None:
         """Says whether this process's clock can be trusted."""
-        self._agree.set(told.problem is None)
-        self._skew.set(math.nan if told.skew is None else told.skew.total_seconds())
+        self._agree.set(reported.problem is None)
+        self._skew.set(math.nan if reported.skew is None else reported.skew.total_seconds())
 
     def lead(self, *, leading: bool) -> None:
         """Says whether this process leads. One that does not lead knows nothing of the objects any more."""

@@ -38,8 +38,10 @@ class WALTelemetry:
 
     def _of_ledger(self, registry: CollectorRegistry) -> None:
         """Gauges of ledgers and holds."""
-        self._can_look = self._gauge("seawall_wal_can_look", "1 while the ledger can be looked at")
-        self._last_look = self._gauge("seawall_wal_last_look_timestamp_seconds", "When the ledger was last looked at")
+        self._can_observe = self._gauge("seawall_wal_can_look", "1 while the ledger can be looked at")
+        self._last_observation = self._gauge(
+            "seawall_wal_last_look_timestamp_seconds", "When the ledger was last looked at"
+        )
         self._intact = self._gauge("seawall_wal_intact", "0 when a log is not what the database needs (WALIntact)")
         self._topics = self._gauge(
             "seawall_wal_topics", "Topics by the reason for leaving them alone, or Purgeable", "reason"
@@ -97,12 +99,12 @@ class WALTelemetry:
 
     def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
         """Replaces the metrics of one ledger; when nobody can look, old numbers would be lies."""
-        self._can_look.labels(*_of(key)).set(numbers is not None)
+        self._can_observe.labels(*_of(key)).set(numbers is not None)
         self._begin_to_count(key)
         self._clear(key)
         if numbers is None:
             return
-        self._last_look.labels(*_of(key)).set_to_current_time()
+        self._last_observation.labels(*_of(key)).set_to_current_time()
         self._intact.labels(*_of(key)).set(numbers.is_intact)
         for reason, count in numbers.topics.items():
             self._topics.labels(*_of(key), reason).set(count)
@@ -120,7 +122,7 @@ class WALTelemetry:
         """Removes the metrics of one ledger."""
         self._clear(key)
         counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
-        for metric in (self._can_look, self._last_look, self._last_verified, *counters):
+        for metric in (self._can_observe, self._last_observation, self._last_verified, *counters):
             metric.remove_by_labels(labels_of(key))
         self._verified_at.pop(key, None)
 

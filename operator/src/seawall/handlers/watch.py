@@ -16,7 +16,7 @@ import kopf
 
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.kinds import KINDS
-from seawall.handlers.news import News, Subject
+from seawall.handlers.event_filter import EventFilter, Subject
 
 INACTIVITY_SECONDS = 20
 """A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
@@ -36,7 +36,7 @@ class Watcher:
     def __init__(self, namespaces: Sequence[str], wake: Callable[[Subject], None]) -> None:
         self._namespaces = namespaces
         self._wake = wake
-        self._news = News()
+        self._summary = EventFilter()
         self._stop = threading.Event()
         self.ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kopf", daemon=True)
@@ -77,7 +77,7 @@ class Watcher:
 
     async def on_event(self, type: str | None, body: kopf.Body, **_: Any) -> None:  # noqa: A002 - kopf's name for it
         """Wakes whoever has to know."""
-        for subject in sorted(self._news.wakes(str(body["kind"]), body, deleted=type == "DELETED")):
+        for subject in sorted(self._summary.wakes(str(body["kind"]), body, deleted=type == "DELETED")):
             self._wake(subject)
 
 

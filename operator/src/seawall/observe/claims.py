@@ -16,7 +16,7 @@ from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declared import hold_of, level_of, policy_of, verified_by
 from seawall.domain.ledger.held import Hold
-from seawall.domain.ledger.looked import Obstacle, Verifying
+from seawall.domain.ledger.observation import UnavailableReason, Verifying
 from seawall.domain.ledger.policy import Policy
 from seawall.observe.opened_cluster import Blocked
 from seawall.ports import Kube
@@ -33,13 +33,13 @@ def read_policies(kube: Kube, cluster: WALCluster, run: WALPurge | None) -> list
     listing = kube.list(WALPurgePolicy, cluster.metadata.namespace)
     objects += [policy for policy in listing.items if _is_of(policy, cluster)]
     if not listing.complete:
-        raise Blocked(Obstacle.KUBERNETES, "the WALPurgePolicies of the namespace could not all be read")
+        raise Blocked(UnavailableReason.KUBERNETES, "the WALPurgePolicies of the namespace could not all be read")
     found: list[Policy] = []
     for each in objects:
         policy = policy_of(each)
         if isinstance(policy, InvalidSpec):
             message = f"{each.KIND.kind} {each.metadata.name} cannot be read, and may be strict: {policy.message}"
-            raise Blocked(Obstacle.POLICY_INVALID, message)
+            raise Blocked(UnavailableReason.POLICY_INVALID, message)
         found.append(policy)
     return found
 

@@ -17,8 +17,8 @@ from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import Obstacle
-from seawall.domain.ledger.mode import Regime, regime_of
+from seawall.domain.ledger.mode import PruneMode, prune_mode_of
+from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
 from seawall.observe.connections import prunes
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
@@ -110,7 +110,7 @@ class DatabaseState:
 
     reports: Sequence[DatanodeReport]
     snapshot: MetadataSnapshot
-    regime: Regime
+    prune_mode: PruneMode
 
 
 def read_database(
@@ -134,12 +134,12 @@ def read_database(
     snapshot = answers.snapshot()
     contradiction = find_contradiction(reports, snapshot, nodes)
     if contradiction is not None:
-        raise Blocked(Obstacle.CONTRADICTION, contradiction)
+        raise Blocked(UnavailableReason.CONTRADICTION, contradiction)
     other = why_other_database(cluster, snapshot.store_id, snapshot.claims)
     may_claim = readopts and usable_readoption(cluster, time) is not None
     if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
         raise Blocked(other.why, other.message)
-    return DatabaseState(reports, snapshot, regime_of(prunes(opened.greptimedb, weakest_version(nodes))))
+    return DatabaseState(reports, snapshot, prune_mode_of(prunes(opened.greptimedb, weakest_version(nodes))))
 
 
 def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:

@@ -14,76 +14,80 @@ from seawall.domain.cluster_name import of_cluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.looked import CannotLook, Looked
-from seawall.domain.restart.gather import Beside, KafkaSeen, find_elder, with_ledger, with_people
+from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.restart.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.answers import why_other_database, with_witnesses
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import address_of
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
-from seawall.observe.ledger import LedgerLooks
+from seawall.observe.ledger import LedgerObserver
 from seawall.observe.maintenance import ask_again, ask_metasrv, lease_of, witnesses
 from seawall.observe.opened_cluster import OpenedCluster
-from seawall.observe.partitions import PartitionLooks
+from seawall.observe.partitions import PartitionObserver
 from seawall.observe.record_scans import RecordScans
 from seawall.ports import Clock, Datanodes, DataPlanes, Kube, MaintenanceSwitch
 
 
 @dataclass(frozen=True, slots=True)
-class DatanodeLooks:
+class DatanodeObserver:
     """Looks at the ledger, Kafka and the database, and at the pods last: they change fastest."""
 
     kube: Kube
     datanodes: Datanodes
     data_planes: DataPlanes
-    ledgers: LedgerLooks
-    partitions: PartitionLooks
+    ledgers: LedgerObserver
+    partitions: PartitionObserver
     clock: Clock
     scans: RecordScans = field(default_factory=RecordScans)
 
-    def look(self, obj: WALCluster) -> Observed:
+    def observe(self, obj: WALCluster) -> Observed:
         """Everything anew. Where nothing is to be restarted any more, only whether the database is in maintenance."""
         spec, declared, facts = obj.spec, declared_datanodes(obj.spec), self._no_facts(obj)
         if isinstance(spec, InvalidSpec) or declared is None or obj.metadata.deletion_timestamp is not None:
-            return self._look_at_maintenance(obj, facts)
+            return self._observe_maintenance(obj, facts)
         facts = self._with_answer(facts, obj)
-        looked = self.ledgers.look(obj)
+        observation = self.ledgers.observe(obj)
         opened = self.ledgers.open(obj)
         kafka, beside = self._kafka(obj, opened), self._beside(obj)
-        facts = self._of_its_database(facts, obj, looked, opened)
+        facts = self._of_its_database(facts, obj, observation, opened)
         facts = with_people(facts, self.clock.trusted(), obj, spec, self._config_map(obj, spec))
-        elder = find_elder(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
-        if elder is not None:
+        ahead = find_older_owner(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
+        if ahead is not None:
             name = declared.stateful_set_ref.name
             return Observed(
-                replace(facts, statefulset_problem=f"the older WALCluster {elder} names StatefulSet {name}")
+                replace(facts, statefulset_problem=f"the older WALCluster {ahead} names StatefulSet {name}")
             )
         facts = self._with_pods(facts, Key(obj.metadata.namespace, declared.stateful_set_ref.name))
-        facts = with_ledger(facts, obj, looked, kafka, beside)
-        return Observed(facts if isinstance(looked, CannotLook) else self._with_scans(facts, obj, looked, opened))
+        facts = with_ledger(facts, obj, observation, kafka, beside)
+        return Observed(
+            facts if isinstance(observation, Unavailable) else self._with_scans(facts, obj, observation, opened)
+        )
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
         self.scans.forget(key)
 
-    def _with_scans(self, facts: Facts, obj: WALCluster, looked: Looked, opened: OpenedCluster | CannotLook) -> Facts:
+    def _with_scans(
+        self, facts: Facts, obj: WALCluster, observation: Observation, opened: OpenedCluster | Unavailable
+    ) -> Facts:
         """With the records at which a datanode ends that crashes again and again."""
         key, restart = obj.metadata.key, obj.status.restart
         starts = suspicious_topics(facts, None if restart is None else restart.last_replay)
-        ids = {name: log.topic_id for name, log in looked.read.logs.items() if log.topic_id is not None}
-        if starts and not isinstance(opened, CannotLook):
+        ids = {name: log.topic_id for name, log in observation.read.logs.items() if log.topic_id is not None}
+        if starts and not isinstance(opened, Unavailable):
             self.scans.scan(key, opened.logs, starts, ids)
         return with_scanned(facts, self.scans.found(key, ids))
 
-    def _look_at_maintenance(self, obj: WALCluster, facts: Facts) -> Observed:
+    def _observe_maintenance(self, obj: WALCluster, facts: Facts) -> Observed:
         has_lease = obj.status.restart is not None and obj.status.restart.maintenance is not None
         is_declared = None if isinstance(obj.spec, InvalidSpec) else declared_datanodes(obj.spec) is not None
         if not has_lease:
             return Observed(facts, is_declared=is_declared)
         is_terminating = self.kube.is_terminating(obj.metadata.namespace)
         facts = self._with_answer(facts, obj)
-        found = self._of_its_database(facts, obj, self.ledgers.look(obj), self.ledgers.open(obj))
+        found = self._of_its_database(facts, obj, self.ledgers.observe(obj), self.ledgers.open(obj))
         return Observed(found, is_declared=is_declared, namespace_terminating=is_terminating)
 
     def _no_facts(self, obj: WALCluster) -> Facts:
@@ -98,10 +102,10 @@ class DatanodeLooks:
         )
 
     def _of_its_database(
-        self, facts: Facts, obj: WALCluster, looked: Looked | CannotLook, opened: OpenedCluster | CannotLook
+        self, facts: Facts, obj: WALCluster, observation: Observation | Unavailable, opened: OpenedCluster | Unavailable
     ) -> Facts:
         """Without that answer, if a look that began after it shows that it is another database's."""
-        return with_witnesses(facts, lease_of(obj), witnesses(obj, looked, opened, self.clock.trusted()))
+        return with_witnesses(facts, lease_of(obj), witnesses(obj, observation, opened, self.clock.trusted()))
 
     def require_own_database(self, obj: WALCluster) -> None:
         """Asks again, right before maintenance is turned on or off, who answers.
@@ -125,7 +129,7 @@ class DatanodeLooks:
             OutsideUnavailable: they cannot be opened.
         """
         opened = self.ledgers.open(obj)
-        if isinstance(opened, CannotLook):
+        if isinstance(opened, Unavailable):
             raise OutsideUnavailable(opened.message)
         return opened
 
@@ -138,9 +142,9 @@ class DatanodeLooks:
             return replace(facts, statefulset_problem=f"StatefulSet {key.name} and its pods cannot be read: {refused}")
         return replace(facts, statefulset=found, pods=pods)
 
-    def _kafka(self, obj: WALCluster, opened: OpenedCluster | CannotLook) -> KafkaSeen | str:
+    def _kafka(self, obj: WALCluster, opened: OpenedCluster | Unavailable) -> ObservedKafka | str:
         """What moves is read first: a move that ends in between still counts."""
-        if isinstance(opened, CannotLook):
+        if isinstance(opened, Unavailable):
             return opened.message
         try:
             ongoing = self.partitions.reassigner(obj).ongoing()
@@ -149,7 +153,7 @@ class DatanodeLooks:
             return str(error)
         if isinstance(view, NoKafka):
             return view.message
-        return KafkaSeen(view.topics, frozenset(found.topic for found in ongoing))
+        return ObservedKafka(view.topics, frozenset(found.topic for found in ongoing))
 
     def _beside(self, obj: WALCluster) -> Beside:
         namespace, name = obj.metadata.namespace, obj.metadata.name

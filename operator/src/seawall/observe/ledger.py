@@ -21,8 +21,15 @@ from seawall.domain.errors import SeawallError
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import CannotLook, ClusterSeen, Looked, Obstacle, ReadShards, read_shards
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.mode import Mode, PruneMode
+from seawall.domain.ledger.observation import (
+    Observation,
+    ObservedCluster,
+    ReadShards,
+    Unavailable,
+    UnavailableReason,
+    read_shards,
+)
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.ledger.shards import IntentShard, PoolId, shards_of
@@ -45,7 +52,7 @@ class _Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerLooks:
+class LedgerObserver:
     """Looks at the ledgers of WALClusters, for all controllers of one process."""
 
     clusters: ClusterOpener
@@ -55,7 +62,9 @@ class LedgerLooks:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _remembered: dict[Key, Remembered] = field(default_factory=dict)
 
-    def look(self, cluster: WALCluster, run: WALPurge | None = None, *, readopts: bool = False) -> Looked | CannotLook:
+    def observe(
+        self, cluster: WALCluster, run: WALPurge | None = None, *, readopts: bool = False
+    ) -> Observation | Unavailable:
         """Looks; with a run, as that run: by its safety too, and with evidence for what it has seen.
 
         `readopts`: who looks follows seawall.dev/readopt, and tells of it. Only one does, so that there is one event.
@@ -64,29 +73,29 @@ class LedgerLooks:
         """
         return self._in_turn(cluster, run, _Heard(), readopts=readopts)
 
-    def look_at_all(
+    def observe_all(
         self, cluster: WALCluster, *, readopts: bool
-    ) -> tuple[Looked | CannotLook, DataPlaneView | NoDataPlane | None]:
+    ) -> tuple[Observation | Unavailable, DataPlaneView | NoDataPlane | None]:
         """The same, and what people see of the database: what the look did not come to is asked afterwards.
 
         None: the spec names no database, is invalid, or the API server does not answer.
         """
         heard = _Heard()
-        looked = self._in_turn(cluster, None, heard, readopts=readopts, alone=True)
+        observation = self._in_turn(cluster, None, heard, readopts=readopts, alone=True)
         try:
             parts = self.clusters.open_database(cluster) if heard.database is None else None
         except PartRefused as trouble:
-            return looked, NoDataPlane(trouble.why, str(trouble))
+            return observation, NoDataPlane(trouble.why, str(trouble))
         except SeawallError:  # the API server's, which the look tells
-            return looked, None
+            return observation, None
         if isinstance(parts, NoDataPlane):
-            return looked, parts
+            return observation, parts
         answers = heard.database if parts is None else DatabaseAnswers(parts)
-        return looked, None if answers is None else answers.view(self.clock.now())
+        return observation, None if answers is None else answers.view(self.clock.now())
 
     def _in_turn(
         self, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool, alone: bool = False
-    ) -> Looked | CannotLook:
+    ) -> Observation | Unavailable:
         remembered = self._remember(cluster)
         with self._lock:
             remembered.waiting += 1
@@ -94,32 +103,32 @@ class LedgerLooks:
         try:
             with remembered.lock:
                 if alone or run is not None or readopts:
-                    return self._look_alone(remembered, cluster, run, heard, readopts=readopts)
-                return self._look_or_share(remembered, asked, cluster, heard)
+                    return self._observe_alone(remembered, cluster, run, heard, readopts=readopts)
+                return self._observe_or_share(remembered, asked, cluster, heard)
         finally:
             with self._lock:
                 remembered.waiting -= 1
                 if not remembered.waiting:
                     remembered.shared = None
 
-    def _look_or_share(
+    def _observe_or_share(
         self, remembered: Remembered, asked: int, cluster: WALCluster, heard: _Heard
-    ) -> Looked | CannotLook:
+    ) -> Observation | Unavailable:
         shared = remembered.shared
         if shared is not None and shared.serves(asked, cluster):
             return shared.found
-        found = self._look_alone(remembered, cluster, None, heard, readopts=False)
+        found = self._observe_alone(remembered, cluster, None, heard, readopts=False)
         remembered.shared = Shared(remembered.begun, cluster.metadata.resource_version, found)
         return found
 
-    def _look_alone(
+    def _observe_alone(
         self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool
-    ) -> Looked | CannotLook:
+    ) -> Observation | Unavailable:
         with self._lock:
             remembered.begun += 1
-        return self._try_look(remembered, cluster, run, heard, readopts=readopts)
+        return self._try_to_observe(remembered, cluster, run, heard, readopts=readopts)
 
-    def preview(self, cluster: WALCluster, run: WALPurge) -> Looked | CannotLook | None:
+    def preview(self, cluster: WALCluster, run: WALPurge) -> Observation | Unavailable | None:
         """Looks as a run would that begins now and that nobody made, and remembers nothing of it.
 
         None: nobody has looked at this WALCluster yet. Looking must not begin with a preview, which is not repeated.
@@ -130,16 +139,16 @@ class LedgerLooks:
             return None
         # A copy, and not the lock: whoever looks for a purge or a hold does not wait for a person who asks.
         copy = Remembered(remembered.uid, remembered.memory, remembered.topics.copy())
-        return self._try_look(copy, cluster, run, _Heard(), readopts=False)
+        return self._try_to_observe(copy, cluster, run, _Heard(), readopts=False)
 
-    def open(self, cluster: WALCluster) -> OpenedCluster | CannotLook:
+    def open(self, cluster: WALCluster) -> OpenedCluster | Unavailable:
         """The ports of a WALCluster, for those who act on what a look showed."""
         try:
             return self.clusters.open(cluster)
         except Blocked as blocked:
             return blocked.found
         except PartRefused as error:
-            return CannotLook(Obstacle.DATA_PLANE, str(error))
+            return Unavailable(UnavailableReason.DATA_PLANE, str(error))
 
     def write_shards(self, pool: PoolId, shards: Mapping[int, IntentShard]) -> None:
         """Writes intents and records by compare-and-swap, shard after shard.
@@ -164,21 +173,21 @@ class LedgerLooks:
                 self._remembered[cluster.metadata.key] = found
             return found
 
-    def _try_look(
+    def _try_to_observe(
         self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool
-    ) -> Looked | CannotLook:
+    ) -> Observation | Unavailable:
         try:
-            return self._look(remembered, cluster, run, heard, readopts=readopts)
+            return self._observe(remembered, cluster, run, heard, readopts=readopts)
         except Blocked as blocked:
             return blocked.found
         except (PartUnavailable, PartRefused) as error:
-            return CannotLook(Obstacle.DATA_PLANE, str(error))
+            return Unavailable(UnavailableReason.DATA_PLANE, str(error))
         except SeawallError as error:
-            return CannotLook(Obstacle.KUBERNETES, str(error))
+            return Unavailable(UnavailableReason.KUBERNETES, str(error))
 
-    def _look(
+    def _observe(
         self, remembered: Remembered, cluster: WALCluster, run: WALPurge | None, heard: _Heard, *, readopts: bool
-    ) -> Looked:
+    ) -> Observation:
         """The order of the reads is `read.Read`'s, and matters."""
         opened = self.clusters.open(cluster)
         policies = read_policies(self.clusters.kube, cluster, run)
@@ -186,7 +195,7 @@ class LedgerLooks:
         earlier = self._earlier_records(remembered, cluster, opened)
         heard.database = DatabaseAnswers(opened.parts)
         database = read_database(cluster, opened, heard.database, self.clock.trusted(), readopts=readopts)
-        regime, snapshot = database.regime, database.snapshot
+        prune_mode, snapshot = database.prune_mode, database.snapshot
         owned = self.clusters.view(cluster, opened)
         logs = read_logs(opened, owned.view, remembered.topics, began)
         pool = PoolId(cluster.metadata.namespace, owned.view.cluster_id, opened.topics.prefix)
@@ -209,7 +218,7 @@ class LedgerLooks:
             epoch_ends=ends,
             records=records,
             holds=None if isinstance(holds, str) else holds,
-            seen=_announced(frozen, regime, snapshot),
+            recorded=_announced(frozen, prune_mode, snapshot),
             ended=self.stopwatch.milliseconds(),
             now=time.now,
             unreadable_records=shards.unreadable_topics(logs),
@@ -227,11 +236,11 @@ class LedgerLooks:
             earlier=earlier,
             cut=cut,
         )
-        found = remembered.decide(read, regime, policies, run)
+        found = remembered.decide(read, prune_mode, policies, run)
         if run is not None:
             found = remembered.witnesses.ask(opened.logs, found, read)
-        return Looked(
-            ClusterSeen(
+        return Observation(
+            ObservedCluster(
                 cluster.metadata.uid,
                 cluster.metadata.generation,
                 current_licence(cluster, self.clock, follows_readopt=readopts),
@@ -250,7 +259,7 @@ class LedgerLooks:
             verifying=verifications.verifying,
             lost=lost,
             contender=None if owned.contender is None else str(owned.contender),
-            to_claim=regime == Regime(Mode.B) and claim_on(cluster, snapshot.claims) != cluster.metadata.uid,
+            to_claim=prune_mode == PruneMode(Mode.B) and claim_on(cluster, snapshot.claims) != cluster.metadata.uid,
         )
 
     def _earlier_records(
@@ -280,14 +289,14 @@ class LedgerLooks:
 
 
 def _announced(
-    frozen: Mapping[str, Target] | TargetsLost, regime: Regime, snapshot: MetadataSnapshot
+    frozen: Mapping[str, Target] | TargetsLost, prune_mode: PruneMode, snapshot: MetadataSnapshot
 ) -> dict[str, int]:
     """The values that the run has recorded; where regions read the marker when they open, once it is there."""
     if isinstance(frozen, TargetsLost):
         return {}
-    seen = {name: target.seen for name, target in frozen.items()}
-    if regime.mode is Mode.C:
-        return seen
-    markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in seen)
-    reached = ~Ids.of(seen.values()).above(markers) & markers.known
-    return {name: value for (name, value), is_there in zip(seen.items(), reached, strict=True) if is_there}
+    recorded = {name: target.recorded for name, target in frozen.items()}
+    if prune_mode.mode is Mode.C:
+        return recorded
+    markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in recorded)
+    reached = ~Ids.of(recorded.values()).above(markers) & markers.known
+    return {name: value for (name, value), is_there in zip(recorded.items(), reached, strict=True) if is_there}

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.domain.ledger.look import Look, look
-from seawall.domain.ledger.looked import CannotLook, Looked
-from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.assess import Assessment, assess
+from seawall.domain.ledger.mode import PruneMode
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
 from seawall.observe.log_witnesses import LogWitnesses
@@ -23,13 +23,13 @@ RUNS_REMEMBERED = 8
 
 @dataclass(slots=True)
 class Remembered:
-    """What the process knows of one WALCluster; `seen_since` is the part of the memory that belongs to a run."""
+    """What the process knows of one WALCluster; `recorded_since` is the part of the memory that belongs to a run."""
 
     uid: str
     memory: Memory
     topics: RecentTopics = field(default_factory=RecentTopics)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    seen_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
+    recorded_since: OrderedDict[str, Mapping[tuple[str, int], int]] = field(default_factory=OrderedDict)
     begun: int = 0
     """How many looks have begun."""
     waiting: int = 0
@@ -38,17 +38,17 @@ class Remembered:
     shared: Shared | None = None
     """The newest look for nobody in particular, kept only while others wait."""
 
-    def decide(self, read: Read, regime: Regime, policies: Sequence[Policy], run: WALPurge | None) -> Look:
+    def decide(self, read: Read, prune_mode: PruneMode, policies: Sequence[Policy], run: WALPurge | None) -> Assessment:
         """Looks with the memory of all looks, and of this run's evidence only."""
         uid = None if run is None else run.metadata.uid
-        since = {} if uid is None else self.seen_since.get(uid, {})
-        found = look(replace(self.memory, seen_since=since), read, regime, policies)
-        self.memory = replace(found.memory, seen_since={})
+        since = {} if uid is None else self.recorded_since.get(uid, {})
+        found = assess(replace(self.memory, recorded_since=since), read, prune_mode, policies)
+        self.memory = replace(found.memory, recorded_since={})
         if uid is not None:
-            self.seen_since[uid] = found.memory.seen_since
-            self.seen_since.move_to_end(uid)
-            while len(self.seen_since) > RUNS_REMEMBERED:
-                self.seen_since.popitem(last=False)
+            self.recorded_since[uid] = found.memory.recorded_since
+            self.recorded_since.move_to_end(uid)
+            while len(self.recorded_since) > RUNS_REMEMBERED:
+                self.recorded_since.popitem(last=False)
         return found
 
 
@@ -58,7 +58,7 @@ class Shared:
 
     number: int
     version: str
-    found: Looked | CannotLook
+    found: Observation | Unavailable
 
     def serves(self, asked: int, cluster: WALCluster) -> bool:
         """Whether it began after so many others, which had begun when somebody asked."""

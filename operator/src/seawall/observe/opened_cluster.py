@@ -12,10 +12,10 @@ from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
-from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.wal_cluster.database import why_other_database
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
-from seawall.domain.wal_cluster.rival import find_contender, why_not_ours
+from seawall.domain.wal_cluster.ownership import find_contender, why_not_ours
 from seawall.observe.connections import resolve_data_plane, resolve_kafka
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
@@ -23,9 +23,9 @@ from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters,
 class Blocked(Exception):  # noqa: N818 - a finding, which the look turns into a value
     """Nobody can look, or act on what was seen, and why."""
 
-    def __init__(self, why: Obstacle, message: str) -> None:
+    def __init__(self, why: UnavailableReason, message: str) -> None:
         super().__init__(message)
-        self.found = CannotLook(why, message)
+        self.found = Unavailable(why, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,20 @@ class ClusterOpener:
         """
         key, spec = cluster.metadata.key, cluster.spec
         if isinstance(spec, InvalidSpec):
-            raise Blocked(Obstacle.INVALID_SPEC, f"WALCluster {key.name}: {spec.message}")
+            raise Blocked(UnavailableReason.INVALID_SPEC, f"WALCluster {key.name}: {spec.message}")
         if spec.greptimedb is None:
-            raise Blocked(Obstacle.NO_DATA_PLANE, f"WALCluster {key.name} has no dataPlane.greptimedb to look at")
+            raise Blocked(
+                UnavailableReason.NO_DATA_PLANE, f"WALCluster {key.name} has no dataPlane.greptimedb to look at"
+            )
 
         kafka = resolve_kafka(spec.kafka.external, partial(self._secret, key))
         if not isinstance(kafka, KafkaConnection):
-            raise Blocked(Obstacle.KAFKA, kafka.message)
+            raise Blocked(UnavailableReason.KAFKA, kafka.message)
         parts = self.open_database(cluster)
         if not isinstance(parts, DataPlaneParts):
-            raise Blocked(Obstacle.DATA_PLANE, "the spec names no database" if parts is None else parts.message)
+            raise Blocked(
+                UnavailableReason.DATA_PLANE, "the spec names no database" if parts is None else parts.message
+            )
         admin, logs = self.kafka_clusters.connect(key, kafka), self.kafka_clusters.logs(key, kafka)
         return OpenedCluster(spec.greptimedb, spec.topics, parts, admin, logs)
 
@@ -118,14 +122,14 @@ class ClusterOpener:
         """
         contender = self.view(cluster, opened).contender
         if contender is not None:
-            raise Blocked(Obstacle.POOL_OWNED, f"WALCluster {contender} claims the same topics")
+            raise Blocked(UnavailableReason.POOL_OWNED, f"WALCluster {contender} claims the same topics")
         head = opened.parts.metadata_store.head()
         other = why_other_database(cluster, head.store_id, head.claims)
         if other is not None:
             raise Blocked(other.why, other.message)
         if head.revision < revision:
             message = f"the metadata store's revision went back from {revision} to {head.revision}"
-            raise Blocked(Obstacle.DATA_PLANE, message)
+            raise Blocked(UnavailableReason.DATA_PLANE, message)
 
 
 def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) -> OwnedPool:
@@ -136,15 +140,15 @@ def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) ->
     """
     view = admin.view()
     if isinstance(view, NoKafka):
-        raise Blocked(Obstacle.KAFKA, view.message)
+        raise Blocked(UnavailableReason.KAFKA, view.message)
     if pinned_id(cluster) is None:
         message = f"WALCluster {cluster.metadata.name} has not met its Kafka cluster yet"
-        raise Blocked(Obstacle.NOT_FIRST_CONTACT, message)
+        raise Blocked(UnavailableReason.NOT_FIRST_CONTACT, message)
     wrong = why_wrong(cluster, view)
     if wrong is not None:
-        raise Blocked(Obstacle.OTHER_KAFKA, wrong)
+        raise Blocked(UnavailableReason.OTHER_KAFKA, wrong)
     claims = kube.list_claims(prefix)
     why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
     if why_not is not None:
-        raise Blocked(Obstacle.POOL_OWNED, why_not)
+        raise Blocked(UnavailableReason.POOL_OWNED, why_not)
     return OwnedPool(view, find_contender(cluster, view, claims.items))

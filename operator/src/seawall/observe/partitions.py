@@ -13,8 +13,8 @@ from seawall.domain.min_isr import find_under_min_isr
 from seawall.domain.partitions import Partition, PartitionId, known_brokers
 from seawall.domain.reassignment.batch import topics_that_lose_replicas
 from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.observed import Look
-from seawall.domain.reassignment.sight import Direction, Sight
+from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.tracker import Direction, MoveTracker
 from seawall.domain.replication.demand import internal_topics_to_move
 from seawall.observe.connections import required_kafka
 from seawall.observe.opened_cluster import Blocked, own_pool
@@ -22,7 +22,7 @@ from seawall.ports import KafkaClusters, Kube, PartitionReassigner
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionLooks:
+class PartitionObserver:
     """Looks at Kafka for reassignments, if it is the Kafka that is meant and the topics are this WALCluster's."""
 
     kube: Kube
@@ -37,9 +37,9 @@ class PartitionLooks:
         """
         return self.kafka_clusters.reassigner(cluster.metadata.key, required_kafka(self.kube, cluster))
 
-    def look(
+    def observe(
         self, cluster: WALCluster, spec: WALClusterSpec, journal: Journal | None, *, asks_throttled: bool
-    ) -> Look | str:
+    ) -> KafkaState | str:
         """What Kafka says; a sentence: why nobody can look, or may act on it.
 
         What is under way is read before the replicas: a move that ends in between is done for the next look only.
@@ -59,7 +59,7 @@ class PartitionLooks:
         journal: Journal | None,
         *,
         asks_throttled: bool,
-    ) -> Look:
+    ) -> KafkaState:
         """Kafka takes a second to describe the configs of a thousand topics, so that is not always asked."""
         reassigner = self.reassigner(cluster)
         declared = {*spec.topics.topic_names(), *internal_topics_to_move(spec)}
@@ -67,7 +67,7 @@ class PartitionLooks:
         topics = pool | (journal.topics if journal is not None else frozenset())
         ongoing = reassigner.ongoing()
         partitions, absent, silent = _sort(reassigner.partitions(topics))
-        look = Look(
+        kafka = KafkaState(
             brokers={broker.id: broker for broker in known_brokers(reassigner.brokers(), partitions.values())},
             partitions=partitions,
             absent=absent,
@@ -78,14 +78,14 @@ class PartitionLooks:
                 partitions.values(), ongoing, spec.topics.effective_min_in_sync_replicas()
             ),
         )
-        return look if journal is None else replace(look, min_isr=_min_isr(reassigner, look, journal))
+        return kafka if journal is None else replace(kafka, min_isr=_min_isr(reassigner, kafka, journal))
 
 
-def _min_isr(reassigner: PartitionReassigner, look: Look, journal: Journal) -> dict[str, int]:
+def _min_isr(reassigner: PartitionReassigner, kafka: KafkaState, journal: Journal) -> dict[str, int]:
     """min.insync.replicas of topics that may lose replicas, wherever the run goes, as far as Kafka tells."""
     topics: set[str] = set()
     for direction in Direction:
-        topics |= topics_that_lose_replicas(Sight(journal, look, direction))
+        topics |= topics_that_lose_replicas(MoveTracker(journal, kafka, direction))
     found = reassigner.min_insync_replicas(sorted(topics)) if topics else {}
     return {name: value for name, value in found.items() if isinstance(value, int)}
 
@@ -96,11 +96,11 @@ def _sort(
     partitions: dict[PartitionId, Partition] = {}
     absent: set[str] = set()
     silent: dict[str, str] = {}
-    for topic, told in found.items():
-        if not isinstance(told, TopicFailure):
-            partitions.update((partition.id, partition) for partition in told)
-        elif told.why is TopicTrouble.UNKNOWN_TOPIC:
+    for topic, reported in found.items():
+        if not isinstance(reported, TopicFailure):
+            partitions.update((partition.id, partition) for partition in reported)
+        elif reported.why is TopicTrouble.UNKNOWN_TOPIC:
             absent.add(topic)
         else:
-            silent[topic] = told.message
+            silent[topic] = reported.message
     return partitions, frozenset(absent), silent

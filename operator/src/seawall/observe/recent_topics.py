@@ -31,8 +31,8 @@ class _Recent(Generic[_FoundT]):
     ) -> dict[str, _FoundT]:
         """By name; `ask` is called for all topics, or not at all."""
         if now - self.read_at >= self.fresh_for_ms or not self.by_id.keys() >= set(ids.values()):
-            told = ask(list(ids)) if ids else {}
-            self.by_id = {ids[name]: found for name, found in told.items()}
+            reported = ask(list(ids)) if ids else {}
+            self.by_id = {ids[name]: found for name, found in reported.items()}
             self.read_at = now
         return {name: self.by_id[topic_id] for name, topic_id in ids.items() if topic_id in self.by_id}
 
@@ -61,8 +61,8 @@ class RecentTopics:
 
     def sizes(self, logs: KafkaLogs, ids: Mapping[str, str], now: int) -> dict[str, LogSizes]:
         """Bytes on disk of topics by name, of those that Kafka told. Raises as `KafkaLogs.describe_sizes`."""
-        return self._sizes.read(lambda topics: _told(logs.describe_sizes(topics)), ids, now)
+        return self._sizes.read(lambda topics: _reported(logs.describe_sizes(topics)), ids, now)
 
 
-def _told(answers: Mapping[str, LogSizes | TopicFailure]) -> dict[str, LogSizes]:
+def _reported(answers: Mapping[str, LogSizes | TopicFailure]) -> dict[str, LogSizes]:
     return {name: answer for name, answer in answers.items() if isinstance(answer, LogSizes)}

@@ -9,7 +9,7 @@ from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import MIN_ISR, Configs, KafkaView
 from seawall.domain.kafka_log import DescribedTopic, EpochEnd, EpochUnknown, LogOffsets, LogSizes
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import Obstacle
+from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.topics.pool import wal_topics
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
@@ -41,7 +41,7 @@ def read_logs(opened: OpenedCluster, view: KafkaView, recent: RecentTopics, now:
         sizes = recent.sizes(opened.logs, ids, now)
         offsets = opened.logs.describe_offsets(topics)
     except (OutsideUnavailable, Refused) as error:
-        raise Blocked(Obstacle.KAFKA, str(error)) from error
+        raise Blocked(UnavailableReason.KAFKA, str(error)) from error
     return {
         name: _log(opened.topics, described.get(name), configs.get(name), sizes.get(name), offsets.get(name))
         for name in topics
@@ -93,7 +93,7 @@ def read_epoch_ends(
     try:
         answers = logs.describe_epoch_ends(asked) if asked else {}
     except OutsideUnavailable as error:
-        raise Blocked(Obstacle.KAFKA, str(error)) from error
+        raise Blocked(UnavailableReason.KAFKA, str(error)) from error
     ends = {name: answer.end_offset for name, answer in answers.items() if isinstance(answer, EpochEnd)}
     ends |= {name: 0 for name, answer in answers.items() if isinstance(answer, EpochUnknown)}
     silent = {name: TopicLog(known[name].topic_id, None, None, None) for name in asked.keys() - ends.keys()}

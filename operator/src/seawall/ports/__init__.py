@@ -8,7 +8,7 @@ from seawall.ports.clocks import Clock, Stopwatch
 from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, MaintenanceSwitch, MetadataStore
 from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionReassigner
 from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
-from seawall.ports.looks import Ledgers
+from seawall.ports.ledgers import Ledgers
 from seawall.ports.meters import (
     BrokerMeter,
     HoldMeter,

@@ -119,7 +119,7 @@ class MetadataStore(Protocol):
     def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         """Moves pruned markers up, each in one transaction with its three comparisons; a transaction may hold several.
 
-        The marker is as it was `seen`, nothing under the topic's region keys is newer than `revision`, at which the
+        The marker is as it was `recorded`, nothing under the topic's region keys is newer than `revision`, at which the
         decision's snapshot was read, and `owner` has claimed the topics with the prefix.
 
         Returns:

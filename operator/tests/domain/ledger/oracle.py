@@ -25,7 +25,7 @@ class Region:
     inner: tuple[Inner, ...]
     stale: bool
     settled: bool
-    seen_twice: bool
+    reported_twice: bool
     opening: bool
     dead: bool = False
     """A person declared it dead, and nothing contradicts it."""
@@ -58,9 +58,9 @@ class Topic:
     verified_from: int | None
     verified_before: bool
     watched_too_shortly: bool
-    seen: int | None
+    recorded: int | None
     unused: bool
-    seen_for_a_grace: bool
+    recorded_for_a_grace: bool
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _floor(cluster: Cluster, topic: Topic, *, deleting: bool) -> int | None:
     if not deleting:
         return now
     again = topic.marker if cluster.mode == "B" else now
-    return least_if_all_known([topic.seen, again])
+    return least_if_all_known([topic.recorded, again])
 
 
 def _purge_to(topic: Topic, floor: int) -> int | None:
@@ -224,7 +224,7 @@ def _reason(  # noqa: C901, PLR0911, PLR0912 - the design's list, in its order
         return "VerificationTooOld"
     if topic.watched_too_shortly:
         return "WatchedTooShortly"
-    if deleting and not (all(region.seen_twice for region in regions) if regions else topic.seen_for_a_grace):
+    if deleting and not (all(region.reported_twice for region in regions) if regions else topic.recorded_for_a_grace):
         return "NotSeenTwice"
     if purge_to is None or purge_to <= topic.log_start:
         return "NothingToPurge"

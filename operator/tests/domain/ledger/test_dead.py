@@ -55,7 +55,7 @@ def oldest_row(world: World) -> int:
 
 
 def problems(world: World) -> tuple[str, ...]:
-    return world.operators[0].looked.dead_problems
+    return world.operators[0].observation.dead_problems
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -100,7 +100,7 @@ def test_an_operator_that_starts_does_not_take_what_it_has_not_seen_yet_for_dead
     world.database.cut_off.add(1)
     for _ in range(GRACE // 20):
         world.beat()
-        assert not world.operators[0].looked.inputs.freshness.dead.any()
+        assert not world.operators[0].observation.inputs.freshness.dead.any()
         assert sentence(world) == "RegionStale"
 
 
@@ -109,7 +109,7 @@ def test_a_declaration_counts_only_after_a_whole_grace_of_watching(mode: Mode) -
     world = orphaned(mode)
     since = world.database.now
     declare(world, DEAD)
-    while not world.operators[0].looked.inputs.freshness.dead.any():
+    while not world.operators[0].observation.inputs.freshness.dead.any():
         world.beat()
     assert world.operators[0].read.began - since >= max(GRACE, STALE_AFTER)
 
@@ -190,7 +190,7 @@ def test_a_pause_in_the_looks_is_no_watching() -> None:
     world.beat()
     world.database.now += 2 * GRACE
     world.operators[0].cycle()
-    assert not world.operators[0].looked.inputs.freshness.dead.any()
+    assert not world.operators[0].observation.inputs.freshness.dead.any()
 
 
 @pytest.mark.parametrize("mode", MODES)

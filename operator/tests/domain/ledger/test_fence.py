@@ -10,7 +10,7 @@ import pytest
 from seawall.domain.ledger.fence import (
     Break,
     Finding,
-    LogSeen,
+    ObservedLog,
     Readoption,
     Verdict,
     find_break,
@@ -20,13 +20,15 @@ from seawall.domain.ledger.fence import (
     renew,
 )
 
-SEEN = LogSeen("topic-a", 3, 100, 200, greatest_known_id=150, min_flushed=110, max_flushed=150, recorded_epoch_end=200)
-RECORD = first_record(SEEN)
+RECORDED_COLUMN = ObservedLog(
+    "topic-a", 3, 100, 200, greatest_known_id=150, min_flushed=110, max_flushed=150, recorded_epoch_end=200
+)
+RECORD = first_record(RECORDED_COLUMN)
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def broken_by(**change: object) -> Break | None:
-    found = find_break(RECORD, replace(SEEN, **change))  # type: ignore[arg-type]
+    found = find_break(RECORD, replace(RECORDED_COLUMN, **change))  # type: ignore[arg-type]
     return None if found is None else found.what
 
 
@@ -46,20 +48,20 @@ def test_another_topic_id_is_another_log() -> None:
 @pytest.mark.parametrize(("high_watermark", "expected"), [(149, True), (150, True), (151, False)])
 def test_the_next_row_must_not_get_an_id_that_replay_skips(high_watermark: int, expected: bool) -> None:  # noqa: FBT001
     """The high watermark is exclusive: equal is too low already."""
-    found = find_break(None, replace(SEEN, high_watermark=high_watermark))
+    found = find_break(None, replace(RECORDED_COLUMN, high_watermark=high_watermark))
     assert (found is not None and found.what is Break.END_BEFORE_KNOWN_ID) is expected
 
 
 def test_a_region_that_does_not_report_any_more_is_remembered_by_the_record() -> None:
     record = replace(RECORD, max_flushed=250, high_watermark=100)
-    found = find_break(record, replace(SEEN, greatest_known_id=120))
+    found = find_break(record, replace(RECORDED_COLUMN, greatest_known_id=120))
     assert found is not None
     assert found.what is Break.END_BEFORE_KNOWN_ID
 
 
 def test_a_record_that_another_operator_renewed_after_the_offsets_were_read_is_no_alarm() -> None:
     """What it knows is compared with an end that was read after it."""
-    early = replace(SEEN, high_watermark=101, greatest_known_id=100, recorded_epoch_end=None)
+    early = replace(RECORDED_COLUMN, high_watermark=101, greatest_known_id=100, recorded_epoch_end=None)
     assert find_break(RECORD, replace(early, recorded_epoch_end=200)) is None
     found = find_break(RECORD, replace(early, recorded_epoch_end=150))
     assert found is not None
@@ -70,7 +72,9 @@ def test_a_record_that_another_operator_renewed_after_the_offsets_were_read_is_n
 
 
 def test_a_topic_without_regions_is_not_compared_with_ids() -> None:
-    found = find_break(None, replace(SEEN, high_watermark=1, log_start=0, greatest_known_id=None, max_flushed=None))
+    found = find_break(
+        None, replace(RECORDED_COLUMN, high_watermark=1, log_start=0, greatest_known_id=None, max_flushed=None)
+    )
     assert found is None
 
 
@@ -94,17 +98,17 @@ def test_the_verdict_needs_a_second_look() -> None:
 
 def test_what_two_looks_found_broken_stays_so() -> None:
     """Also for an operator that restarts, when the log has grown beyond every known id."""
-    cut = replace(SEEN, high_watermark=120, recorded_epoch_end=120, leader_epoch=4)
+    cut = replace(RECORDED_COLUMN, high_watermark=120, recorded_epoch_end=120, leader_epoch=4)
     record = renew(RECORD, cut, Verdict.BROKEN)
     assert record == replace(RECORD, broken=True)
-    grown = replace(SEEN, high_watermark=900, leader_epoch=5, recorded_epoch_end=300)
+    grown = replace(RECORDED_COLUMN, high_watermark=900, leader_epoch=5, recorded_epoch_end=300)
     found = find_break(record, grown)
     assert found is not None
     assert judge(None, found) is Verdict.BROKEN
 
 
 def test_a_record_is_renewed_only_by_a_look_without_finding() -> None:
-    later = replace(SEEN, high_watermark=300, leader_epoch=5, min_flushed=160, max_flushed=140)
+    later = replace(RECORDED_COLUMN, high_watermark=300, leader_epoch=5, min_flushed=160, max_flushed=140)
     assert renew(RECORD, later, Verdict.SUSPECTED) == RECORD
     renewed = renew(RECORD, later, Verdict.WHOLE)
     assert (renewed.high_watermark, renewed.leader_epoch) == (300, 5)
@@ -119,7 +123,7 @@ def test_a_readoption_is_a_reason_and_an_expiry() -> None:
     day = found.expires - timedelta(hours=24)
     assert found.may_adopt(RECORD, day)
     assert not found.may_adopt(RECORD, found.expires)
-    assert not found.may_adopt(first_record(SEEN, found.token), day), "one annotation adopts a topic once"
+    assert not found.may_adopt(first_record(RECORDED_COLUMN, found.token), day), "one annotation adopts a topic once"
 
 
 def test_a_readoption_that_expires_more_than_a_day_ahead_is_refused_for_good() -> None:

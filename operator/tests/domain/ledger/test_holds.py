@@ -349,13 +349,13 @@ def test_a_hold_is_seen_at_risk_for_its_minute_although_two_clocks_never_say_the
 def test_a_renewal_that_a_late_clock_saw_does_not_look_old_to_the_next_leader() -> None:
     renewed = settled_by(ahead(NOW - TWO_HOURS, -TWO_HOURS), replace(settle(SHORT), renew_time=NOW))
     assert renewed.renewal is not None
-    assert renewed.renewal.seen_at == NOW
+    assert renewed.renewal.observed_at == NOW
     assert settle(renewed, VIEW, NOW + HOUR / 2) == renewed
     waiting = settled_by(UNKNOWN, replace(renewed, renew_time=NOW + HOUR))
     assert waiting.renewal == renewed.renewal, "a renewal is not written by a time that nobody knows"
     later = settle(waiting, VIEW, NOW + 40 * HOUR)
     assert later.renewal is not None
-    assert later.renewal.seen_at == NOW + 40 * HOUR
+    assert later.renewal.observed_at == NOW + 40 * HOUR
     assert later.state is HoldState.ACTIVE
 
 

@@ -42,7 +42,7 @@ def test_a_readopted_topic_that_still_ends_too_early_stays_broken() -> None:
     assert isinstance(adoption, Readoption)
     world.operators[0].readoption = adoption
     world.beat(3)
-    assert world.operators[0].looked.identities["wal_0"].verdict is Verdict.BROKEN
+    assert world.operators[0].observation.identities["wal_0"].verdict is Verdict.BROKEN
     assert purge(world) == 0
 
 

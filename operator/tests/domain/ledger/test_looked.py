@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from seawall.domain.kafka_log import EpochEnd, EpochUnknown, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import read_shards
+from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import IntentShard
 from seawall.domain.ledger.tables import TopicLog
 from seawall.observe.topic_logs import read_epoch_ends
@@ -44,8 +44,8 @@ def test_a_topic_whose_epoch_nobody_answered_for_counts_as_not_looked_at() -> No
             "silent": TopicFailure(TopicTrouble.UNANSWERED, "no answer"),
         }
     )
-    ends, seen = read_epoch_ends(cast("KafkaLogs", logs), dict.fromkeys(names, RECORD), known)
+    ends, recorded = read_epoch_ends(cast("KafkaLogs", logs), dict.fromkeys(names, RECORD), known)
     assert ends == {"cut": 700, "never": 0}
-    assert seen["silent"] == TopicLog("id", None, None, None)
-    assert seen["cut"] == moved
-    assert seen["same"] == known["same"]
+    assert recorded["silent"] == TopicLog("id", None, None, None)
+    assert recorded["cut"] == moved
+    assert recorded["same"] == known["same"]

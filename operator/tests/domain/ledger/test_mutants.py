@@ -514,8 +514,8 @@ def test_the_stories_are_told_in_a_copy_too(pool: ProcessPoolExecutor, original:
 
 @pytest.mark.timeout(1_500)
 def test_every_guard_that_is_taken_away_is_missed(pool: ProcessPoolExecutor, original: Path, tmp_path: Path) -> None:
-    told = [told_without(mutant, original, tmp_path / str(number), pool) for number, mutant in enumerate(MUTANTS)]
-    outcomes = [(mutant, outcome(story)) for mutant, story in zip(MUTANTS, told, strict=True)]
+    reported = [told_without(mutant, original, tmp_path / str(number), pool) for number, mutant in enumerate(MUTANTS)]
+    outcomes = [(mutant, outcome(story)) for mutant, story in zip(MUTANTS, reported, strict=True)]
     failures = [f"{mutant.name}: {what}" for mutant, what in outcomes if what is not None]
     print(f"mutants of the ledger's guards: {len(MUTANTS) - len(failures)} of {len(MUTANTS)} killed")  # noqa: T201 - evidence
     assert not failures, "\n".join(failures)
@@ -535,11 +535,11 @@ def told_without(mutant: Mutant, original: Path, root: Path, pool: ProcessPoolEx
     return tell(pool, root, mutant.story)
 
 
-def outcome(told: Future[object] | None) -> str | None:
+def outcome(reported: Future[object] | None) -> str | None:
     """None: the mutant was killed; else what is wrong."""
-    if told is None:
+    if reported is None:
         return "the guard has changed: mend the mutant"
-    failure = told.exception()
+    failure = reported.exception()
     if failure is None:
         return "it lives"
     return f"{failure!r}\n{failure.__cause__}" if isinstance(failure, OUR_MISTAKES) else None

@@ -30,11 +30,11 @@ def test_a_roll_that_waits_for_deletes_lets_no_other_begin_and_one_that_waits_fo
     observe = world.observe
 
     def cut() -> object:
-        seen = observe()
-        facts = seen.facts
+        recorded = observe()
+        facts = recorded.facts
         for number in range(3):
             facts = with_topic(facts, number, is_cut=True)
-        return replace(seen, facts=facts)
+        return replace(recorded, facts=facts)
 
     world.observe = cut  # type: ignore[method-assign, assignment]
     world.run(5)

@@ -23,7 +23,7 @@ from seawall.domain.ledger.ledger import (
     plan,
 )
 from seawall.domain.ledger.lines import topic_lines
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.replay import DatanodeReplay, replay_by_datanode, replay_by_region
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, TopicLog, make_topics
@@ -42,7 +42,7 @@ REGION = st.builds(
     inner=st.lists(INNER, min_size=1, max_size=2).map(tuple),
     stale=RARELY,
     settled=st.booleans(),
-    seen_twice=USUALLY,
+    reported_twice=USUALLY,
     opening=RARELY,
     dead=RARELY,
     contradicted=RARELY,
@@ -70,9 +70,9 @@ TOPIC = st.builds(
     verified_from=MAYBE,
     verified_before=USUALLY,
     watched_too_shortly=RARELY,
-    seen=MOSTLY_KNOWN,
+    recorded=MOSTLY_KNOWN,
     unused=st.booleans(),
-    seen_for_a_grace=USUALLY,
+    recorded_for_a_grace=USUALLY,
 )
 ONLY_REPORTS = ("VersionDiffers", "VersionUnknown", "DatabaseTooOld", "SecondPruner")
 CLUSTER = st.builds(
@@ -88,9 +88,9 @@ CLUSTER = st.builds(
 @settings(max_examples=400, deadline=None)
 @given(CLUSTER, st.lists(TOPIC, min_size=1, max_size=4))
 def test_the_columns_answer_as_the_oracle(cluster: oracle.Cluster, topics: list[oracle.Topic]) -> None:
-    inputs, seen = as_inputs(cluster, topics)
+    inputs, recorded = as_inputs(cluster, topics)
     cluster = replace(cluster, fence_broken=any(topic.fence_broken for topic in topics))
-    for ledger, deleting in ((plan(inputs), False), (permit(inputs, seen), True)):
+    for ledger, deleting in ((plan(inputs), False), (permit(inputs, recorded), True)):
         expected = [oracle.answer(cluster, topic, deleting=deleting) for topic in topics]
         assert answers(ledger) == expected
 
@@ -127,7 +127,7 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
     freshness = Freshness(
         _mask(region.stale for region in regions),
         _mask(region.settled for region in regions),
-        _mask(region.seen_twice for region in regions),
+        _mask(region.reported_twice for region in regions),
         _mask(region.dead for region in regions),
         _mask(region.contradicted for region in regions),
     )
@@ -164,11 +164,11 @@ def as_inputs(cluster: oracle.Cluster, topics: Sequence[oracle.Topic]) -> tuple[
         watched_too_shortly=_mask(topic.watched_too_shortly for topic in topics),
         unused=_mask(topic.unused for topic in topics),
         unused_sentence="declared unused",
-        seen_for_a_grace=_mask(topic.seen_for_a_grace for topic in topics),
+        recorded_for_a_grace=_mask(topic.recorded_for_a_grace for topic in topics),
         dead_sentences=tuple("declared dead" if any(r.dead for r in topic.regions) else None for topic in topics),
     )
-    regime = Regime(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
-    return Inputs(regime, table, freshness, rows, bounds), Ids.of(topic.seen for topic in topics)
+    prune_mode = PruneMode(Mode(cluster.mode), next((r for r in Reason if r == cluster.report_only), None))
+    return Inputs(prune_mode, table, freshness, rows, bounds), Ids.of(topic.recorded for topic in topics)
 
 
 def _inner(
@@ -190,7 +190,7 @@ HEALTHY = oracle.Region(
     inner=(oracle.Inner(10, None, None),),
     stale=False,
     settled=True,
-    seen_twice=True,
+    reported_twice=True,
     opening=False,
 )
 TOPIC_AT_10 = oracle.Topic(
@@ -215,9 +215,9 @@ TOPIC_AT_10 = oracle.Topic(
     verified_from=None,
     verified_before=False,
     watched_too_shortly=False,
-    seen=10,
+    recorded=10,
     unused=False,
-    seen_for_a_grace=False,
+    recorded_for_a_grace=False,
 )
 MODE_B = oracle.Cluster("B", None, holds_readable=True, stopped=False)
 

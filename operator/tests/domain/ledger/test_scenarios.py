@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from seawall.api.v1alpha1.wal_hold import HoldState
-from seawall.domain.ledger import look as ledger_look
+from seawall.domain.ledger import assess as ledger_look
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.mode import Mode
@@ -132,7 +132,7 @@ def test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile(*, lo
     database = world.database
     flush_all(world)
     purge(world)
-    until(world, "reports" if not world.store.seen else "end run")
+    until(world, "reports" if not world.store.recorded else "end run")
     until(world, "reports")
     database.begin_migration(0, 1, old_answers=False)
     database.finish_open(0)
@@ -151,7 +151,7 @@ def test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile(*, lo
         world.operators[0].cycle()
         world.check()
     assert row is not None
-    assert not world.store.seen
+    assert not world.store.recorded
     world.restart_everything()
 
 
@@ -169,7 +169,7 @@ def test_an_opener_that_read_the_old_marker_is_waited_for() -> None:
     database.heartbeat(1)
     database.kill(1)  # its successor reads the marker of before the announcement, and is slow
     live_without(world, 1, until=database.now + 50)
-    assert world.store.seen
+    assert world.store.recorded
     database.deliver(1)  # what the dead process sent arrives after the value was seen
     live_without(world, 1, until=database.now + GRACE)
     database.finish_open(0)
@@ -235,9 +235,9 @@ def test_the_seen_value_is_read_again() -> None:
     """A manifest is restored from an older copy after the run has seen its value, and the operator forgets."""
     world = grown(Mode.C)
     flush_all(world)
-    until(world, "end run" if world.store.seen else "record seen")
+    until(world, "end run" if world.store.recorded else "record seen")
     until(world, "reports")
-    assert world.store.seen
+    assert world.store.recorded
     # Records of an older Seawall know no revision: the fence does not notice, and the value alone must keep the rows.
     world.store.records = {name: replace(found, revision=None) for name, found in world.store.records.items()}
     world.broken_since["wal_0"] = world.database.now

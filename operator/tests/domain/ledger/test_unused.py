@@ -105,18 +105,18 @@ def test_a_hold_keeps_what_it_claims_of_a_topic_that_was_declared_unused() -> No
 
 
 def test_it_goes_no_further_than_its_log_ended_when_that_was_seen() -> None:
-    inputs, _ = as_inputs(replace(MODE_B, mode="C"), [replace(NOBODYS, high_watermark=13, seen_for_a_grace=True)])
-    _, seen = as_inputs(MODE_B, [replace(NOBODYS, seen=7)])
-    assert permit(inputs, seen).purge_to.at(0) == 7
+    inputs, _ = as_inputs(replace(MODE_B, mode="C"), [replace(NOBODYS, high_watermark=13, recorded_for_a_grace=True)])
+    _, recorded = as_inputs(MODE_B, [replace(NOBODYS, recorded=7)])
+    assert permit(inputs, recorded).purge_to.at(0) == 7
     assert plan(inputs).purge_to.at(0) == 12
 
 
 def test_what_was_seen_is_deleted_one_open_grace_later() -> None:
-    soon = replace(NOBODYS, marker=12, seen=12, seen_for_a_grace=False)
-    inputs, seen = as_inputs(MODE_B, [soon])
-    assert permit(inputs, seen).reason(0) is Reason.NOT_SEEN_TWICE
-    inputs, seen = as_inputs(MODE_B, [replace(soon, seen_for_a_grace=True)])
-    assert permit(inputs, seen).purge_to.at(0) == 12
+    soon = replace(NOBODYS, marker=12, recorded=12, recorded_for_a_grace=False)
+    inputs, recorded = as_inputs(MODE_B, [soon])
+    assert permit(inputs, recorded).reason(0) is Reason.AWAITING_REPORTS
+    inputs, recorded = as_inputs(MODE_B, [replace(soon, recorded_for_a_grace=True)])
+    assert permit(inputs, recorded).purge_to.at(0) == 12
 
 
 def test_in_mode_a_the_database_still_says_how_far() -> None:

@@ -46,13 +46,13 @@ def same_clusters(story: Any, *strategies: st.SearchStrategy[Any]) -> Callable[[
     always = settings(derandomize=True, database=None, deadline=None, max_examples=100, phases=[Phase.generate])
     holds: Callable[[], None] = always(given(*strategies)(story.hypothesis.inner_test))
 
-    def told() -> None:
+    def reported() -> None:
         try:
             holds()
         except ArithmeticError as error:
             pytest.fail(str(error))
 
-    return told
+    return reported
 
 
 ANY, HEALTHY = cases(), cases(healthy=True)

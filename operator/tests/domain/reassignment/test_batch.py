@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
 from seawall.domain.reassignment.batch import why_not_now
-from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.observed import KafkaState
 
 BROKERS = {id_: Broker(id_, None, BrokerState.ONLINE) for id_ in range(1, 6)}
 
 
 def why(replicas: tuple[int, ...], isr: tuple[int, ...], goal: tuple[int, ...], min_isr: int) -> str | None:
     found = Partition(PartitionId("wal", 0), replicas, frozenset(isr), isr[0])
-    return why_not_now(found, goal, Look(BROKERS, {found.id: found}, min_isr={"wal": min_isr}))
+    return why_not_now(found, goal, KafkaState(BROKERS, {found.id: found}, min_isr={"wal": min_isr}))
 
 
 def test_replicas_go_only_if_enough_of_those_that_stay_are_in_sync() -> None:

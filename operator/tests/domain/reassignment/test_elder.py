@@ -10,7 +10,7 @@ import pytest
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStage, ReassignmentStatus
 from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.domain.reassignment.elder import Line, find_line
+from seawall.domain.reassignment.line import Line, find_line
 from tests.domain.builders import make_cluster
 
 PENDING, ONGOING = ReassignmentStage.PENDING, ReassignmentStage.ONGOING
@@ -48,20 +48,20 @@ def test_a_run_that_waits_to_begin_lets_those_go_first_that_have_begun_or_are_ol
 ) -> None:
     mine = one("mine", PENDING)
     expected = Key(mine.metadata.namespace, "other") if waits else None
-    assert find_line(mine, [mine, other]).elder == expected
+    assert find_line(mine, [mine, other]).ahead == expected
 
 
 def test_of_two_that_began_at_once_the_older_waits_until_the_other_has_gone_back() -> None:
     older, younger = one("older", ONGOING), one("younger", ONGOING, age=5)
     both = [older, younger]
     assert find_line(older, both) == Line(contender=younger.metadata.key)
-    assert find_line(younger, both) == Line(elder=older.metadata.key)
+    assert find_line(younger, both) == Line(ahead=older.metadata.key)
 
 
 def test_of_two_that_have_begun_the_one_goes_first_that_has_the_turn() -> None:
     older, younger = one("older", ONGOING), one("younger", ONGOING, age=5, has_turn=True)
     both = [older, younger]
-    assert find_line(older, both) == Line(elder=younger.metadata.key)
+    assert find_line(older, both) == Line(ahead=younger.metadata.key)
     assert find_line(younger, both) == Line(contender=older.metadata.key)
 
 

@@ -15,9 +15,9 @@ from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionI
 from seawall.domain.reassignment.batch import next_batch
 from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal, PlannedMove
-from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.observed import KafkaState
 from seawall.domain.reassignment.order import in_turn
-from seawall.domain.reassignment.sight import Direction, Sight
+from seawall.domain.reassignment.tracker import Direction, MoveTracker
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 POLL_SECONDS = 2
@@ -35,7 +35,7 @@ class Copying:
     left: dict[tuple[PartitionId, int], int] = field(default_factory=dict)
     submitted: set[PartitionId] = field(default_factory=set)
 
-    def sight(self) -> Sight:
+    def tracker(self) -> MoveTracker:
         """The run as it stands."""
         partitions, ongoing = {}, {}
         for move in self.moves:
@@ -46,12 +46,12 @@ class Copying:
                 ongoing[move.id] = Reassigning(move.wanted, move.adding, frozenset())
         brokers = {number: Broker(number, None, BrokerState.ONLINE) for number in range(self.brokers)}
         journal = Journal(NOW, ("Raise",), frozenset(), tuple(self.moves))
-        return Sight(journal, Look(brokers, partitions, ongoing=ongoing), Direction.FORWARD)
+        return MoveTracker(journal, KafkaState(brokers, partitions, ongoing=ongoing), Direction.FORWARD)
 
     def submit(self) -> None:
         """What the run does at a look."""
         sizes = {move.id: move for move in self.moves}
-        for found in next_batch(self.sight(), SLOTS).targets:
+        for found in next_batch(self.tracker(), SLOTS).targets:
             self.submitted.add(found)
             self.left |= {(found, broker): sizes[found].size for broker in sizes[found].adding}
 
@@ -104,7 +104,7 @@ def overhead(moves: Sequence[PlannedMove], brokers: int) -> float:
 def test_a_broker_that_leads_more_gets_more_of_the_slots() -> None:
     leaders = [0] * 12 + [1] * 6 + [2] * 2
     moves = raised(leaders, 3)
-    chosen = Counter(leaders[moves.index(move)] for move in list(in_turn(Copying(moves, 3).sight(), moves))[:SLOTS])
+    chosen = Counter(leaders[moves.index(move)] for move in list(in_turn(Copying(moves, 3).tracker(), moves))[:SLOTS])
     assert chosen == {0: 6, 1: 3, 2: 1}
 
 
@@ -129,7 +129,7 @@ def test_partitions_that_are_led_by_one_broker_one_after_the_other_keep_no_other
 def test_every_move_gets_its_turn_once_and_those_that_copy_nothing_get_it_first() -> None:
     moves = raised([0] * 5 + [1] * 7, 3)
     shrinking = [PlannedMove(PartitionId("a", number), (0, 1, 2), (0, 1), 10) for number in range(3)]
-    ordered = list(in_turn(Copying([*moves, *shrinking], 3).sight(), [*moves, *shrinking]))
+    ordered = list(in_turn(Copying([*moves, *shrinking], 3).tracker(), [*moves, *shrinking]))
     assert ordered[:3] == shrinking
     assert sorted(move.id for move in ordered) == sorted(move.id for move in [*moves, *shrinking])
 
@@ -138,4 +138,4 @@ def test_an_order_of_ten_thousand_partitions_is_computed_while_a_tick_waits() ->
     """On thirty brokers, a thousand at once, thousands of pairs of followers: nothing may grow with their product."""
     chance = random.Random(7)  # noqa: S311 - the same each time
     moves = raised(chance.choices(range(30), k=10_000), 30)
-    assert len(next_batch(Copying(moves, 30).sight(), 1_000).targets) == 1_000
+    assert len(next_batch(Copying(moves, 30).tracker(), 1_000).targets) == 1_000

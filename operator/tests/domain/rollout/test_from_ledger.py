@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route, TopicMarker
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 from seawall.domain.kafka import Topic
+from seawall.domain.ledger.assess import assess
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.look import look
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.rollout.facts import Datanode, RegionFacts, TopicFacts
@@ -44,16 +44,16 @@ TOPICS = {"wal_0": Topic("wal_0", 1, (1, 2, 3), (1, 2, 3), 1), "wal_1": Topic("w
 
 
 def sources(
-    *, looks: int = 2, reports: tuple[RegionReport, ...] = REPORTS, snapshot: MetadataSnapshot = SNAPSHOT
+    *, observer: int = 2, reports: tuple[RegionReport, ...] = REPORTS, snapshot: MetadataSnapshot = SNAPSHOT
 ) -> Sources:
     """After so many looks, between which every datanode reports anew."""
     memory, found = Memory.at_start(0), None
-    for number in range(looks):
+    for number in range(observer):
         time = timedelta(seconds=10 * number)
         newest = tuple(replace(report, reported_at=report.reported_at + time) for report in reports)
         began = 10_000 * number
         read = Read(began, newest, snapshot, LOGS, {}, {}, (), {}, began + 10, NOW + time, processes={1: 4, 2: 4, 5: 7})
-        found = look(memory, read, Regime(Mode.B), ())
+        found = assess(memory, read, PruneMode(Mode.B), ())
         memory = found.memory
     assert found is not None
     return Sources(plan(found.inputs), read, TOPICS)
@@ -78,8 +78,8 @@ def test_a_datanode_has_the_regions_that_its_routes_say_and_reads_each_topic_onc
 
 def test_what_was_not_seen_to_advance_does_not_count_as_leading() -> None:
     """An operator that has just started cannot tell a datanode that lives from one that died."""
-    assert datanodes_by_id(sources(looks=1))[1].leading == 0
-    assert datanodes_by_id(sources(looks=2))[1].leads_all
+    assert datanodes_by_id(sources(observer=1))[1].leading == 0
+    assert datanodes_by_id(sources(observer=2))[1].leads_all
 
 
 def test_a_region_that_is_opened_or_moved_does_not_lead() -> None:
@@ -96,8 +96,8 @@ def test_a_region_without_a_report_makes_the_replay_unknown() -> None:
 
 
 def test_a_topic_that_kafka_does_not_show_has_no_replica_in_sync() -> None:
-    seen = replace(sources(), topics={}, moving={"wal_0"}, cut={"wal_0"})
-    (topic,) = datanodes_by_id(seen)[1].topics
+    recorded = replace(sources(), topics={}, moving={"wal_0"}, cut={"wal_0"})
+    (topic,) = datanodes_by_id(recorded)[1].topics
     assert topic == TopicFacts("wal_0", 0, 0, 100, is_moving=True, is_cut=True)
 
 

@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.checks import GATE, Candidate, against, let_through, refusal
 from seawall.domain.rollout.facts import BadRecord, Facts
-from seawall.domain.rollout_reasons import Shut
+from seawall.domain.rollout_reasons import Blocker
 from tests.domain.rollout.builders import (
     MI,
     NOW,
@@ -35,38 +35,38 @@ def without_datanode(facts: Facts) -> Facts:
     return replace(facts, datanodes=others)
 
 
-WORSE: dict[Shut, tuple[Worsening, ...]] = {
-    Shut.PAUSED: (lambda facts: replace(facts, is_paused=True),),
-    Shut.KAFKA_UNREACHABLE: (lambda facts: replace(facts, kafka_problem="no broker answered"),),
-    Shut.DATANODE_UNKNOWN: (
+WORSE: dict[Blocker, tuple[Worsening, ...]] = {
+    Blocker.PAUSED: (lambda facts: replace(facts, is_paused=True),),
+    Blocker.KAFKA_UNREACHABLE: (lambda facts: replace(facts, kafka_problem="no broker answered"),),
+    Blocker.DATANODE_UNKNOWN: (
         lambda facts: with_region(facts, 0, reads_from=None) if "datanode-0" in facts.datanodes else facts,
         without_datanode,
     ),
-    Shut.NOT_FULLY_IN_SYNC: (
+    Blocker.NOT_FULLY_IN_SYNC: (
         lambda facts: with_topic(facts, 0, in_sync=2) if "datanode-0" in facts.datanodes else facts,
         lambda facts: with_topic(facts, 0, in_sync=0, replicas=0) if "datanode-0" in facts.datanodes else facts,
     ),
-    Shut.WAL_NOT_INTACT: (lambda facts: replace(facts, wal_problem="wal_5 was recreated"),),
-    Shut.LOG_START_BEYOND_REPLAY: (
+    Blocker.WAL_NOT_INTACT: (lambda facts: replace(facts, wal_problem="wal_5 was recreated"),),
+    Blocker.LOG_START_BEYOND_REPLAY: (
         lambda facts: with_topic(facts, 0, log_start=201) if "datanode-0" in facts.datanodes else facts,
         lambda facts: with_topic(facts, 0, log_start=None) if "datanode-0" in facts.datanodes else facts,
     ),
-    Shut.REASSIGNMENT: (
+    Blocker.REASSIGNMENT: (
         lambda facts: with_topic(facts, 0, is_moving=True) if "datanode-0" in facts.datanodes else facts,
     ),
-    Shut.DELETE_ONGOING: (
+    Blocker.DELETE_ONGOING: (
         lambda facts: with_topic(facts, 0, is_cut=True) if "datanode-0" in facts.datanodes else facts,
     ),
-    Shut.ANOTHER_DOWN: (
+    Blocker.ANOTHER_DOWN: (
         lambda facts: with_pod(facts, 1, ready=False),
         lambda facts: with_pod(facts, 2, gone_by=NOW),
         lambda facts: with_region(facts, 2, leads=False),
         lambda facts: replace(facts, pods=tuple(pod for pod in facts.pods if pod.ordinal != 1)),
     ),
-    Shut.BAD_RECORD: (
+    Blocker.BAD_RECORD: (
         lambda facts: replace(facts, bad_records={"datanode-0": BadRecord("wal_0", 300, "a value without a key")}),
     ),
-    Shut.REPLAY_TOO_LONG: (
+    Blocker.REPLAY_TOO_LONG: (
         lambda facts: with_datanode(facts, 0, size_bytes=10**12) if "datanode-0" in facts.datanodes else facts,
         lambda facts: (
             with_datanode(facts, 0, size_bytes=None, entries=None) if "datanode-0" in facts.datanodes else facts
@@ -80,16 +80,16 @@ def test_three_healthy_datanodes_may_be_restarted() -> None:
     assert all(refusal(ask(make_facts(), number)) is None for number in range(3))
 
 
-@pytest.mark.parametrize(("reason", "worsen"), EACH, ids=lambda value: str(value) if isinstance(value, Shut) else "")
-def test_each_fact_shuts_the_gate_for_its_own_reason(reason: Shut, worsen: Worsening) -> None:
+@pytest.mark.parametrize(("reason", "worsen"), EACH, ids=lambda value: str(value) if isinstance(value, Blocker) else "")
+def test_each_fact_shuts_the_gate_for_its_own_reason(reason: Blocker, worsen: Worsening) -> None:
     found = refusal(ask(worsen(make_facts())))
     assert found is not None
     assert found.reason is reason
 
 
 def test_every_reason_has_its_predicate_in_the_order_of_the_issue() -> None:
-    assert list(GATE) == list(Shut)
-    assert [reason.value for reason in Shut] == [
+    assert list(GATE) == list(Blocker)
+    assert [reason.value for reason in Blocker] == [
         "Paused",
         "KafkaUnreachable",
         "DatanodeUnknown",
@@ -106,17 +106,17 @@ def test_every_reason_has_its_predicate_in_the_order_of_the_issue() -> None:
 
 @given(st.lists(st.sampled_from(EACH), max_size=5), st.sampled_from(EACH))
 def test_what_gets_worse_never_opens_the_gate_and_the_first_reason_is_shown(
-    before: list[tuple[Shut, Worsening]], worse: tuple[Shut, Worsening]
+    before: list[tuple[Blocker, Worsening]], worse: tuple[Blocker, Worsening]
 ) -> None:
     facts = make_facts()
     for _, worsen in before:
         facts = worsen(facts)
     was = against(ask(facts))
     now = against(ask(worse[1](facts)))
-    order = list(Shut)
+    order = list(Blocker)
     assert not was or now, "the gate opened"
     # of a datanode that nobody knows any more, nobody can say what else is against it
-    if Shut.DATANODE_UNKNOWN not in {found.reason for found in now}:
+    if Blocker.DATANODE_UNKNOWN not in {found.reason for found in now}:
         assert {found.reason for found in was} <= {found.reason for found in now}
     positions = [order.index(found.reason) for found in now]
     assert positions == sorted(positions)
@@ -181,7 +181,7 @@ def test_a_person_lets_through_everything_but_their_own_pause() -> None:
     for reason, worsen in EACH:
         asked = ask(replace(worsen(make_facts()), override=OVERRIDE))
         passed = let_through(asked)
-        if reason is Shut.PAUSED:
+        if reason is Blocker.PAUSED:
             assert refusal(asked) is not None
             assert passed is None
         else:

@@ -10,7 +10,7 @@ from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.rollout.checks import refusal
 from seawall.domain.rollout.facts import BadRecord
 from seawall.domain.rollout.scans import bad_records
-from seawall.domain.rollout_reasons import Shut
+from seawall.domain.rollout_reasons import Blocker
 from tests.domain.rollout.builders import ask, make_facts, with_region
 from tests.domain.verifications import make_verification
 
@@ -28,9 +28,9 @@ def verified(kind: str = "MissingKey", *, stage: str = "Failed", rows: Any = ROW
 def test_a_bad_record_that_a_restart_would_read_shuts_the_gate() -> None:
     found = bad_records([verified()], IDS, FACTS.datanodes)
     assert found == {"datanode-0": BAD}
-    shut = refusal(ask(make_facts(bad_records=found)))
-    assert shut is not None
-    assert (shut.reason, shut.clause) == (Shut.BAD_RECORD, "offset 300 of wal_0: a value without a key")
+    blocked = refusal(ask(make_facts(bad_records=found)))
+    assert blocked is not None
+    assert (blocked.reason, blocked.clause) == (Blocker.BAD_RECORD, "offset 300 of wal_0: a value without a key")
 
 
 def test_a_record_on_a_shared_topic_is_everybodys() -> None:

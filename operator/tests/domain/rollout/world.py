@@ -116,10 +116,10 @@ class World:
         """Does what the tick decided."""
         match step:
             case Record(status, events):
-                told = status.stage != self.status.stage or status.reason != self.status.reason
+                reported = status.stage != self.status.stage or status.reason != self.status.reason
                 # as the API server stores it
                 self.status = RestartStatus.model_validate(status.model_dump(mode="json", by_alias=True))
-                if told:
+                if reported:
                     stage = "-" if status.stage is None else status.stage.value
                     self.tell(f"{stage:<11} {status.reason}: {status.message}")
                 for event in events:

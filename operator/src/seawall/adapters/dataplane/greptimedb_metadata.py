@@ -76,7 +76,7 @@ class GreptimeMetadata:
         current: list[MarkerMove] = []
         changed: dict[str, str] = {}
         for move in moves:
-            if move.topic in held and held[move.topic].mod_revision == move.seen.mod_revision:
+            if move.topic in held and held[move.topic].mod_revision == move.recorded.mod_revision:
                 current.append(move)
             else:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
@@ -93,7 +93,7 @@ class GreptimeMetadata:
             with _sense_of(pair):
                 written[pair.key] = values.marker_with(pair.value, move.marker)
             compare += [
-                Unchanged(pair.key, move.seen.mod_revision),
+                Unchanged(pair.key, move.recorded.mod_revision),
                 NothingNewer(values.topic_regions(move.topic), move.revision),
             ]
         if self._etcd.write(written, compare):

@@ -9,7 +9,7 @@ from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR, min_isr_repairs
-from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_seen
+from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_observed
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
 from seawall.domain.decision import Decision, Published, silent
@@ -27,7 +27,7 @@ def pause_after(previous: float | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class NothingSeen:
+class NothingObserved:
     """Nobody could look, and why."""
 
     reason: Reason
@@ -44,7 +44,7 @@ class Observed:
     """
 
     now: datetime
-    found: BrokersFound | NothingSeen
+    found: BrokersFound | NothingObserved
     after: float = PERIOD_SECONDS
     failed: Failure | None = None
     is_tried: bool = False
@@ -59,10 +59,12 @@ def decide(cluster: WALCluster, observed: Observed) -> BrokersDecision:
     if kafka is None or cluster.metadata.deletion_timestamp is not None:
         return silent(cluster, "Kafka was not met yet, or the WALCluster goes", observed.after)
     build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.now)
-    if isinstance(found, NothingSeen):
-        return _publishing(cluster, with_nothing_seen(cluster, kafka, found.reason, found.message, build), observed)
+    if isinstance(found, NothingObserved):
+        return _publishing(cluster, with_nothing_observed(cluster, kafka, found.reason, found.message, build), observed)
     if isinstance(spec, InvalidSpec):
-        return _publishing(cluster, with_nothing_seen(cluster, kafka, Reason.NOT_ASKED, spec.message, build), observed)
+        return _publishing(
+            cluster, with_nothing_observed(cluster, kafka, Reason.NOT_ASKED, spec.message, build), observed
+        )
     limit = limit_of(cluster.status.reassignment)
     repairs = () if cluster.metadata.is_paused else min_isr_repairs(spec, found.view, limit)
     stands = observed.failed.message if observed.failed is not None and repairs else ""

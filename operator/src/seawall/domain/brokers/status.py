@@ -15,7 +15,7 @@ from seawall.domain.step import Event, EventType
 from seawall.domain.throttles import least_of
 
 OWN_CONDITIONS = (ConditionType.REPLICATION_HEALTHY, ConditionType.QUORUM_HEALTHY)
-NEWS_SHARE = 10
+CHANGE_SHARE = 10
 """Bytes are news of their own when they changed by more than one part in so many."""
 
 
@@ -42,14 +42,14 @@ def with_brokers(
     brokers = kafka.brokers.model_copy(
         update={"items": settled(kafka.brokers.items, items_of(kafka, spec, found.view))}
     )
-    told = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
+    reported = kafka.model_copy(update={"brokers": brokers, "quorum": controllers})
     replication = replication_health(spec, found.view)
     if failed:
         replication = replace(replication, message=f"{replication.message}; {failed}")
-    return _with(cluster.status, told, replication, health, build)
+    return _with(cluster.status, reported, replication, health, build)
 
 
-def with_nothing_seen(
+def with_nothing_observed(
     cluster: WALCluster, kafka: KafkaStatus, reason: Reason, why: str, build: ConditionBuilder
 ) -> WALClusterStatus:
     """The status when nobody can look: what was seen last stays, and the conditions say that it is old."""
@@ -88,7 +88,7 @@ def settled(before: tuple[BrokerStatus, ...], now: tuple[BrokerStatus, ...]) -> 
 
 
 def _is_close(old: int | None, new: int | None) -> bool:
-    return old == new if old is None or new is None else abs(new - old) * NEWS_SHARE <= max(old, new)
+    return old == new if old is None or new is None else abs(new - old) * CHANGE_SHARE <= max(old, new)
 
 
 def _item(numbers: BrokerNumbers, before: BrokerStatus | None, *, is_excluded: bool) -> BrokerStatus:

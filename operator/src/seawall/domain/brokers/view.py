@@ -25,7 +25,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerLook:
+class BrokerObservation:
     """What Kafka said.
 
     Attributes:
@@ -151,41 +151,41 @@ def worth_asking(partitions: Iterable[Partition], ongoing: Mapping[PartitionId, 
     )
 
 
-def view_of(look: BrokerLook) -> ReplicationView:
+def view_of(assessment: BrokerObservation) -> ReplicationView:
     """The look in numbers."""
-    online = {broker.id for broker in look.brokers if broker.state is BrokerState.ONLINE}
-    leaderless = {partition.id for partition in look.partitions if partition.leader is None}
+    online = {broker.id for broker in assessment.brokers if broker.state is BrokerState.ONLINE}
+    leaderless = {partition.id for partition in assessment.partitions if partition.leader is None}
     under_min_isr = {
         partition.id
-        for partition in look.partitions
-        if partition.leader is not None and len(partition.isr) < look.min_isr.get(partition.id.topic, 1)
+        for partition in assessment.partitions
+        if partition.leader is not None and len(partition.isr) < assessment.min_isr.get(partition.id.topic, 1)
     }
     return ReplicationView(
-        _broker_numbers(look, leaderless | under_min_isr),
-        len(look.partitions),
+        _broker_numbers(assessment, leaderless | under_min_isr),
+        len(assessment.partitions),
         Troubled.of(leaderless),
         Troubled.of(under_min_isr),
-        Troubled.of(partition.id for partition in look.partitions if lacking(partition, look.ongoing)),
-        Troubled.of(led_by_others(look.partitions, online, look.ongoing)),
-        tuple(found for name in INTERNAL_TOPICS if (found := _internal(look, name)) is not None),
-        look.own_rates if isinstance(look.own_rates, str) else "",
+        Troubled.of(partition.id for partition in assessment.partitions if lacking(partition, assessment.ongoing)),
+        Troubled.of(led_by_others(assessment.partitions, online, assessment.ongoing)),
+        tuple(found for name in INTERNAL_TOPICS if (found := _internal(assessment, name)) is not None),
+        assessment.own_rates if isinstance(assessment.own_rates, str) else "",
     )
 
 
-def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tuple[BrokerNumbers, ...]:
-    leaders = Counter(partition.leader for partition in look.partitions)
-    replicas = Counter(broker for partition in look.partitions for broker in partition.replicas)
-    behind = Counter(broker for partition in look.partitions for broker in lacking(partition, look.ongoing))
+def _broker_numbers(assessment: BrokerObservation, refusing: Collection[PartitionId]) -> tuple[BrokerNumbers, ...]:
+    leaders = Counter(partition.leader for partition in assessment.partitions)
+    replicas = Counter(broker for partition in assessment.partitions for broker in partition.replicas)
+    behind = Counter(broker for partition in assessment.partitions for broker in lacking(partition, assessment.ongoing))
     refused = Counter(
-        broker for partition in look.partitions if partition.id in refusing for broker in partition.replicas
+        broker for partition in assessment.partitions if partition.id in refusing for broker in partition.replicas
     )
     bytes_on: Counter[int] = Counter()
     stored: Counter[int] = Counter()
-    for of_partition in look.sizes.by_partition.values() if look.sizes is not None else ():
+    for of_partition in assessment.sizes.by_partition.values() if assessment.sizes is not None else ():
         bytes_on.update(of_partition)
         stored.update(of_partition.keys())
-    told = look.sizes.told if look.sizes is not None else frozenset()
-    rates = {} if isinstance(look.own_rates, str) else look.own_rates
+    reported = assessment.sizes.reported if assessment.sizes is not None else frozenset()
+    rates = {} if isinstance(assessment.own_rates, str) else assessment.own_rates
     return tuple(
         BrokerNumbers(
             broker,
@@ -193,19 +193,19 @@ def _broker_numbers(look: BrokerLook, refusing: Collection[PartitionId]) -> tupl
             replicas[broker.id],
             behind[broker.id],
             refused[broker.id],
-            bytes_on[broker.id] if broker.id in told else None,
-            stored[broker.id] if broker.id in told else None,
+            bytes_on[broker.id] if broker.id in reported else None,
+            stored[broker.id] if broker.id in reported else None,
             rates.get(broker.id, NO_RATES),
         )
-        for broker in look.brokers
+        for broker in assessment.brokers
     )
 
 
-def _internal(look: BrokerLook, name: str) -> InternalTopic | None:
+def _internal(assessment: BrokerObservation, name: str) -> InternalTopic | None:
     """The topic, if it exists."""
-    found = [partition for partition in look.partitions if partition.id.topic == name]
+    found = [partition for partition in assessment.partitions if partition.id.topic == name]
     if not found:
         return None
-    factors = [len(settled_replicas(partition, look.ongoing)) for partition in found]
+    factors = [len(settled_replicas(partition, assessment.ongoing)) for partition in found]
     in_sync = min(len(partition.isr) if partition.leader is not None else 0 for partition in found)
-    return InternalTopic(name, min(factors), in_sync, look.min_isr.get(name))
+    return InternalTopic(name, min(factors), in_sync, assessment.min_isr.get(name))

@@ -40,14 +40,14 @@ class MarkerMove:
 
     topic: str
     marker: int
-    seen: TopicMarker
+    recorded: TopicMarker
     revision: int
     """The snapshot's: a region that was born after it would open above rows that it needs."""
 
     def __post_init__(self) -> None:
-        if self.marker <= max(self.seen.pruned_entry_id or 0, 0):
+        if self.marker <= max(self.recorded.pruned_entry_id or 0, 0):
             raise ValueError(
-                f"the pruned marker of {self.topic} only rises: {self.seen.pruned_entry_id} → {self.marker}"
+                f"the pruned marker of {self.topic} only rises: {self.recorded.pruned_entry_id} → {self.marker}"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seawall.domain.ledger.looked import ClusterSeen, Looked
+from seawall.domain.ledger.observation import Observation, ObservedCluster
 from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
@@ -18,7 +18,7 @@ class WriteRecords:
     pool: PoolId
     shards: Mapping[int, IntentShard]
     topics: tuple[str, ...]
-    cluster: ClusterSeen
+    cluster: ObservedCluster
     """The WALCluster, and the declarations under which this was decided."""
     readopted: tuple[str, ...] = ()
     """Those that a person says are right."""
@@ -38,7 +38,7 @@ class WriteRecords:
 class ClaimDatabase:
     """Write the WALCluster's UID into the metadata store: who announces markers there compares it each time."""
 
-    cluster: ClusterSeen
+    cluster: ObservedCluster
     before: str | None
     """The claim as it was read; None: there was none."""
 
@@ -50,7 +50,7 @@ class ClaimDatabase:
         return Event(EventType.WARNING, "DatabaseClaimed", message)
 
 
-def claim_of(looked: Looked) -> ClaimDatabase | None:
+def claim_of(observation: Observation) -> ClaimDatabase | None:
     """The claim to write before a marker may be announced; None: it stands, or nothing is announced."""
-    before = looked.read.snapshot.claims.get(looked.pool.prefix)
-    return ClaimDatabase(looked.cluster, before) if looked.to_claim else None
+    before = observation.read.snapshot.claims.get(observation.pool.prefix)
+    return ClaimDatabase(observation.cluster, before) if observation.to_claim else None

@@ -63,7 +63,7 @@ class Watched:
     """For how long topics, and what a run saw of them, were watched; one row for each topic."""
 
     too_shortly: Mask
-    seen_for_a_grace: Mask
+    recorded_for_a_grace: Mask
 
 
 def make_bounds(
@@ -107,7 +107,7 @@ def make_bounds(
         watched_too_shortly=watched.too_shortly,
         unused=mask_of((claims.unused is not None and claims.unused.is_about(name) for name in names), len(names)),
         unused_sentence=None if claims.unused is None else claims.unused.sentence,
-        seen_for_a_grace=watched.seen_for_a_grace,
+        recorded_for_a_grace=watched.recorded_for_a_grace,
         dead_sentences=tuple(claims.dead.get(name) for name in names),
     )
 

@@ -63,7 +63,7 @@ class Surroundings:
     """One look, as far as dead regions need it. All masks and numbers are the table's."""
 
     began: int
-    last_look: int
+    last_observation: int
     table: RegionsOfTopics
     snapshot: MetadataSnapshot
     reports: Iterable[RegionReport]
@@ -92,61 +92,65 @@ class DeadFound:
     """By topic which of its regions are dead, why, and until when."""
 
 
-def find_dead(before: Mapping[int, RegionWatch], declared: DeadRegions | None, seen: Surroundings) -> DeadFound:
+def find_dead(before: Mapping[int, RegionWatch], declared: DeadRegions | None, recorded: Surroundings) -> DeadFound:
     """Watches the declared regions for one more look."""
-    count = len(seen.table.regions)
+    count = len(recorded.table.regions)
     dead, contradicted = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     if declared is None:
         return DeadFound({}, dead, contradicted)
-    signs = _signs(declared, seen)
+    signs = _signs(declared, recorded)
     watches: dict[int, RegionWatch] = {}
     facts: dict[Fact, set[int]] = {}
-    for row in _rows(declared, seen):
-        region = int(seen.table.regions.region[row])
-        paused = seen.began - seen.last_look > int(seen.stale_after[seen.table.regions.topic[row]])
-        watch = watches.setdefault(region, _watch_again(before.get(region), signs[region], seen.began, paused=paused))
-        fact = _contradiction(row, watch, seen)
-        dead[row] = fact is None and _is_over(row, watch, seen)
+    for row in _rows(declared, recorded):
+        region = int(recorded.table.regions.region[row])
+        paused = recorded.began - recorded.last_observation > int(
+            recorded.stale_after[recorded.table.regions.topic[row]]
+        )
+        watch = watches.setdefault(
+            region, _watch_again(before.get(region), signs[region], recorded.began, paused=paused)
+        )
+        fact = _contradiction(row, watch, recorded)
+        dead[row] = fact is None and _is_over(row, watch, recorded)
         contradicted[row] = not dead[row]
         if fact is not None:
             facts.setdefault(fact, set()).add(region)
     unknown = declared.regions - watches.keys()
     problems = [contradicted_problem(regions, fact) for fact, regions in sorted(facts.items())]
     problems += [unknown_problem(unknown)] if unknown else []
-    return DeadFound(watches, dead, contradicted, tuple(problems), _sentences(dead, declared, seen))
+    return DeadFound(watches, dead, contradicted, tuple(problems), _sentences(dead, declared, recorded))
 
 
-def _sentences(dead: Mask, declared: DeadRegions, seen: Surroundings) -> dict[str, str]:
-    regions, names = seen.table.regions, seen.table.names
+def _sentences(dead: Mask, declared: DeadRegions, recorded: Surroundings) -> dict[str, str]:
+    regions, names = recorded.table.regions, recorded.table.names
     found: dict[str, set[int]] = {}
     for row in np.flatnonzero(dead):
         found.setdefault(names[regions.topic[row]], set()).add(int(regions.region[row]))
     return {topic: declared.sentence(ids) for topic, ids in found.items()}
 
 
-def _rows(declared: DeadRegions, seen: Surroundings) -> list[int]:
+def _rows(declared: DeadRegions, recorded: Surroundings) -> list[int]:
     """The rows of the declared regions in topics of the pool."""
-    regions, names = seen.table.regions, seen.table.names
+    regions, names = recorded.table.regions, recorded.table.names
     asked = np.isin(regions.region, np.fromiter(declared.regions, np.uint64, count=len(declared.regions)))
-    return [int(row) for row in np.flatnonzero(asked) if names[regions.topic[row]] in seen.pool]
+    return [int(row) for row in np.flatnonzero(asked) if names[regions.topic[row]] in recorded.pool]
 
 
-def _signs(declared: DeadRegions, seen: Surroundings) -> dict[int, frozenset[Sign]]:
+def _signs(declared: DeadRegions, recorded: Surroundings) -> dict[int, frozenset[Sign]]:
     """By declared region all that somebody has of it now."""
     found: dict[int, set[Sign]] = {region: set() for region in declared.regions}
-    for report in seen.reports:
+    for report in recorded.reports:
         if report.region_id in found:
             said = (report.datanode_id, report.node_epoch, report.reported_at, report.role)
             found[report.region_id].add(Sign(Fact.REPORTS, said))
-    for (topic, region), key in seen.snapshot.region_keys.items():
+    for (topic, region), key in recorded.snapshot.region_keys.items():
         if region in found:
             found[region].add(Sign(Fact.MOVES, ("key", topic, key.mod_revision)))
     for region, signs in found.items():
-        route = seen.snapshot.routes.get(region)
+        route = recorded.snapshot.routes.get(region)
         if route is not None:
             signs.add(Sign(Fact.MOVES, ("route", route.leader, route.state, route.mod_revision)))
-        if route is not None and route.leader is not None and route.leader in seen.processes:
-            signs.add(Sign(Fact.MOVES, ("process", route.leader, seen.processes[route.leader])))
+        if route is not None and route.leader is not None and route.leader in recorded.processes:
+            signs.add(Sign(Fact.MOVES, ("process", route.leader, recorded.processes[route.leader])))
     return {region: frozenset(signs) for region, signs in found.items()}
 
 
@@ -160,20 +164,22 @@ def _watch_again(before: RegionWatch | None, signs: frozenset[Sign], began: int,
     return RegionWatch(began, before.signs) if paused else before
 
 
-def _contradiction(row: int, watch: RegionWatch, seen: Surroundings) -> Fact | None:
+def _contradiction(row: int, watch: RegionWatch, recorded: Surroundings) -> Fact | None:
     """What contradicts the declaration of a region now; None also while it is watched and nothing has happened."""
-    region, topic = int(seen.table.regions.region[row]), seen.table.names[seen.table.regions.topic[row]]
-    if not seen.stale[row]:
+    region, topic = int(recorded.table.regions.region[row]), recorded.table.names[recorded.table.regions.topic[row]]
+    if not recorded.stale[row]:
         return Fact.REPORTS
-    if watch.stirred is not None and not _is_over(row, watch, seen):
+    if watch.stirred is not None and not _is_over(row, watch, recorded):
         return watch.stirred
-    if seen.table.regions.opening[row]:
+    if recorded.table.regions.opening[row]:
         return Fact.OPENING
-    is_mapped = (topic, region) in seen.snapshot.region_keys or topic in seen.snapshot.wal_topics.get(region, ())
+    is_mapped = (topic, region) in recorded.snapshot.region_keys or topic in recorded.snapshot.wal_topics.get(
+        region, ()
+    )
     return None if is_mapped else Fact.DROPPED
 
 
-def _is_over(row: int, watch: RegionWatch, seen: Surroundings) -> bool:
+def _is_over(row: int, watch: RegionWatch, recorded: Surroundings) -> bool:
     """Whether it was watched for long enough."""
-    topic = seen.table.regions.topic[row]
-    return seen.began - watch.since >= max(int(seen.stale_after[topic]), int(seen.open_grace[topic]))
+    topic = recorded.table.regions.topic[row]
+    return recorded.began - watch.since >= max(int(recorded.stale_after[topic]), int(recorded.open_grace[topic]))

@@ -71,7 +71,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
     problem = _unreadable(obj)
     if problem is not None:
         return InvalidSpec(problem, cluster=obj.spec.cluster_ref.name)
-    seen, logs = obj.status.renewal, obj.status.granted_logs
+    recorded, logs = obj.status.renewal, obj.status.granted_logs
     return Hold(
         name=obj.metadata.name,
         claim=claim_of(obj.spec.topics),
@@ -83,7 +83,7 @@ def hold_of(obj: WALHold) -> Hold | InvalidSpec:
         state=obj.status.state or HoldState.REQUESTED,
         granted=claim_of(obj.status.granted) if obj.status.granted else None,
         granted_logs=None if logs is None else LogIds(logs.topics, logs.digest),
-        renewal=None if seen is None else Renewal(seen.renew_time, seen.seen_time),
+        renewal=None if recorded is None else Renewal(recorded.renew_time, recorded.seen_time),
         at_risk_since=obj.status.at_risk_time,
         kept_by=None if obj.metadata.deletion_timestamp is None else obj.metadata.finalizers,
     )

@@ -57,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class LogSeen:
+class ObservedLog:
     """One look at a topic: the log as Kafka has it, and the ids that the database has of it."""
 
     topic_id: str
@@ -80,29 +80,29 @@ class LogSeen:
     """What was cut off since this process observed the log last, as a clause: it may have grown beyond again."""
 
 
-def find_break(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+def find_break(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
     """The first thing that does not fit; None also at first contact with a log whose end is right."""
-    return next(filter(None, (check(record, seen) for check in CHECKS)), None)
+    return next(filter(None, (check(record, observed) for check in CHECKS)), None)
 
 
-def _topic_id_changed(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
-    if record is None or record.topic_id == seen.topic_id:
+def _topic_id_changed(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
+    if record is None or record.topic_id == observed.topic_id:
         return None
-    sentence = f"the topic was recreated: its id is {seen.topic_id} and was {record.topic_id}"
+    sentence = f"the topic was recreated: its id is {observed.topic_id} and was {record.topic_id}"
     return Finding(Break.TOPIC_ID_CHANGED, sentence)
 
 
-def _end_before_known_id(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+def _end_before_known_id(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
     """The high watermark is exclusive: if it is *equal* to a known id, the next row gets that id and is skipped.
 
     Another operator may have renewed the record after the offsets were read here. What it knows is compared with where
     the recorded epoch ends, which was read after it.
     """
-    if seen.greatest_known_id is None:
+    if observed.greatest_known_id is None:
         return None
-    ends = [(seen.greatest_known_id, seen.high_watermark)]
+    ends = [(observed.greatest_known_id, observed.high_watermark)]
     if record is not None and record.max_flushed is not None:
-        ends.append((record.max_flushed, max(seen.high_watermark, seen.recorded_epoch_end or 0)))
+        ends.append((record.max_flushed, max(observed.high_watermark, observed.recorded_epoch_end or 0)))
     for known, end in ends:
         if end <= known:
             sentence = f"the log ends at {end} and the database knows of entry {known}"
@@ -110,46 +110,48 @@ def _end_before_known_id(record: FenceRecord | None, seen: LogSeen) -> Finding |
     return None
 
 
-def _truncated(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+def _truncated(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
     """What was committed in the recorded leader epoch, or seen by the observation before, must still be there."""
-    if seen.cut is not None:
-        return Finding(Break.TRUNCATED, f"records were cut off: {seen.cut}")
+    if observed.cut is not None:
+        return Finding(Break.TRUNCATED, f"records were cut off: {observed.cut}")
     if record is None:
         return None
-    end = seen.recorded_epoch_end if seen.recorded_epoch_end is not None else seen.high_watermark
+    end = observed.recorded_epoch_end if observed.recorded_epoch_end is not None else observed.high_watermark
     if end >= record.high_watermark:
         return None
     sentence = f"records were cut off: the log ended at {record.high_watermark} and what was then ends at {end} now"
     return Finding(Break.TRUNCATED, sentence)
 
 
-def _flushed_went_back(_: FenceRecord | None, seen: LogSeen) -> Finding | None:
-    return None if seen.went_back is None else Finding(Break.FLUSHED_WENT_BACK, seen.went_back)
+def _flushed_went_back(_: FenceRecord | None, observed: ObservedLog) -> Finding | None:
+    return None if observed.went_back is None else Finding(Break.FLUSHED_WENT_BACK, observed.went_back)
 
 
-def standing(record: FenceRecord | None, _: LogSeen | None = None) -> Finding | None:
+def standing(record: FenceRecord | None, _: ObservedLog | None = None) -> Finding | None:
     """What a record says by itself, whether the log can be looked at or not."""
     if record is None or not record.broken:
         return None
     return Finding(Break.STANDING, "the identity fence was found broken before and nobody has readopted the topic")
 
 
-def _database_changed(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
-    if not is_of_other_database(record, seen):
+def _database_changed(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
+    if not is_of_other_database(record, observed):
         return None
     return Finding(Break.DATABASE_CHANGED, "its record was written by another database's metadata store")
 
 
-def is_of_other_database(record: FenceRecord | None, seen: LogSeen) -> bool:
+def is_of_other_database(record: FenceRecord | None, observed: ObservedLog) -> bool:
     """Whether the record was written by another metadata store than the one that answers."""
-    return record is not None and None not in {record.database, seen.database} and record.database != seen.database
+    return (
+        record is not None and None not in {record.database, observed.database} and record.database != observed.database
+    )
 
 
-def _metadata_went_back(record: FenceRecord | None, seen: LogSeen) -> Finding | None:
+def _metadata_went_back(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
     """A store's revisions only rise; one that was restored has lost regions, checkpoints and markers."""
-    if record is None or record.revision is None or seen.revision is None or seen.revision >= record.revision:
+    if record is None or record.revision is None or observed.revision is None or observed.revision >= record.revision:
         return None
-    sentence = f"the metadata store's revision went back from {record.revision} to {seen.revision}"
+    sentence = f"the metadata store's revision went back from {record.revision} to {observed.revision}"
     return Finding(Break.METADATA_WENT_BACK, f"{sentence}: it was restored from an older copy, or it is another one")
 
 
@@ -182,36 +184,36 @@ def judge(before: Finding | None, now: Finding | None) -> Verdict:
     return Verdict.BROKEN if before is not None or now.what is Break.STANDING else Verdict.SUSPECTED
 
 
-def first_record(seen: LogSeen, readopted: int | None = None) -> FenceRecord:
+def first_record(observed: ObservedLog, readopted: int | None = None) -> FenceRecord:
     """The record of first contact, or of a readoption: the intent is the log start."""
     return FenceRecord(
-        seen.topic_id,
-        seen.leader_epoch,
-        seen.log_start,
-        seen.high_watermark,
-        intent=seen.log_start,
-        min_flushed=seen.min_flushed,
-        max_flushed=seen.max_flushed,
+        observed.topic_id,
+        observed.leader_epoch,
+        observed.log_start,
+        observed.high_watermark,
+        intent=observed.log_start,
+        min_flushed=observed.min_flushed,
+        max_flushed=observed.max_flushed,
         readopted=readopted,
-        revision=seen.revision,
-        database=seen.database,
+        revision=observed.revision,
+        database=observed.database,
     )
 
 
-def renew(record: FenceRecord, seen: LogSeen, verdict: Verdict) -> FenceRecord:
+def renew(record: FenceRecord, observed: ObservedLog, verdict: Verdict) -> FenceRecord:
     """The record after a look: what was seen when it was whole, and nothing but the verdict when it was not."""
     if verdict is not Verdict.WHOLE:
         return replace(record, broken=record.broken or verdict is Verdict.BROKEN)
-    greatest = [known for known in (record.max_flushed, seen.max_flushed) if known is not None]
+    greatest = [known for known in (record.max_flushed, observed.max_flushed) if known is not None]
     return replace(
         record,
-        leader_epoch=seen.leader_epoch,
-        log_start=seen.log_start,
-        high_watermark=seen.high_watermark,
-        min_flushed=seen.min_flushed,
+        leader_epoch=observed.leader_epoch,
+        log_start=observed.log_start,
+        high_watermark=observed.high_watermark,
+        min_flushed=observed.min_flushed,
         max_flushed=max(greatest, default=None),
-        revision=max((known for known in (record.revision, seen.revision) if known is not None), default=None),
-        database=seen.database or record.database,
+        revision=max((known for known in (record.revision, observed.revision) if known is not None), default=None),
+        database=observed.database or record.database,
     )
 
 

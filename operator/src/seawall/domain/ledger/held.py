@@ -28,7 +28,7 @@ class Renewal:
     """A renewTime, as it stands in the spec, and when the operator first saw it."""
 
     stated: datetime | None
-    seen_at: datetime
+    observed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

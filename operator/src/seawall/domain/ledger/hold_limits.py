@@ -33,7 +33,7 @@ def lag_bytes(claim: Claim, topics: Mapping[str, HeldTopic]) -> int | None:
 
 def limit_reached(hold: Hold, view: HoldView, now: datetime, share: float) -> str | None:
     """The first limit of which this share is used up, as a sentence; what is unknown is no limit."""
-    age = now - hold.renewal.seen_at if hold.renewal is not None else timedelta(0)
+    age = now - hold.renewal.observed_at if hold.renewal is not None else timedelta(0)
     if age >= hold.ttl * share:
         return f"it was last renewed {_duration(age)} ago and its ttl is {_duration(hold.ttl)}"
     used = lag_bytes(hold.granted or hold.claim, view.topics) if hold.max_lag_bytes is not None else None
@@ -71,7 +71,7 @@ def at_risk_until(hold: Hold) -> datetime | None:
     return hold.at_risk_since + min(LEAST_AT_RISK, hold.ttl * LEAST_SHARE)
 
 
-def was_seen_at_risk(hold: Hold, now: datetime) -> bool:
+def was_recorded_at_risk(hold: Hold, now: datetime) -> bool:
     """Whether the hold was AtRisk for long enough; a clock that was set back never makes it longer.
 
     That it began a little later than now is no such clock: both times are by clocks that agree, each within `AGREE`.

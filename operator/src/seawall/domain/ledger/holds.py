@@ -44,7 +44,7 @@ from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.domain.clocks import Agreement, TrustedTime
 from seawall.domain.ledger.fence import Break
 from seawall.domain.ledger.held import Claim, Hold, HoldChange, HoldView, Renewal
-from seawall.domain.ledger.hold_limits import NEAR, are_limits_known, limit_reached, was_seen_at_risk
+from seawall.domain.ledger.hold_limits import NEAR, are_limits_known, limit_reached, was_recorded_at_risk
 
 GRANTED = "granted: what it claims is there and stays"
 
@@ -178,7 +178,7 @@ def _ended(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
     now = time.earliest
     if now is None:
         return None
-    is_ripe = hold.state is HoldState.AT_RISK and was_seen_at_risk(hold, now)
+    is_ripe = hold.state is HoldState.AT_RISK and was_recorded_at_risk(hold, now)
     if not is_ripe and hold.state is not HoldState.REQUESTED:
         return None
     beyond = limit_reached(hold, view, now, 1.0)
@@ -250,10 +250,10 @@ def _keeps_more_than_the_database(claim: Claim, view: HoldView) -> bool:
 
 def _counted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
     """Which logs are held: of a grant by a version that did not write it down, and of a pool that has grown."""
-    seen = None if hold.granted is None else view.logs_of(hold.granted)
-    if seen is None or (hold.granted_logs is not None and hold.granted_logs.count >= seen.count):
+    recorded = None if hold.granted is None else view.logs_of(hold.granted)
+    if recorded is None or (hold.granted_logs is not None and hold.granted_logs.count >= recorded.count):
         return None
-    return HoldChange(replace(hold, granted_logs=seen), f"it holds {seen.count} topics")
+    return HoldChange(replace(hold, granted_logs=recorded), f"it holds {recorded.count} topics")
 
 
 STEPS = (_released, _renewed, _overtaken, _ended, _granted, _stands, _counted)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from seawall.domain.ledger import fence, flushed_ids, offsets
-from seawall.domain.ledger.fence import Finding, LogSeen
+from seawall.domain.ledger.fence import Finding, ObservedLog
 from seawall.domain.ledger.identity import Identity, identify
 from seawall.domain.ledger.intents import FenceRecord, database_digest
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics
-from seawall.domain.ledger.sightings import Sightings, is_newest, is_settled
+from seawall.domain.ledger.report_history import ReportHistory, is_newest, is_settled
 from seawall.domain.ledger.tables import TopicLog, Topics
 
 
 def find_identities(
-    memory: Memory, read: Read, table: RegionsOfTopics, topics: Topics, sightings: Sightings
+    memory: Memory, read: Read, table: RegionsOfTopics, topics: Topics, reports_history: ReportHistory
 ) -> dict[str, Identity]:
     """The fence, topic by topic; one of which Kafka said nothing is left out."""
     regions, names = table.regions, table.names
-    back = flushed_ids.went_back(memory.flushed, regions, is_newest(sightings, regions))
+    back = flushed_ids.went_back(memory.flushed, regions, is_newest(reports_history, regions))
     first = first_records(memory, read)
-    back |= flushed_ids.is_below_record(regions, names, first, is_settled(sightings, regions))
+    back |= flushed_ids.is_below_record(regions, names, first, is_settled(reports_history, regions))
     clauses = flushed_ids.clauses(regions, back, names)
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
     lowest = offsets.flushed_to(regions).least_of_all_by(regions.topic, len(names))
@@ -34,7 +34,7 @@ def find_identities(
             continue
         if name in read.unreadable_records or name in read.lost_records:
             continue
-        seen = LogSeen(
+        observed = ObservedLog(
             log.topic_id,
             log.leader_epoch,
             log.log_start,
@@ -48,7 +48,7 @@ def find_identities(
             database,
             _cut_clause(memory, read, name),
         )
-        found[name] = identify(read.records.get(name), seen, memory.findings.get(name), read.readoption, read.now)
+        found[name] = identify(read.records.get(name), observed, memory.findings.get(name), read.readoption, read.now)
     return found
 
 
@@ -88,9 +88,9 @@ def find_findings(
 
     One that neither Kafka nor the database know any more stops nobody; when it is back, it is compared with its record.
     """
-    unseen = [name for name in names if name not in identities]
-    recorded = {name: fence.standing(read.records.get(name)) for name in unseen}
-    kept = {name: found for name in unseen if (found := memory.findings.get(name) or recorded[name]) is not None}
+    unobserved = [name for name in names if name not in identities]
+    recorded = {name: fence.standing(read.records.get(name)) for name in unobserved}
+    kept = {name: found for name in unobserved if (found := memory.findings.get(name) or recorded[name]) is not None}
     return kept | {name: found.finding for name, found in identities.items() if found.finding is not None}
 
 
@@ -99,6 +99,6 @@ def marked_records(read: Read, identities: Mapping[str, Identity]) -> dict[str, 
     adoption = read.readoption
     if adoption is None:
         return {}
-    unseen = {name: record for name, record in read.records.items() if name not in identities and not record.broken}
-    marked = {name: adoption.mark(record, read.now) for name, record in unseen.items()}
-    return {name: record for name, record in marked.items() if record != unseen[name]}
+    unobserved = {name: record for name, record in read.records.items() if name not in identities and not record.broken}
+    marked = {name: adoption.mark(record, read.now) for name, record in unobserved.items()}
+    return {name: record for name, record in marked.items() if record != unobserved[name]}

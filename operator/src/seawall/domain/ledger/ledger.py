@@ -14,7 +14,7 @@ import numpy as np
 
 from seawall.domain.ledger import offsets, rules
 from seawall.domain.ledger.columns import Ids, Numbers, choose, first_by, greatest, least
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, Topics
 
@@ -26,7 +26,7 @@ class Holder(StrEnum):
     """The region that needs the oldest record: a flush of it would help."""
     MARKER = "Marker"
     """No region: the database has not moved its marker up to what its regions allow (mode A)."""
-    SEEN = "SeenValue"
+    RECORDED_COLUMN = "SeenValue"
     """No region: the run deletes to what it has seen; the next one takes the newer value."""
     MARGIN = "KeepEntries"
     """keepEntries of a policy."""
@@ -47,7 +47,7 @@ _HOLDERS: tuple[Holder, ...] = tuple(Holder)
 class Inputs:
     """One look at everything, as it came from the outside in this order: reports, metadata, Kafka, intents, holds."""
 
-    regime: Regime
+    prune_mode: PruneMode
     regions: Regions
     freshness: Freshness
     topics: Topics
@@ -95,18 +95,18 @@ class Ledger:
 def plan(inputs: Inputs) -> Ledger:
     """What a run that begins now would get to, if nothing changed."""
     inputs = inputs.without_dead()
-    regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
+    regions, topics, mode = inputs.regions, inputs.topics, inputs.prune_mode.mode
     prunable = offsets.prunable(regions, inputs.freshness, mode)
-    floor = offsets.to_be_seen(prunable, regions, topics, mode, inputs.bounds.unused)
+    floor = offsets.to_be_recorded(prunable, regions, topics, mode, inputs.bounds.unused)
     return _decide(inputs, prunable, floor, needs_evidence=False)
 
 
-def permit(inputs: Inputs, seen: Ids) -> Ledger:
+def permit(inputs: Inputs, recorded: Ids) -> Ledger:
     """What may be deleted now, of topics whose value was seen (and in mode B announced) before."""
     inputs = inputs.without_dead()
-    regions, topics, mode = inputs.regions, inputs.topics, inputs.regime.mode
+    regions, topics, mode = inputs.regions, inputs.topics, inputs.prune_mode.mode
     prunable = offsets.prunable(regions, inputs.freshness, mode)
-    floor = offsets.floor(seen, offsets.read_again(regions, topics, mode, inputs.bounds.unused))
+    floor = offsets.floor(recorded, offsets.read_again(regions, topics, mode, inputs.bounds.unused))
     return _decide(inputs, prunable, floor, needs_evidence=True)
 
 
@@ -126,7 +126,7 @@ class Announcement:
 
 def announcements(ledger: Ledger) -> tuple[Announcement, ...]:
     """The markers that a run in mode B writes: only upwards, and none of a topic that is left alone."""
-    if ledger.case.regime.mode is not Mode.B or ledger.case.needs_evidence:
+    if ledger.case.prune_mode.mode is not Mode.B or ledger.case.needs_evidence:
         return ()
     marker = ledger.topics.marker
     rows = np.flatnonzero(ledger.floor.above(marker) & ~ledger.finding.known)
@@ -136,20 +136,20 @@ def announcements(ledger: Ledger) -> tuple[Announcement, ...]:
     )
 
 
-def seen_column(names: tuple[str, ...], seen: dict[str, int]) -> Ids:
+def recorded_column(names: tuple[str, ...], recorded: dict[str, int]) -> Ids:
     """The recorded values as a column; unknown for the others."""
-    return Ids.of(seen.get(name) for name in names)
+    return Ids.of(recorded.get(name) for name in names)
 
 
 def _decide(inputs: Inputs, prunable: Ids, floor: Ids, *, needs_evidence: bool) -> Ledger:
     case = rules.Case(
-        inputs.regime,
+        inputs.prune_mode,
         inputs.regions,
         inputs.freshness,
         inputs.topics,
         inputs.bounds,
         prunable,
-        offsets.reads_from(inputs.regions, inputs.topics, inputs.regime.mode),
+        offsets.reads_from(inputs.regions, inputs.topics, inputs.prune_mode.mode),
         offsets.purge_to(floor, inputs.bounds),
         needs_evidence,
     )
@@ -174,7 +174,7 @@ def _holders(case: rules.Case, floor: Ids) -> tuple[Numbers, Ids]:
     region = first_by(at_lowest, case.regions.topic, count)
     verified = bounds.verified_from.only(bounds.verification_required)
     kept = floor - bounds.keep_entries
-    behind = Holder.SEEN if case.needs_evidence and case.regime.mode is not Mode.A else Holder.MARKER
+    behind = Holder.RECORDED_COLUMN if case.needs_evidence and case.prune_mode.mode is not Mode.A else Holder.MARKER
     holder = np.full(count, _HOLDERS.index(Holder.REGION))
     holder[lowest.above(floor) | ~lowest.known] = _HOLDERS.index(behind)
     holder[case.without_regions() & bounds.unused] = _HOLDERS.index(Holder.DECLARED)

@@ -93,7 +93,7 @@ def _holder(ledger: Ledger, row: int) -> str:  # noqa: PLR0911 - one for each ho
             return f"the last verification, which began at {ledger.case.bounds.verified_from.at(row)}"
         case Holder.MARKER:
             return "the database's pruned marker"
-        case Holder.SEEN:
+        case Holder.RECORDED_COLUMN:
             return "the value that this run has seen"
         case Holder.DECLARED:
             return f"nobody: {ledger.case.bounds.unused_sentence}"

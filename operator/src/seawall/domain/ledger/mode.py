@@ -40,7 +40,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Regime:
+class PruneMode:
     """The mode, and why Seawall only reports and plans (None: it may delete)."""
 
     mode: Mode
@@ -59,22 +59,22 @@ class GreptimeDB:
     """The oldest version that any of its processes runs; None: not every process has said its own."""
 
 
-def regime_of(database: GreptimeDB) -> Regime:
+def prune_mode_of(database: GreptimeDB) -> PruneMode:
     """By what is declared, unless something older runs: what it reads when it opens a region is what counts."""
     if parse_version(database.version) is None:
-        return Regime(Mode.C, Reason.DATABASE_TOO_OLD)
+        return PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
     if database.running is not None and is_older_than_declared(database.running, database.version):
-        return Regime(_by_version(database, database.running).mode, Reason.VERSION_DIFFERS)
+        return PruneMode(_by_version(database, database.running).mode, Reason.VERSION_DIFFERS)
     declared = _by_version(database, database.version)
     if database.running is None and declared.report_only is None:
-        return Regime(declared.mode, Reason.VERSION_UNKNOWN)
+        return PruneMode(declared.mode, Reason.VERSION_UNKNOWN)
     return declared
 
 
-def _by_version(database: GreptimeDB, version: str) -> Regime:
+def _by_version(database: GreptimeDB, version: str) -> PruneMode:
     if not reads_marker_at_open(version):
-        return Regime(Mode.C, Reason.DATABASE_TOO_OLD)
+        return PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
     prunes = database.auto_prune_seconds is None or database.auto_prune_seconds > 0
     if not prunes:
-        return Regime(Mode.B)
-    return Regime(Mode.A) if database.logical_delete else Regime(Mode.A, Reason.SECOND_PRUNER)
+        return PruneMode(Mode.B)
+    return PruneMode(Mode.A) if database.logical_delete else PruneMode(Mode.A, Reason.SECOND_PRUNER)

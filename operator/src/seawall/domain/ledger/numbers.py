@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.domain.ledger.held import HeldTopic
 from seawall.domain.ledger.hold_limits import lag_bytes
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.page import LedgerPage
 
 PURGEABLE = "Purgeable"
@@ -39,11 +39,11 @@ class LedgerNumbers:
     """By hold the bytes from its offsets to the ends of its topics; one of unknown lag is left out."""
 
 
-def ledger_numbers(looked: Looked, page: LedgerPage) -> LedgerNumbers:
+def ledger_numbers(observation: Observation, page: LedgerPage) -> LedgerNumbers:
     """Counts."""
     reasons = {line.name: PURGEABLE if line.reason is None else str(line.reason) for line in page.lines}
     purgeable = [line for line in page.lines if line.purge_to is not None]
-    holds = None if looked.read.holds is None else tuple(looked.read.holds)
+    holds = None if observation.read.holds is None else tuple(observation.read.holds)
     return LedgerNumbers(
         topics=Counter(reasons.values()),
         reasons=reasons,
@@ -52,9 +52,9 @@ def ledger_numbers(looked: Looked, page: LedgerPage) -> LedgerNumbers:
         bytes=_sum(line.size_bytes for line in page.lines),
         purgeable_bytes=_sum(line.bytes_to_purge for line in purgeable),
         is_intact=not page.damaged(),
-        unreadable_shards=len(looked.shards.unreadable),
+        unreadable_shards=len(observation.shards.unreadable),
         holds=None if holds is None else Counter(hold.state for hold in holds),
-        hold_lags=_lags(looked),
+        hold_lags=_lags(observation),
     )
 
 
@@ -62,13 +62,13 @@ def _entries(log_start: int | None, high_watermark: int | None) -> int | None:
     return None if log_start is None or high_watermark is None else high_watermark - log_start
 
 
-def _lags(looked: Looked) -> dict[str, int]:
-    logs = looked.read.logs
+def _lags(observation: Observation) -> dict[str, int]:
+    logs = observation.read.logs
     topics = {
         name: HeldTopic(log.log_start, log.high_watermark, intent=None, size_bytes=log.size_bytes)
         for name, log in logs.items()
     }
-    found = {hold.name: lag_bytes(hold.granted or hold.claim, topics) for hold in looked.read.holds or ()}
+    found = {hold.name: lag_bytes(hold.granted or hold.claim, topics) for hold in observation.read.holds or ()}
     return {name: lag for name, lag in found.items() if lag is not None}
 
 

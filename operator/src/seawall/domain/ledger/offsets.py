@@ -53,7 +53,7 @@ def reads_from(regions: Regions, topics: Topics, mode: Mode) -> Ids:
     return greatest(flushed, marker).only(flushed.known & marker.known) + 1
 
 
-def to_be_seen(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode, unused: Mask) -> Ids:
+def to_be_recorded(prunable_: Ids, regions: Regions, topics: Topics, mode: Mode, unused: Mask) -> Ids:
     """The value that a run would see now: A the marker, B what it would announce (or what stands), C min flushed to.
 
     Of a topic without regions that was declared unused nothing is needed: in B and C it is the last id of its log.
@@ -78,9 +78,9 @@ def read_again(regions: Regions, topics: Topics, mode: Mode, unused: Mask) -> Id
     return choose(unused & without_regions(regions, topics), topics.high_watermark - 1, lowest)
 
 
-def floor(seen: Ids, again: Ids) -> Ids:
+def floor(observed: Ids, again: Ids) -> Ids:
     """The min(seen value, the same value read again now); unknown where either is."""
-    return least_of_all(seen, again)
+    return least_of_all(observed, again)
 
 
 def purge_to(floor_: Ids, bounds: Bounds) -> Ids:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from seawall.domain.ledger.ledger import Ledger, plan
 from seawall.domain.ledger.lines import TopicLine, topic_lines
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.topic_name import by_number
 
@@ -20,7 +20,7 @@ class LedgerPage:
     """All topics of a WALCluster's pool, as one look saw them."""
 
     lines: tuple[TopicLine, ...]
-    looked_at: datetime
+    observed_at: datetime
     """When the look began: what happened later is not in it."""
     problems: tuple[str, ...] = ()
     """What is wrong with annotations of the WALCluster, or with the records of its logs, one sentence each."""
@@ -32,7 +32,7 @@ class LedgerPage:
     def to_json(self) -> Mapping[str, object]:
         """As the operator serves it."""
         return {
-            "lookedAt": self.looked_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "lookedAt": self.observed_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "topics": [line_to_json(line) for line in self.lines],
             "problems": self.problems,
         }
@@ -42,27 +42,27 @@ class LedgerPage:
         return tuple(line for line in self.lines if line.reason in DISASTERS)
 
 
-def build_page(looked: Looked) -> LedgerPage:
+def build_page(observation: Observation) -> LedgerPage:
     """What a run that begins now would get to, topic by topic."""
-    return page_of(looked, plan(looked.look.inputs))
+    return page_of(observation, plan(observation.assessment.inputs))
 
 
-def page_of(looked: Looked, ledger: Ledger) -> LedgerPage:
+def page_of(observation: Observation, ledger: Ledger) -> LedgerPage:
     """The same by a ledger of this look."""
-    took = timedelta(milliseconds=looked.read.ended - looked.read.began)
+    took = timedelta(milliseconds=observation.read.ended - observation.read.began)
     return LedgerPage(
-        build_lines(looked, ledger),
-        looked.read.now - took,
-        looked.problems(),
-        record_shards=looked.shards.written(),
-        lost_shards=bool(looked.lost),
+        build_lines(observation, ledger),
+        observation.read.now - took,
+        observation.problems(),
+        record_shards=observation.shards.written(),
+        lost_shards=bool(observation.lost),
     )
 
 
-def build_lines(looked: Looked, ledger: Ledger) -> tuple[TopicLine, ...]:
+def build_lines(observation: Observation, ledger: Ledger) -> tuple[TopicLine, ...]:
     """The topics of the pool by their numbers, by a ledger of this look."""
     lines = sorted(topic_lines(ledger), key=lambda line: by_number(line.name))
-    return tuple(_with_finding(looked, line) for line in lines if line.name in looked.topics)
+    return tuple(_with_finding(observation, line) for line in lines if line.name in observation.topics)
 
 
 def line_to_json(line: TopicLine) -> Mapping[str, object]:
@@ -70,14 +70,14 @@ def line_to_json(line: TopicLine) -> Mapping[str, object]:
     return {**asdict(line), "remedy": None if line.reason is None else line.reason.remedy}
 
 
-def _with_finding(looked: Looked, line: TopicLine) -> TopicLine:
+def _with_finding(observation: Observation, line: TopicLine) -> TopicLine:
     """What the identity fence found, or which hold cannot be read, says more than the reason."""
     if line.reason is Reason.CONTESTED:
-        return replace(line, message=f"{line.message} Found: WALCluster {looked.contender}.")
-    if line.reason is Reason.HOLDS_UNREADABLE and looked.holds_problem is not None:
-        return replace(line, message=f"{line.message} Found: {looked.holds_problem}.")
-    identity = looked.look.identities.get(line.name)
+        return replace(line, message=f"{line.message} Found: WALCluster {observation.contender}.")
+    if line.reason is Reason.HOLDS_UNREADABLE and observation.holds_problem is not None:
+        return replace(line, message=f"{line.message} Found: {observation.holds_problem}.")
+    identity = observation.assessment.identities.get(line.name)
     if line.reason is not Reason.FENCE_BROKEN or identity is None or identity.finding is None:
         return line
-    said = "" if looked.readopt_problem is None else f" But {looked.readopt_problem}."
+    said = "" if observation.readopt_problem is None else f" But {observation.readopt_problem}."
     return replace(line, message=f"{line.message} Found: {identity.finding.sentence}.{said}")

@@ -22,8 +22,8 @@ from seawall.domain.ledger.fence import Finding, Readoption
 from seawall.domain.ledger.flushed_ids import FlushedIds
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.report_history import ReportHistory
 from seawall.domain.ledger.restarts import RestartClaims
-from seawall.domain.ledger.sightings import Sightings
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.ledger.unused import Unused
 
@@ -41,7 +41,7 @@ class Read:
     """Where the leader epoch of a topic's record ends now; a topic is left out when Kafka does not know it."""
     records: Mapping[str, FenceRecord]
     holds: Iterable[Hold] | None
-    seen: Mapping[str, int]
+    recorded: Mapping[str, int]
     """The values in the run's status, by topic; empty: no run, or it has seen none yet."""
     ended: int
     """As `began`, after everything was read."""
@@ -77,10 +77,10 @@ class Read:
 class Memory:
     """What a process remembers of its looks. All of it may be lost: then it waits again."""
 
-    sightings: Sightings
+    reports_history: ReportHistory
     flushed: FlushedIds = field(default_factory=FlushedIds.none)
     findings: Mapping[str, Finding] = field(default_factory=dict)
-    seen_since: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    recorded_since: Mapping[tuple[str, int], int] = field(default_factory=dict)
     """By topic and value, when this process first knew that the value is recorded."""
     dead: Mapping[int, RegionWatch] = field(default_factory=dict)
     """The regions that are declared dead, by their ids."""
@@ -92,4 +92,4 @@ class Memory:
     @classmethod
     def at_start(cls, now: int) -> Memory:
         """A process that starts now remembers nothing."""
-        return cls(Sightings.none(now))
+        return cls(ReportHistory.none(now))

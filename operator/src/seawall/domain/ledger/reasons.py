@@ -171,7 +171,7 @@ class Reason(Explained):
         "Seawall has watched for less than openGrace: what vanished just before could still come back.",
         "Wait; it begins anew whenever the operator starts.",
     )
-    NOT_SEEN_TWICE = (
+    AWAITING_REPORTS = (
         "NotSeenTwice",
         "Not every region has reported twice since this run saw what it may delete, or openGrace is not over.",
         "Wait; a datanode that restarts begins anew.",

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from seawall.api.v1alpha1.restart import RestartStatus, RollStage
 from seawall.domain.ledger.restarts import RestartClaims
-from seawall.domain.rollout_reasons import Ailment, Shut
+from seawall.domain.rollout_reasons import Blocker, FailureReason
 
 BEFORE_THE_RESTART = frozenset({RollStage.FLUSHING, RollStage.MAINTENANCE})
 
-WAITING_FOR_OTHERS = frozenset(Shut) - {Shut.REASSIGNMENT}
+WAITING_FOR_OTHERS = frozenset(Blocker) - {Blocker.REASSIGNMENT}
 
 CRASHES = frozenset(
     {
-        Ailment.OFFSET_OUT_OF_RANGE.value,
-        Ailment.BAD_RECORD.value,
-        Ailment.OUT_OF_MEMORY.value,
-        Ailment.PROBE_TOO_SHORT.value,
-        Ailment.CRASHES.value,
+        FailureReason.OFFSET_OUT_OF_RANGE.value,
+        FailureReason.BAD_RECORD.value,
+        FailureReason.OUT_OF_MEMORY.value,
+        FailureReason.PROBE_TOO_SHORT.value,
+        FailureReason.CRASHES.value,
     }
 )
 """One that only does not serve yet is the ledger's business: its reports are missing."""
@@ -37,7 +37,7 @@ def claims_of(status: RestartStatus | None) -> RestartClaims:
         return RestartClaims()
     crashing = frozenset(row.datanode for row in status.datanodes if row.ailment in CRASHES)
     rolling = _rolling(status)
-    if status.reason == Shut.DELETE_ONGOING:
+    if status.reason == Blocker.DELETE_ONGOING:
         return RestartClaims(crashing, rolling)
     return RestartClaims(crashing | rolling)
 
@@ -67,6 +67,6 @@ def _rolling(status: RestartStatus) -> frozenset[int]:
     if status.restarting is not None:
         found.add(ids.get(status.restarting.name, -1))
         found.add(-1 if status.restarting.datanode is None else status.restarting.datanode)
-    if status.next is not None and (status.stage in BEFORE_THE_RESTART or status.reason == Shut.DELETE_ONGOING):
+    if status.next is not None and (status.stage in BEFORE_THE_RESTART or status.reason == Blocker.DELETE_ONGOING):
         found.add(ids.get(status.next.name, -1))
     return frozenset(found - {-1})

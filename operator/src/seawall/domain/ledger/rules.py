@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seawall.domain.ledger.columns import Ids, Mask, any_by
-from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.offsets import without_regions
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, Topics
@@ -25,7 +25,7 @@ from seawall.domain.ledger.tables import Bounds, Freshness, Regions, Topics
 class Case:
     """Everything that the rules look at."""
 
-    regime: Regime
+    prune_mode: PruneMode
     regions: Regions
     freshness: Freshness
     topics: Topics
@@ -77,7 +77,7 @@ def offsets_unknown(case: Case) -> Mask:
 
 def marker_missing(case: Case) -> Mask:
     """A null where the database would read the marker."""
-    return ~case.topics.marker.known if case.regime.mode.reads_marker else case.everywhere(value=False)
+    return ~case.topics.marker.known if case.prune_mode.mode.reads_marker else case.everywhere(value=False)
 
 
 def reports_no_start(case: Case) -> Mask:
@@ -174,7 +174,7 @@ def contested(case: Case) -> Mask:
 
 def only_reports(reason: Reason) -> Rule:
     """The regime does not allow to delete, for this reason."""
-    return lambda case: case.everywhere(case.regime.report_only is reason)
+    return lambda case: case.everywhere(case.prune_mode.report_only is reason)
 
 
 def stopped_by_annotation(case: Case) -> Mask:
@@ -202,12 +202,12 @@ def watched_too_shortly(case: Case) -> Mask:
     return case.bounds.watched_too_shortly
 
 
-def not_seen_twice(case: Case) -> Mask:
+def awaits_reports(case: Case) -> Mask:
     """See, then delete."""
     if not case.needs_evidence:
         return case.everywhere(value=False)
-    waits = case.without_regions() & ~case.bounds.seen_for_a_grace
-    return case.any_region(~case.freshness.seen_twice) | waits
+    waits = case.without_regions() & ~case.bounds.recorded_for_a_grace
+    return case.any_region(~case.freshness.reported_twice) | waits
 
 
 def nothing_to_purge(case: Case) -> Mask:
@@ -222,7 +222,7 @@ BY_REGION: Mapping[Reason, Rule] = {
     Reason.REGION_STALE: lambda case: case.freshness.stale,
     Reason.REGION_OPENING: lambda case: case.regions.opening,
     Reason.DECLARATION_CONTRADICTED: lambda case: case.freshness.contradicted,
-    Reason.NOT_SEEN_TWICE: lambda case: ~case.freshness.seen_twice,
+    Reason.AWAITING_REPORTS: lambda case: ~case.freshness.reported_twice,
 }
 """For reasons that regions give, which of them do."""
 
@@ -257,7 +257,7 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.VERIFICATION_MISSING, verification_missing),
     (Reason.VERIFICATION_TOO_OLD, verification_too_old),
     (Reason.WATCHED_TOO_SHORTLY, watched_too_shortly),
-    (Reason.NOT_SEEN_TWICE, not_seen_twice),
+    (Reason.AWAITING_REPORTS, awaits_reports),
     (Reason.NOTHING_TO_PURGE, nothing_to_purge),
 )
 """The reasons for leaving a topic alone, in the order in which they are asked: the first that holds is shown."""

@@ -1,6 +1,6 @@
 """What the ledger decides from: one row for each region and one for each topic.
 
-`Regions` comes from the reports and the metadata (`regions.py`), `Freshness` from watching them (`sightings.py`),
+`Regions` comes from the reports and the metadata (`regions.py`), `Freshness` from watching them (`report_history.py`),
 `Topics` from the metadata and Kafka, `Bounds` from policies, holds and verifications.
 """
 
@@ -60,7 +60,7 @@ class Freshness:
     """Not seen to advance within staleAfter."""
     settled: Mask
     """Two advances were seen under one leader, one epoch and one route: its idle samples count."""
-    seen_twice: Mask
+    reported_twice: Mask
     """Two advances were seen since the value that the run may delete to was seen."""
     dead: Mask
     """A person declared it dead, and it was watched for long enough without a sign of life (`dead_watch.py`)."""
@@ -151,7 +151,7 @@ class Bounds:
     """A person declared that nobody needs the topic. It means nothing of one that a region writes to."""
     unused_sentence: str | None
     """Why, and until when."""
-    seen_for_a_grace: Mask
+    recorded_for_a_grace: Mask
     """The value that the run may delete to was seen at least openGrace ago."""
     dead_sentences: tuple[str | None, ...]
     """Which regions do not count because a person declared them dead, why, and until when."""
@@ -205,7 +205,7 @@ def no_bounds(count: int) -> Bounds:
         watched_too_shortly=none,
         unused=none,
         unused_sentence=None,
-        seen_for_a_grace=none,
+        recorded_for_a_grace=none,
         dead_sentences=(None,) * count,
     )
 

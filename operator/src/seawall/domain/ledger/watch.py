@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
 from seawall.domain.decision import Decision, silent
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords, claim_of
-from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.ledger.policy import Safety
-from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
+from seawall.domain.ledger.report_history import POLLS_PER_STALE_AFTER
 
 MAX_POLL_SECONDS = 30.0
 IDLE_SECONDS = 60.0
@@ -24,7 +24,7 @@ IDLE_SECONDS = 60.0
 class Watched:
     """What one tick sees; `may_write` is False while the WALCluster is paused, or being deleted."""
 
-    looked: Looked | CannotLook
+    observation: Observation | Unavailable
     may_write: bool
 
 
@@ -34,32 +34,32 @@ LedgerDecision = Decision[WALClusterStatus, LedgerAction]
 
 def decide(cluster: WALCluster, watched: Watched) -> LedgerDecision:
     """What one tick decides. The status is another controller's; whatever fails, it is looked at again at the poll."""
-    looked = watched.looked
-    if isinstance(looked, CannotLook):
-        is_idle = looked.why in {Obstacle.NO_DATA_PLANE, Obstacle.INVALID_SPEC}
-        return silent(cluster, looked.message, IDLE_SECONDS if is_idle else _poll_seconds(None))
-    pace, actions = _poll_seconds(looked), writes(watched)
+    observation = watched.observation
+    if isinstance(observation, Unavailable):
+        is_idle = observation.why in {UnavailableReason.NO_DATA_PLANE, UnavailableReason.INVALID_SPEC}
+        return silent(cluster, observation.message, IDLE_SECONDS if is_idle else _poll_seconds(None))
+    pace, actions = _poll_seconds(observation), writes(watched)
     return replace(silent(cluster, "it is looked at again soon", pace, *actions), pace=pace)
 
 
 def writes(watched: Watched) -> tuple[LedgerAction, ...]:
     """What is to be written: first records, and when there are none the claim."""
-    looked = watched.looked
-    if isinstance(looked, CannotLook) or not watched.may_write:
+    observation = watched.observation
+    if isinstance(observation, Unavailable) or not watched.may_write:
         return ()
-    records = looked.urgent_records()
-    shards = looked.shards.changed(records)
+    records = observation.urgent_records()
+    shards = observation.shards.changed(records)
     if shards:
-        adoption = looked.read.readoption
+        adoption = observation.read.readoption
         reason = "" if adoption is None else adoption.reason
         topics = tuple(sorted(records))
-        return (WriteRecords(looked.pool, shards, topics, looked.cluster, looked.readopted(), reason),)
-    claim = claim_of(looked)
+        return (WriteRecords(observation.pool, shards, topics, observation.cluster, observation.readopted(), reason),)
+    claim = claim_of(observation)
     return () if claim is None else (claim,)
 
 
-def _poll_seconds(looked: Looked | None) -> float:
+def _poll_seconds(observation: Observation | None) -> float:
     """A sixth of the strictest staleAfter; people hear within half a minute of a database that is silent."""
-    policies = looked.look.policies.values() if looked is not None else ()
+    policies = observation.assessment.policies.values() if observation is not None else ()
     stale_after = min((policy.safety.stale_after for policy in policies), default=Safety().stale_after)
     return min(stale_after.total_seconds() / POLLS_PER_STALE_AFTER, MAX_POLL_SECONDS)

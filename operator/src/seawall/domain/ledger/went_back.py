@@ -47,7 +47,7 @@ class WentBack:
         """With every other row unknown."""
         return WentBack(self.epoch.only(mask), self.reported_at.only(mask), self.advances.only(mask))
 
-    def look_again(self, late: Mask, epoch: Ids, reported_at: Ids) -> tuple[WentBack, Mask]:
+    def advance(self, late: Mask, epoch: Ids, reported_at: Ids) -> tuple[WentBack, Mask]:
         """What went back after one more look, and which regions are believed from now on.
 
         Args:

@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.restart import RestartStatus, RollStage
 from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.conditions import find_condition
-from seawall.domain.overview.seen import Seen
+from seawall.domain.overview.snapshot import Snapshot
 from seawall.domain.rollout.replay import START
 
 
@@ -56,27 +56,27 @@ class Activity:
     progress: Progress | None = None
 
 
-def list_activities(seen: Seen) -> tuple[Activity, ...]:
+def list_activities(snapshot: Snapshot) -> tuple[Activity, ...]:
     """All that goes on."""
-    return tuple(_activities(seen))
+    return tuple(_activities(snapshot))
 
 
-def _activities(seen: Seen) -> Iterator[Activity]:
-    status, name = seen.cluster.status, seen.cluster.metadata.name
+def _activities(snapshot: Snapshot) -> Iterator[Activity]:
+    status, name = snapshot.cluster.status, snapshot.cluster.metadata.name
     restart, reassignment = status.restart, status.reassignment
     if restart is not None and is_rolling(restart):
         waits = restart.stage in {RollStage.WAITING, RollStage.STALLED}
         stage = "" if restart.stage is None else restart.stage.value
-        of_roll = _of_roll(restart, seen.now)
+        of_roll = _of_roll(restart, snapshot.now)
         yield Activity("Restart", name, stage, waits, restart.message, restart.start_time, of_roll)
     if reassignment is not None and reassignment.stage is not None and reassignment.is_active:
         stage, waits = reassignment.stage.value, reassignment.stage in _MOVES_NOTHING
-        of_moves = _of_moves(reassignment, seen.now)
+        of_moves = _of_moves(reassignment, snapshot.now)
         yield Activity("Reassignment", name, stage, waits, reassignment.message, reassignment.start_time, of_moves)
-    for run in sorted(seen.purges, key=lambda run: run.metadata.creation_timestamp):
+    for run in sorted(snapshot.purges, key=lambda run: run.metadata.creation_timestamp):
         if not run.status.is_finished:
             yield _of_run("Purge", run, _of_purge(run))
-    for verification in sorted(seen.verifications, key=lambda run: run.metadata.creation_timestamp):
+    for verification in sorted(snapshot.verifications, key=lambda run: run.metadata.creation_timestamp):
         if not verification.status.is_over:
             yield _of_run("Verification", verification, None)
 

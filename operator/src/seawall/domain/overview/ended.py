@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.restart import RollStage
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.conditions import find_condition
-from seawall.domain.overview.seen import Seen
+from seawall.domain.overview.snapshot import Snapshot
 
 Run = WALPurge | WALVerification
 
@@ -36,9 +36,9 @@ class Ended:
     time: datetime
 
 
-def ended_last(seen: Seen) -> tuple[Ended, ...]:
+def ended_last(snapshot: Snapshot) -> tuple[Ended, ...]:
     """The last of each, the newest first."""
-    status, name = seen.cluster.status, seen.cluster.metadata.name
+    status, name = snapshot.cluster.status, snapshot.cluster.metadata.name
     found: list[Ended] = []
     roll, moves = status.restart, status.reassignment
     if roll is not None and roll.stage is RollStage.COMPLETED and roll.completion_time is not None:
@@ -46,7 +46,7 @@ def ended_last(seen: Seen) -> tuple[Ended, ...]:
         found.append(Ended("Restart", name, roll.stage, message, roll.completion_time))
     if moves is not None and moves.stage in OVER and moves.completion_time is not None:
         found.append(Ended("Reassignment", name, str(moves.stage), moves.message, moves.completion_time))
-    for what, runs in (("Purge", seen.purges), ("Verification", seen.verifications)):
+    for what, runs in (("Purge", snapshot.purges), ("Verification", snapshot.verifications)):
         over = max(_over(runs), key=_ended_at, default=None)
         if over is not None:
             ready = find_condition(over.status.conditions, ConditionType.READY)
@@ -55,9 +55,9 @@ def ended_last(seen: Seen) -> tuple[Ended, ...]:
     return tuple(sorted(found, key=lambda ended: ended.time, reverse=True))
 
 
-def newest_failures(seen: Seen) -> Iterator[tuple[Run, Condition]]:
+def newest_failures(snapshot: Snapshot) -> Iterator[tuple[Run, Condition]]:
     """Runs that failed and were not followed by one that did not: of each policy or schedule, and of those by hand."""
-    for runs in (seen.purges, seen.verifications):
+    for runs in (snapshot.purges, snapshot.verifications):
         newest: dict[str | None, Run] = {}
         for run in sorted(_over(runs), key=_ended_at):
             newest[run.metadata.controller_uid] = run

@@ -24,7 +24,7 @@ from seawall.api.v1alpha1.wal_hold import HoldState
 from seawall.domain import rollout_reasons as rollout
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.ended import newest_failures
-from seawall.domain.overview.seen import Leader, Seen
+from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.domain.rollout.decide import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall.domain.verification_schedule.condition import SUSPENDED
@@ -85,21 +85,21 @@ class Finding:
     since: datetime | None = None
 
 
-def find_all(seen: Seen) -> tuple[Finding, ...]:
+def find_all(snapshot: Snapshot) -> tuple[Finding, ...]:
     """All findings, the worst first; those of the WALCluster before those of what belongs to it."""
-    cluster = name_of(seen.cluster)
+    cluster = name_of(snapshot.cluster)
     found = [
-        *_of_leader(seen.leader, seen.now),
-        *_of_cluster(seen.cluster),
-        *(finding for policy in seen.policies for finding in _readiness(policy)),
-        *(_suspended(name_of(policy)) for policy in seen.policies if getattr(policy.spec, "suspend", False)),
-        *(finding for runs in (seen.purges, seen.verifications) for run in runs for finding in _stuck(run)),
-        *(finding for hold in seen.holds for finding in _of_hold(hold.status.state, hold)),
+        *_of_leader(snapshot.leader, snapshot.now),
+        *_of_cluster(snapshot.cluster),
+        *(finding for policy in snapshot.policies for finding in _readiness(policy)),
+        *(_suspended(name_of(policy)) for policy in snapshot.policies if getattr(policy.spec, "suspend", False)),
+        *(finding for runs in (snapshot.purges, snapshot.verifications) for run in runs for finding in _stuck(run)),
+        *(finding for hold in snapshot.holds for finding in _of_hold(hold.status.state, hold)),
         *(
             Finding(Severity.BROKEN, name_of(run), "Failed", at.reason, at.message, at.last_transition_time)
-            for run, at in newest_failures(seen)
+            for run, at in newest_failures(snapshot)
         ),
-        *(Finding(Severity.UNKNOWN, cluster, "Read", "NotRead", sentence) for sentence in seen.not_read),
+        *(Finding(Severity.UNKNOWN, cluster, "Read", "NotRead", sentence) for sentence in snapshot.not_read),
     ]
     return tuple(sorted(_merged(found), key=lambda finding: (RANKS[finding.severity], finding.object != cluster)))
 
@@ -212,7 +212,7 @@ def _of_restarts(cluster: WALCluster) -> Iterator[Finding]:
                 f"a restart of {row.pod} should be allowed {needs} s, and its startup probe allows {allows} s:"
                 " raise failureThreshold * periodSeconds"
             )
-            reason = rollout.Ailment.PROBE_TOO_SHORT.value
+            reason = rollout.FailureReason.PROBE_TOO_SHORT.value
             yield Finding(Severity.BROKEN, me, "StartupProbe", reason, message, restart.published_time)
 
 

@@ -15,7 +15,7 @@ from seawall.domain.overview.activities import Activity, list_activities
 from seawall.domain.overview.datanodes import DatanodeLine, list_datanodes
 from seawall.domain.overview.ended import Ended, ended_last
 from seawall.domain.overview.findings import Finding, find_all
-from seawall.domain.overview.seen import Leader, Seen
+from seawall.domain.overview.snapshot import Leader, Snapshot
 
 _WORST_FIRST = (HoldState.AT_RISK, None, HoldState.REQUESTED, HoldState.EXTENDED, HoldState.ACTIVE)
 
@@ -109,34 +109,34 @@ class StatusPage:
         return {name: _plain(value) for name, value in asdict(self).items()}
 
 
-def build_page(seen: Seen) -> StatusPage:
+def build_page(snapshot: Snapshot) -> StatusPage:
     """The page from what was read; what is not there yet is left out."""
-    cluster, status = seen.cluster, seen.cluster.status
+    cluster, status = snapshot.cluster, snapshot.cluster.status
     ready = find_condition(status.conditions, ConditionType.READY)
     maintenance = None if status.restart is None else status.restart.maintenance
-    due = [policy.status.next_run_time for policy in seen.policies]
+    due = [policy.status.next_run_time for policy in snapshot.policies]
     return StatusPage(
         walcluster=str(cluster.metadata.key),
-        time=seen.now,
+        time=snapshot.now,
         ready="Unknown" if ready is None else ready.status,
         reason="NotObserved" if ready is None else ready.reason,
-        leader=seen.leader,
-        findings=find_all(seen),
-        running=list_activities(seen),
+        leader=snapshot.leader,
+        findings=find_all(snapshot),
+        running=list_activities(snapshot),
         maintenance_until=None if maintenance is None else maintenance.expiry_time,
         datanodes=list_datanodes(status.restart),
-        holds=_holds(seen),
+        holds=_holds(snapshot),
         topics=status.topics,
         wal=status.wal,
         database=status.data_plane,
         brokers=_brokers(status),
-        ended=ended_last(seen),
+        ended=ended_last(snapshot),
         next_purge=min((time for time in due if time is not None), default=None),
     )
 
 
-def _holds(seen: Seen) -> tuple[HoldLine, ...]:
-    live = [hold for hold in seen.holds if hold.status.state is None or not hold.status.state.is_final]
+def _holds(snapshot: Snapshot) -> tuple[HoldLine, ...]:
+    live = [hold for hold in snapshot.holds if hold.status.state is None or not hold.status.state.is_final]
     ordered = sorted(live, key=lambda hold: (_WORST_FIRST.index(hold.status.state), hold.metadata.name))
     return tuple(map(_hold_line, ordered))
 

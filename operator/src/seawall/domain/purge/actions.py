@@ -10,7 +10,7 @@ from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.actions import ClaimDatabase
-from seawall.domain.ledger.looked import ClusterSeen
+from seawall.domain.ledger.observation import ObservedCluster
 from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.step import Event, EventType
 
@@ -20,7 +20,7 @@ class FlushRegions:
     """Ask regions to flush; one that has nothing in memory stays as it is."""
 
     region_ids: tuple[int, ...]
-    cluster: ClusterSeen
+    cluster: ObservedCluster
 
     def event(self) -> Event:
         """What the event says."""
@@ -32,7 +32,7 @@ class WriteTargets:
     """Write what is seen of the topics; it counts once the status names it."""
 
     targets: Mapping[str, Target]
-    cluster: ClusterSeen
+    cluster: ObservedCluster
 
     def event(self) -> Event:
         """What the event says."""
@@ -49,7 +49,7 @@ class Announce:
 
     moves: tuple[MarkerMove, ...]
     flushed: Mapping[int, Flushed]
-    cluster: ClusterSeen
+    cluster: ObservedCluster
 
     def event(self) -> Event:
         """What the event says."""
@@ -63,7 +63,7 @@ class WriteIntents:
     pool: PoolId
     shards: Mapping[int, IntentShard]
     topics: int
-    cluster: ClusterSeen
+    cluster: ObservedCluster
 
     def event(self) -> Event:
         """What the event says."""
@@ -77,7 +77,7 @@ class DeleteRecords:
     before: Mapping[str, int]
     topic_ids: Mapping[str, str]
     pool: PoolId
-    cluster: ClusterSeen
+    cluster: ObservedCluster
 
     def event(self) -> Event:
         """What the event says."""

@@ -16,11 +16,11 @@ from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPur
 from seawall.domain.conditions import Outlook, Verdict, transition_events
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.frozen_targets import TargetsLost
-from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
-from seawall.domain.purge.sight import Sight
 from seawall.domain.purge.stages import Case, PurgeDecision, begin, communicate, freeze, prepare, purge, verify
+from seawall.domain.purge.state import RunState
 from seawall.domain.purge.status import with_conditions
 from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
@@ -67,22 +67,22 @@ def _decide(run: WALPurge, observed: Observed) -> PurgeDecision:
     spec = run.spec
     if isinstance(spec, InvalidSpec):
         return _failed(run, observed, Reason.INVALID_SPEC, spec.message)
-    hindrance = _hindrance(run, spec, observed)
-    if hindrance is not None:
-        return hindrance
-    if not isinstance(observed.sight, Looked):
-        return _blind(run, spec, observed, observed.sight)
-    if isinstance(observed.sight.frozen, TargetsLost):
-        return _failed(run, observed, Reason.TARGETS_LOST, f"{observed.sight.frozen}; nothing more is deleted")
+    blocker = _blocker(run, spec, observed)
+    if blocker is not None:
+        return blocker
+    if not isinstance(observed.observation, Observation):
+        return _unavailable(run, spec, observed, observed.observation)
+    if isinstance(observed.observation.frozen, TargetsLost):
+        return _failed(run, observed, Reason.TARGETS_LOST, f"{observed.observation.frozen}; nothing more is deleted")
     refused = {**observed.refused_before, **observed.refused}
-    sight = Sight.of(observed.sight, spec, run.status, refused)
-    case = Case(spec, observed, sight, Times.of(spec, observed.sight.look.policies, sight.rows))
+    state = RunState.of(observed.observation, spec, run.status, refused)
+    case = Case(spec, observed, state, Times.of(spec, observed.observation.assessment.policies, state.rows))
     if run.status.stage is not None and observed.now >= case.times.over_by(run.status, observed.now):
         return _failed(run, observed, Reason.DEADLINE_EXCEEDED, "it took too long; what was deleted stays deleted")
     return _stage(case)
 
 
-def _hindrance(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> PurgeDecision | None:
+def _blocker(run: WALPurge, spec: WALPurgeSpec, observed: Observed) -> PurgeDecision | None:
     """What keeps the run from looking at all."""
     if not observed.has_cluster:
         message = f"there is no WALCluster {spec.cluster_ref.name} in this namespace, or it is being deleted"
@@ -114,15 +114,15 @@ def _stage(case: Case) -> PurgeDecision:
             assert_never(unknown)
 
 
-def _blind(run: WALPurge, spec: WALPurgeSpec, observed: Observed, found: CannotLook | None) -> PurgeDecision:
+def _unavailable(run: WALPurge, spec: WALPurgeSpec, observed: Observed, found: Unavailable | None) -> PurgeDecision:
     """The ledger cannot be looked at: wait, visibly, and within the deadline if the run has begun."""
     message = "nothing was looked at yet" if found is None else found.message
-    if found is not None and found.why is Obstacle.NO_DATA_PLANE:
+    if found is not None and found.why is UnavailableReason.NO_DATA_PLANE:
         return _failed(run, observed, Reason.NO_DATA_PLANE, message)
     times = Times.of(spec, {}, ())
     if run.status.stage is not None and observed.now >= times.over_by(run.status, observed.now):
         return _failed(run, observed, Reason.DEADLINE_EXCEEDED, f"it took too long: {message}")
-    return _waits(run, Reason.CANNOT_LOOK, message)
+    return _waits(run, Reason.CANNOT_OBSERVE, message)
 
 
 def _failed(run: WALPurge, observed: Observed, reason: Reason, message: str) -> PurgeDecision:

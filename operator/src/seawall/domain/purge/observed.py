@@ -8,7 +8,7 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.domain.frozen_targets import Written
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Observed:
     """The run that has its turn before."""
     paused: str | None = None
     """Where a person stopped it, as a clause."""
-    sight: Looked | CannotLook | None = None
+    observation: Observation | Unavailable | None = None
     asked_lately: frozenset[int] = frozenset()
     """Regions that this process asked to flush a moment ago; others may have been asked, too."""
     written: Written | None = None

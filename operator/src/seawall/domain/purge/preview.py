@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.wal_purge import AskedRegion, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.lines import TopicLine
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.page import build_lines, line_to_json
 from seawall.domain.purge.flushes import candidates
-from seawall.domain.purge.sight import Sight
+from seawall.domain.purge.state import RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class PlannedRun:
         }
 
 
-def plan_run(looked: Looked, spec: WALPurgeSpec) -> PlannedRun:
+def plan_run(observation: Observation, spec: WALPurgeSpec) -> PlannedRun:
     """What a run of this spec would do; the look must have counted it among the policies."""
-    sight = Sight.of(looked, spec, WALPurgeStatus())
-    lines = tuple(line for line in build_lines(looked, sight.planned) if line.name in sight.rows)
-    return PlannedRun(lines, candidates(sight, spec))
+    state = RunState.of(observation, spec, WALPurgeStatus())
+    lines = tuple(line for line in build_lines(observation, state.planned) if line.name in state.rows)
+    return PlannedRun(lines, candidates(state, spec))

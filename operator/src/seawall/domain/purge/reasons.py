@@ -12,7 +12,7 @@ class Reason(StrEnum):
     """Another run of the same WALCluster comes first."""
     PAUSED = "Paused"
     """seawall.dev/paused is set on the run or on its WALCluster: remove it."""
-    CANNOT_LOOK = "CannotLook"
+    CANNOT_OBSERVE = "CannotLook"
     """The ledger cannot be looked at; the message says why, and it goes on when that is over."""
     PREPARING = "Preparing"
     """It reads and plans, and waits until every region's report was seen to advance."""

@@ -32,7 +32,7 @@ from seawall.domain.purge.actions import (
 from seawall.domain.purge.flushes import candidates, still_waited_for
 from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
-from seawall.domain.purge.sight import Sight
+from seawall.domain.purge.state import RunState
 from seawall.domain.purge.status import MAX_ROWS, at_end, planned_rows, so_far
 from seawall.domain.purge.times import VERIFICATION_WAIT, Times
 
@@ -50,7 +50,7 @@ class Case:
 
     spec: WALPurgeSpec
     observed: Observed
-    sight: Sight
+    state: RunState
     times: Times
 
     @property
@@ -61,7 +61,7 @@ class Case:
     @property
     def status(self) -> WALPurgeStatus:
         """The status as it was read."""
-        return self.sight.status
+        return self.state.status
 
     def goes_on(self, reason: Reason, message: str) -> Verdict:
         """It waits for something, and looks again at the next poll."""
@@ -73,18 +73,18 @@ class Case:
         An operator that started a moment ago waits for itself; for a topic that is in trouble it does not wait long.
         """
         soon = min(until, self.times.soon(self.status, self.now))
-        against = ((topic, self.sight.against_plan(topic)) for topic in self.sight.rows)
+        against = ((topic, self.state.against_plan(topic)) for topic in self.state.rows)
         return any(
-            self.now < (until if self.sight.is_watched_too_shortly(topic) else soon)
+            self.now < (until if self.state.is_watched_too_shortly(topic) else soon)
             for topic, reason in against
-            if self.sight.may_pass(topic, reason)
+            if self.state.may_pass(topic, reason)
         )
 
 
 def begin(case: Case) -> PurgeDecision:
     """The run begins."""
-    update = {"stage": Stage.PREPARATION, "start_time": case.now, "bytes_before": case.sight.size_bytes()}
-    status = so_far(case.sight).model_copy(update=update)
+    update = {"stage": Stage.PREPARATION, "start_time": case.now, "bytes_before": case.state.size_bytes()}
+    status = so_far(case.state).model_copy(update=update)
     return Decision(status, case.goes_on(Reason.PREPARING, "it reads what the database needs"))
 
 
@@ -93,7 +93,7 @@ def prepare(case: Case) -> PurgeDecision:
     if case.waits_for_topics(case.times.prepared_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
         return Decision(case.status, case.goes_on(Reason.PREPARING, message), _urgent(case))
-    asked = candidates(case.sight, case.spec)
+    asked = candidates(case.state, case.spec)
     if case.spec.dry_run:
         return _planned(case, len(asked))
     if not asked:
@@ -105,18 +105,18 @@ def prepare(case: Case) -> PurgeDecision:
 
 def communicate(case: Case) -> PurgeDecision:
     """Asks for flushes, a few at a time, those first that were not asked lately; a failing one starves nobody."""
-    waited_for = still_waited_for(case.sight)
+    waited_for = still_waited_for(case.state)
     if not waited_for or case.now >= case.times.flushed_by(case.status, case.now):
         return verify(case)
     ask = [region for region in waited_for if region not in case.observed.asked_lately]
     batch = tuple(ask[: min(case.spec.flush.max_concurrent, FLUSH_BATCH)])
-    actions = (FlushRegions(batch, case.sight.looked.cluster),) if batch else _urgent(case)
+    actions = (FlushRegions(batch, case.state.observation.cluster),) if batch else _urgent(case)
     return Decision(case.status, case.goes_on(Reason.FLUSHING, _flushing(len(waited_for))), actions)
 
 
 def verify(case: Case) -> PurgeDecision:
     """Waits for a verification that runs, if a policy requires one; without it those topics are left alone."""
-    awaited, since = case.sight.awaited_verification(), case.status.verification_time or case.now
+    awaited, since = case.state.awaited_verification(), case.status.verification_time or case.now
     if awaited is None or case.now >= since + VERIFICATION_WAIT:
         return see(case)
     status = case.status.model_copy(update={"stage": Stage.VERIFICATION, "verification_time": since})
@@ -125,14 +125,14 @@ def verify(case: Case) -> PurgeDecision:
 
 def see(case: Case) -> PurgeDecision:
     """Writes down what is seen, once; the next tick says so in the status (`freeze`)."""
-    if case.waits_for_topics(case.times.seen_by(case.status, case.now)):
+    if case.waits_for_topics(case.times.reported_by(case.status, case.now)):
         message = "it waits until the report of every region was seen to advance"
         status = case.status.model_copy(update={"stage": Stage.PURGE})
         return Decision(status, case.goes_on(Reason.PREPARING, message), _urgent(case))
-    targets = case.sight.targets()
+    targets = case.state.targets()
     if not targets:
         return _completed(case)
-    write = WriteTargets(targets, case.sight.looked.cluster)
+    write = WriteTargets(targets, case.state.observation.cluster)
     return Decision(case.status, _seeing(case, len(targets)), (write,))
 
 
@@ -142,7 +142,7 @@ def freeze(case: Case, written: Written) -> PurgeDecision:
     A process that dies before leaves ConfigMaps that nobody names.
     """
     frozen = {"seen_time": case.now, "frozen": written.frozen, "planned": planned_rows(written.targets)}
-    status = so_far(case.sight).model_copy(update={"stage": Stage.PURGE, **frozen})
+    status = so_far(case.state).model_copy(update={"stage": Stage.PURGE, **frozen})
     return Decision(status, _seeing(case, len(written.targets)))
 
 
@@ -150,8 +150,8 @@ def purge(case: Case) -> PurgeDecision:
     """Announces, waits for the evidence, writes the intents, deletes; and ends when nothing of it is left."""
     if case.status.frozen is None:
         return see(case)
-    status = _with_refusals(so_far(case.sight), case.observed)
-    may = {topic: to for topic in _open_targets(case) if (to := case.sight.purge_to(topic)) is not None}
+    status = _with_refusals(so_far(case.state), case.observed)
+    may = {topic: to for topic in _open_targets(case) if (to := case.state.purge_to(topic)) is not None}
     waiting = _waiting(case)
     actions = _deletes(case, may) or _intents(case, may) or _announcements(case, waiting)
     if actions:
@@ -161,38 +161,38 @@ def purge(case: Case) -> PurgeDecision:
         return Decision(status, _seeing(case, len(waiting)), _urgent(case))
     if found := _urgent(case):
         return Decision(status, case.goes_on(Reason.DELETING, "it records what it found of the logs"), found)
-    return _completed(replace(case, sight=replace(case.sight, status=status)))
+    return _completed(replace(case, state=replace(case.state, status=status)))
 
 
 def _open_targets(case: Case) -> list[str]:
-    return [topic for topic in case.sight.frozen if topic not in case.sight.refused]
+    return [topic for topic in case.state.frozen if topic not in case.state.refused]
 
 
 def _waiting(case: Case) -> list[str]:
     """The topics whose evidence may still come."""
     seen_time = case.status.seen_time or case.now
-    if case.now >= case.times.proved_by(seen_time, case.sight.known_since()):
+    if case.now >= case.times.proved_by(seen_time, case.state.known_since()):
         return []
-    sight = case.sight
-    return [topic for topic in _open_targets(case) if sight.may_pass(topic, sight.against_delete(topic))]
+    state = case.state
+    return [topic for topic in _open_targets(case) if state.may_pass(topic, state.against_delete(topic))]
 
 
 def _deletes(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
     """One batch of those whose intent was read, before the holds were, to be as high."""
     before: dict[str, int] = {}
     for topic, to in may.items():
-        intent = case.sight.intent(topic)
+        intent = case.state.intent(topic)
         if intent is not None and intent >= to and len(before) < DELETE_BATCH:
             before[topic] = min(intent, to)
-    logs = case.sight.looked.read.logs
+    logs = case.state.observation.read.logs
     topic_ids = {topic: found for topic in before if (found := logs[topic].topic_id) is not None}
     return (
         (
             DeleteRecords(
                 {topic: before[topic] for topic in topic_ids},
                 topic_ids,
-                case.sight.looked.pool,
-                case.sight.looked.cluster,
+                case.state.observation.pool,
+                case.state.observation.cluster,
             ),
         )
         if topic_ids
@@ -204,7 +204,7 @@ def _intents(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
     """The intents of all topics that may be deleted from, with the newest of what is known of their logs."""
     records: dict[str, FenceRecord] = {}
     for topic, to in may.items():
-        identity = case.sight.looked.look.identities.get(topic)
+        identity = case.state.observation.assessment.identities.get(topic)
         if identity is not None and identity.record is not None:
             records[topic] = raise_intent(identity.record, to)
     return _write(case, records) if records else ()
@@ -212,31 +212,35 @@ def _intents(case: Case, may: dict[str, int]) -> tuple[PurgeAction, ...]:
 
 def _urgent(case: Case) -> tuple[PurgeAction, ...]:
     """What is to be written of the logs in any case: first contacts, verdicts, new leader epochs."""
-    records = case.sight.looked.urgent_records()
+    records = case.state.observation.urgent_records()
     return _write(case, records) if records and not case.spec.dry_run else ()
 
 
 def _write(case: Case, records: dict[str, FenceRecord]) -> tuple[PurgeAction, ...]:
-    shards = case.sight.looked.shards.changed(records)
-    return (WriteIntents(case.sight.looked.pool, shards, len(records), case.sight.looked.cluster),) if shards else ()
+    shards = case.state.observation.shards.changed(records)
+    return (
+        (WriteIntents(case.state.observation.pool, shards, len(records), case.state.observation.cluster),)
+        if shards
+        else ()
+    )
 
 
 def _announcements(case: Case, waiting: list[str]) -> tuple[PurgeAction, ...]:
     """Markers up to what was seen, of topics for which a run that begins now would announce at least as much."""
-    if case.sight.planned.case.regime.mode is not Mode.B:
+    if case.state.planned.case.prune_mode.mode is not Mode.B:
         return ()
-    targets, snapshot, wanted = case.sight.frozen, case.sight.looked.read.snapshot, frozenset(waiting)
+    targets, snapshot, wanted = case.state.frozen, case.state.observation.read.snapshot, frozenset(waiting)
     moves = tuple(
-        MarkerMove(found.topic, targets[found.topic].seen, snapshot.topics[found.topic], found.revision)
-        for found in announcements(case.sight.planned)
-        if found.topic in wanted and found.expected < targets[found.topic].seen <= found.marker
+        MarkerMove(found.topic, targets[found.topic].recorded, snapshot.topics[found.topic], found.revision)
+        for found in announcements(case.state.planned)
+        if found.topic in wanted and found.expected < targets[found.topic].recorded <= found.marker
     )
     if not moves:
         return ()
-    if (claim := claim_of(case.sight.looked)) is not None:
+    if (claim := claim_of(case.state.observation)) is not None:
         return (claim,)
     batch = moves[:DELETE_BATCH]
-    return (Announce(batch, case.sight.flushed([move.topic for move in batch]), case.sight.looked.cluster),)
+    return (Announce(batch, case.state.flushed([move.topic for move in batch]), case.state.observation.cluster),)
 
 
 def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus:
@@ -251,20 +255,20 @@ def _with_refusals(status: WALPurgeStatus, observed: Observed) -> WALPurgeStatus
 
 def _planned(case: Case, flushes: int) -> PurgeDecision:
     """The end of a dry run."""
-    targets = case.sight.targets()
+    targets = case.state.targets()
     entries = sum(target.entries for target in targets.values())
-    ended = at_end(case.sight, Stage.COMPLETED, case.now).model_copy(update={"planned": planned_rows(targets)})
+    ended = at_end(case.state, Stage.COMPLETED, case.now).model_copy(update={"planned": planned_rows(targets)})
     message = f"it would ask {flushes} regions to flush, and delete {entries} entries of {len(targets)} topics"
     return Decision(ended, Verdict(Outlook.READY, Reason.PLANNED, message))
 
 
 def _completed(case: Case) -> PurgeDecision:
-    ended = at_end(case.sight, Stage.COMPLETED, case.now)
+    ended = at_end(case.state, Stage.COMPLETED, case.now)
     counts = ended.topics
     left = (counts.skipped + counts.failed) if counts else 0
     purged = counts.purged if counts else 0
     message = f"{ended.entries_deleted or 0} entries of {purged} topics were deleted, {left} topics were left alone"
-    broken = first_broken(case.sight.planned)
+    broken = first_broken(case.state.planned)
     if broken is not None:
         message += f"; nothing of the pool is deleted while the identity fence of {broken} is broken"
     return Decision(ended, Verdict(Outlook.READY, Reason.COMPLETED, message))

@@ -11,13 +11,13 @@ from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
-from seawall.domain.purge.sight import Sight
+from seawall.domain.purge.state import RunState
 from seawall.domain.topic_name import by_number
 
 MAX_ROWS = 50
 """Topics that a status names for people."""
 
-WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_LOOK, Reason.VERIFYING, Reason.SEEING})
+WAITING = frozenset({Reason.QUEUED, Reason.PAUSED, Reason.CANNOT_OBSERVE, Reason.VERIFYING, Reason.SEEING})
 """What the condition Waiting is about: something else has to happen first."""
 
 _WORST_FIRST: tuple[str, ...] = (*(str(reason) for reason, _ in rules.LEFT_ALONE), *(str(end) for end in TopicEnd))
@@ -35,11 +35,11 @@ def with_conditions(run: WALPurge, status: WALPurgeStatus, verdict: Verdict, now
     return status.model_copy(update={"conditions": conditions, "observed_generation": run.metadata.generation})
 
 
-def so_far(sight: Sight) -> WALPurgeStatus:
+def so_far(state: RunState) -> WALPurgeStatus:
     """The status with what was deleted until now; a topic that Kafka does not tell of counts as it did before."""
-    status = sight.status
-    gone = [_gone(sight, topic) for topic in sight.frozen]
-    counted = RunTopics(total=len(sight.rows), purged=sum(1 for entries in gone if entries > 0))
+    status = state.status
+    gone = [_gone(state, topic) for topic in state.frozen]
+    counted = RunTopics(total=len(state.rows), purged=sum(1 for entries in gone if entries > 0))
     before = status.topics.purged if status.topics else 0
     deleted = max(sum(gone), status.entries_deleted or 0)
     return status.model_copy(
@@ -50,9 +50,9 @@ def so_far(sight: Sight) -> WALPurgeStatus:
     )
 
 
-def at_end(sight: Sight, stage: Stage, now: datetime) -> WALPurgeStatus:
+def at_end(state: RunState, stage: Stage, now: datetime) -> WALPurgeStatus:
     """The status of a run that is over: what became of each topic."""
-    status, ends = so_far(sight), {topic: _end_of(sight, topic) for topic in sight.rows}
+    status, ends = so_far(state), {topic: _end_of(state, topic) for topic in state.rows}
     skipped = {topic: end for topic, end in ends.items() if end not in {None, Against.NOTHING_TO_PURGE}}
     failed = sum(1 for end in skipped.values() if isinstance(end, TopicEnd))
     purged = status.topics.purged if status.topics else 0
@@ -68,8 +68,8 @@ def at_end(sight: Sight, stage: Stage, now: datetime) -> WALPurgeStatus:
             "stage": stage,
             "completion_time": now,
             "topics": counts,
-            "skipped": _worst(sight, skipped.items()),
-            "bytes_after": sight.size_bytes(),
+            "skipped": _worst(state, skipped.items()),
+            "bytes_after": state.size_bytes(),
         }
     )
 
@@ -93,24 +93,24 @@ def planned_rows(targets: Mapping[str, Target]) -> tuple[PlannedTopic, ...]:
     )
 
 
-def _gone(sight: Sight, topic: str) -> int:
-    now = sight.log_start(topic)
-    return 0 if now is None else max(0, now - sight.frozen[topic].log_start)
+def _gone(state: RunState, topic: str) -> int:
+    now = state.log_start(topic)
+    return 0 if now is None else max(0, now - state.frozen[topic].log_start)
 
 
-def _end_of(sight: Sight, topic: str) -> Against | TopicEnd | None:
+def _end_of(state: RunState, topic: str) -> Against | TopicEnd | None:
     """Why a topic was left alone; None: it was purged, or would be (dry run)."""
-    if topic not in sight.frozen:
-        return sight.against_plan(topic)
-    if _gone(sight, topic) > 0:
+    if topic not in state.frozen:
+        return state.against_plan(topic)
+    if _gone(state, topic) > 0:
         return None
-    if topic in sight.refused:
+    if topic in state.refused:
         return TopicEnd.DELETE_REFUSED
-    return sight.against_delete(topic) or TopicEnd.DELETE_UNANSWERED
+    return state.against_delete(topic) or TopicEnd.DELETE_UNANSWERED
 
 
-def _worst(sight: Sight, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:
+def _worst(state: RunState, skipped: Iterable[tuple[str, Against | TopicEnd | None]]) -> tuple[SkippedTopic, ...]:
     ordered = sorted(skipped, key=lambda pair: (_WORST_FIRST.index(str(pair[1])), by_number(pair[0])))
     return tuple(
-        SkippedTopic(topic=topic, reason=str(end), held_by=sight.held_by(topic)) for topic, end in ordered[:MAX_ROWS]
+        SkippedTopic(topic=topic, reason=str(end), held_by=state.held_by(topic)) for topic, end in ordered[:MAX_ROWS]
     )

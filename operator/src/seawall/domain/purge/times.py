@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.declared import safety_of
 from seawall.domain.ledger.policy import EffectivePolicy, Safety
-from seawall.domain.ledger.sightings import POLLS_PER_STALE_AFTER
+from seawall.domain.ledger.report_history import POLLS_PER_STALE_AFTER
 
 VERIFICATION_WAIT = timedelta(minutes=15)
 """How long a replay verification that runs is waited for: longer ones are what the next run will find."""
@@ -56,7 +56,7 @@ class Times:
         """Until when flushes are waited for."""
         return (status.flush.start_time if status.flush else now) + self.flush
 
-    def seen_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
+    def reported_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when topics are waited for before it is recorded what is seen."""
         flush = self.flush if status.flush else timedelta(0)
         return (status.start_time or now) + self.patience + flush + _verification(status)

@@ -20,7 +20,7 @@ from seawall.domain.purge.reasons import Reason
 def run_in_front(run: WALPurge, runs: Iterable[WALPurge]) -> WALPurge | None:
     """The run that has its turn before this one; None when it is this run's turn."""
     cluster = cluster_name(run)
-    rivals = [
+    conflicting_owners = [
         other
         for other in runs
         if other.metadata.namespace == run.metadata.namespace
@@ -29,7 +29,7 @@ def run_in_front(run: WALPurge, runs: Iterable[WALPurge]) -> WALPurge | None:
         and _takes_turns(other)
         and _order(other) < _order(run)
     ]
-    return min(rivals, key=_order, default=None)
+    return min(conflicting_owners, key=_order, default=None)
 
 
 def why_waiting(front: WALPurge) -> str:
@@ -39,7 +39,7 @@ def why_waiting(front: WALPurge) -> str:
     if front.metadata.is_paused:
         return f"{sentence} and is paused: remove its annotation seawall.dev/paused, or delete it"
     ready = find_condition(front.status.conditions, ConditionType.READY)
-    if ready is not None and ready.reason == Reason.CANNOT_LOOK:
+    if ready is not None and ready.reason == Reason.CANNOT_OBSERVE:
         return f"{sentence} and cannot look at the ledger ({ready.message}): mend that, or delete it"
     return sentence
 

@@ -22,7 +22,7 @@ from seawall.domain.purge_policy.plan import last_run_time, make_plan
 from seawall.domain.purge_policy.runs import OwnRuns
 from seawall.domain.purge_policy.status import events_of, status_of
 
-LOOK_SECONDS = 300.0
+OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 
 PolicyDecision = Decision[WALPurgePolicyStatus, PolicyAction]
@@ -52,4 +52,4 @@ def _first(*waits: float | None) -> float | None:
 def _until(next_time: datetime | None, now: datetime) -> float | None:
     if next_time is None:
         return None
-    return min(max(0.0, (next_time - now).total_seconds()), LOOK_SECONDS)
+    return min(max(0.0, (next_time - now).total_seconds()), OBSERVE_SECONDS)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from seawall.api.v1alpha1.wal_purge import WALPurge
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 
 
@@ -26,4 +26,4 @@ class Observed:
     has_cluster: bool = False
     policies: Sequence[WALPurgePolicy] = ()
     topics: Sequence[str] = ()
-    ledger: LedgerPage | CannotLook | None = None
+    ledger: LedgerPage | Unavailable | None = None

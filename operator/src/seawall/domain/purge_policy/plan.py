@@ -15,7 +15,7 @@ from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.overlaps import describe_stricter
 from seawall.domain.purge_policy.reasons import Reason
 from seawall.domain.purge_policy.runs import MAX_POLICY_NAME, OwnRuns, beyond_history, run_name
-from seawall.domain.purge_policy.trigger import LOOK_SECONDS, describe_trigger, find_triggered
+from seawall.domain.purge_policy.trigger import OBSERVE_SECONDS, describe_trigger, find_triggered
 from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
 
 SKEW = timedelta(minutes=5)
@@ -63,7 +63,7 @@ def make_plan(policy: WALPurgePolicy, observed: Observed, own: OwnRuns, last: da
         verdict = Verdict(Outlook.READY, Reason.SUSPENDED, "suspend is set: no new runs begin")
         return Plan(verdict, actions=tidying)
     next_time = None if schedule is None else schedule.following(max(observed.now, since))
-    ready = Verdict(Outlook.READY, Reason.SCHEDULED, _describe(policy, spec, schedule, observed), _look_after(spec))
+    ready = Verdict(Outlook.READY, Reason.SCHEDULED, _describe(policy, spec, schedule, observed), _observe_after(spec))
     due = None if schedule is None else schedule.latest(since, observed.now)
     triggered = find_triggered(spec, observed, own, since)
     times = [time for time in (due, triggered.due if triggered else None) if time is not None]
@@ -100,13 +100,13 @@ def _schedule(
 
 def _describe(policy: WALPurgePolicy, spec: WALPurgePolicySpec, schedule: Schedule | None, observed: Observed) -> str:
     when = (None if schedule is None else schedule.describe(), describe_trigger(spec, observed))
-    message = f"runs begin {', and '.join(told for told in when if told is not None)}"
+    message = f"runs begin {', and '.join(reported for reported in when if reported is not None)}"
     stricter = describe_stricter(policy, observed.policies, observed.topics)
     return message if stricter is None else f"{message}; {stricter}"
 
 
-def _look_after(spec: WALPurgePolicySpec) -> float | None:
-    return None if spec.trigger is None else LOOK_SECONDS
+def _observe_after(spec: WALPurgePolicySpec) -> float | None:
+    return None if spec.trigger is None else OBSERVE_SECONDS
 
 
 def _stalled(reason: Reason | ScheduleReason, message: str) -> Verdict:

@@ -36,14 +36,14 @@ def status_of(
 
 def events_of(policy: WALPurgePolicy, own: OwnRuns, status: WALPurgePolicyStatus) -> tuple[Event, ...]:
     """Runs that ended since the status was last written, and what became of the policy."""
-    ended = [_end_of(run) for run in own.finished if _is_news(policy, run)]
+    ended = [_end_of(run) for run in own.finished if _is_recent(policy, run)]
     before, names = policy.status.active, {run.metadata.name for run in own.active + own.finished}
     if before is not None and before not in names:
         ended.append(Event(EventType.NORMAL, "RunGone", f"WALPurge {before} was deleted before it ended"))
     return (*ended, *transition_events(policy.status.conditions, status.conditions))
 
 
-def _is_news(policy: WALPurgePolicy, run: WALPurge) -> bool:
+def _is_recent(policy: WALPurgePolicy, run: WALPurge) -> bool:
     """Whether the status does not know yet that this run ended: it was active, or is newer than all that was seen."""
     if run.metadata.name == policy.status.active:
         return True

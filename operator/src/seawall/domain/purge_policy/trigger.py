@@ -14,14 +14,14 @@ from datetime import datetime
 from seawall.api.quantity import format_bytes
 from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicySpec
 from seawall.domain.ledger.lines import TopicLine
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge_policy.observed import Observed
 from seawall.domain.purge_policy.runs import OwnRuns
 from seawall.domain.schedule import Every
 
-LOOK_SECONDS = 10.0
+OBSERVE_SECONDS = 10.0
 """Until the sizes are looked at again."""
 
 IN_VAIN = 10
@@ -55,13 +55,13 @@ def describe_trigger(spec: WALPurgePolicySpec, observed: Observed) -> str | None
     """When it begins runs, and what keeps it from doing so; no numbers, which would change all the time."""
     if spec.trigger is None:
         return None
-    told = f"when a topic takes more than {format_bytes(spec.trigger.topic_bytes)} on disk"
-    if isinstance(observed.ledger, CannotLook):
-        return f"{told} (sizes are not known now: {observed.ledger.why.value})"
+    reported = f"when a topic takes more than {format_bytes(spec.trigger.topic_bytes)} on disk"
+    if isinstance(observed.ledger, Unavailable):
+        return f"{reported} (sizes are not known now: {observed.ledger.why.value})"
     left_alone = [line for line in _exceeding(spec, observed) if line.reason not in _WORTH_A_RUN]
     if left_alone:
-        return f"{told} ({left_alone[0].name} does, and is left alone: {left_alone[0].reason})"
-    return told
+        return f"{reported} ({left_alone[0].name} does, and is left alone: {left_alone[0].reason})"
+    return reported
 
 
 def _exceeding(spec: WALPurgePolicySpec, observed: Observed) -> list[TopicLine]:

@@ -15,9 +15,9 @@ from seawall.api.v1alpha1.reassignment import (
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.reassignment.actions import ReassignmentAction, SetThrottle
 from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.observed import Look, Observed
-from seawall.domain.reassignment.sight import Direction, Progress, Sight
+from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.throttling import rate_in_force, rates_with
+from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress
 
 POLL_SECONDS = 2.0
 """How often replicas on their way are looked at: Kafka wakes nobody."""
@@ -46,7 +46,7 @@ class Case:
     cluster: WALCluster
     spec: ReassignmentSpec
     observed: Observed
-    look: Look
+    kafka: KafkaState
     journal: Journal
     status: ReassignmentStatus
 
@@ -65,11 +65,11 @@ class Case:
         """Whether the run may have set a throttle: it is written down before."""
         return bool(self.status.rates_set)
 
-    def sight(self, direction: Direction) -> Sight:
+    def tracker(self, direction: Direction) -> MoveTracker:
         """How far each partition is."""
         refused = frozenset((row.topic, row.partition) for row in self.status.refused)
         ids = frozenset(move.id for move in self.journal.moves if move.id in refused)
-        return Sight(self.journal, self.look, direction, ids)
+        return MoveTracker(self.journal, self.kafka, direction, ids)
 
     def stays(self, message: str, after: float = WAIT_SECONDS, *actions: ReassignmentAction) -> Decision:
         """The stage goes on."""
@@ -82,28 +82,28 @@ class Case:
 
     def enters(self, stage: ReassignmentStage, message: str, **update: object) -> Decision:
         """The next stage begins."""
-        told = {"stage": stage, "stage_time": self.now, "progress_time": self.now, "message": message[:MAX_MESSAGE]}
-        return Decision(self.status.model_copy(update={**told, **update}), (), 0.0, message)
+        reported = {"stage": stage, "stage_time": self.now, "progress_time": self.now, "message": message[:MAX_MESSAGE]}
+        return Decision(self.status.model_copy(update={**reported, **update}), (), 0.0, message)
 
-    def with_numbers(self, decision: Decision, sight: Sight) -> Decision:
+    def with_numbers(self, decision: Decision, tracker: MoveTracker) -> Decision:
         """The decision with the numbers of this look."""
         if decision.status is None:
             return decision
         update = {
-            "partitions": count_partitions(sight),
-            "bytes_left": sight.bytes_left,
-            "throttle_bytes_per_second": rate_in_force(self.look, self.journal),
+            "partitions": count_partitions(tracker),
+            "bytes_left": tracker.bytes_left,
+            "throttle_bytes_per_second": rate_in_force(self.kafka, self.journal),
         }
         status = decision.status.model_copy(update=update)
         return Decision(status, decision.actions, decision.after, decision.why)
 
 
-def count_partitions(sight: Sight) -> ReassignedPartitions:
+def count_partitions(tracker: MoveTracker) -> ReassignedPartitions:
     """Partitions by what became of them."""
     return ReassignedPartitions(
-        total=len(sight.journal.moves),
-        done=sight.count(Progress.DONE),
-        in_flight=sight.count(Progress.IN_FLIGHT, Progress.TO_CANCEL),
-        failed=sight.count(Progress.REFUSED),
-        left_alone=sight.count(Progress.LEFT_ALONE),
+        total=len(tracker.journal.moves),
+        done=tracker.count(Progress.DONE),
+        in_flight=tracker.count(Progress.IN_FLIGHT, Progress.TO_CANCEL),
+        failed=tracker.count(Progress.REFUSED),
+        left_alone=tracker.count(Progress.LEFT_ALONE),
     )

@@ -8,7 +8,7 @@
     Pending           digest, numbers      finalizer                              nothing hinders: Ongoing
     AwaitingApproval  digest               —                                      the annotation names it: Pending
     Ongoing           ratesBefore: it has  throttle, then a batch, again          all are moved or refused: Verifying;
-                      the turn; numbers                                           not its turn: Pending (`elder`)
+                      the turn; numbers                                           not its turn: Pending (`ahead`)
     Verifying         —                    throttle removed, leaders elected      all are in sync: Completed
     Aborting          abortCause           moves cancelled (by a person: moved    nothing is on its way, no throttle:
                                            back, in batches), throttle removed    Aborted
@@ -43,7 +43,7 @@ from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.late import late_throttle
 from seawall.domain.reassignment.leaders import not_preferred_in
-from seawall.domain.reassignment.observed import Look, Observed
+from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.throttling import leftover_throttle
 from seawall.domain.step import EventType
 
@@ -60,12 +60,12 @@ def decide_run(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) 
     status = cluster.status.reassignment
     if status is None or not status.is_active:
         return _without_run(cluster, spec, observed, status)
-    if isinstance(observed.look, str):
-        return _blind(cluster, observed, status, observed.look)
+    if isinstance(observed.kafka, str):
+        return _unavailable(cluster, observed, status, observed.kafka)
     journal = observed.journal.readable
     if journal is None or journal.digest != status.digest:
-        return _without_journal(observed, observed.look, status)
-    case = Case(cluster, spec, observed, observed.look, journal, status)
+        return _without_journal(observed, observed.kafka, status)
+    case = Case(cluster, spec, observed, observed.kafka, journal, status)
     return _with_refused(case, _stage(case))
 
 
@@ -97,11 +97,13 @@ def _without_run(
         return left
     if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
         return Decision(status, why="no reassignment begins: deleted, paused, or an annotation forbids it")
-    if isinstance(observed.look, str) or observed.plan is None:
+    if isinstance(observed.kafka, str) or observed.plan is None:
         return _elect(cluster, status, observed) or Decision(_at_rest(cluster, status, observed))
     if not isinstance(observed.plan, Journal):
-        told = (status or ReassignmentStatus()).model_copy(update={"infeasible": observed.plan.message[:MAX_MESSAGE]})
-        return Decision(told, why=observed.plan.message)
+        reported = (status or ReassignmentStatus()).model_copy(
+            update={"infeasible": observed.plan.message[:MAX_MESSAGE]}
+        )
+        return Decision(reported, why=observed.plan.message)
     if status is not None and _was_refused(cluster, status, observed):
         return Decision(status, why="what Kafka refused is tried again later")
     return _begin(cluster, spec, observed, observed.plan)
@@ -111,9 +113,9 @@ def _what_is_left(cluster: WALCluster, observed: Observed, status: ReassignmentS
     """What the last run, or an operator that slept, has left goes first: a plan would take it for what stood before."""
     if REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
         return Decision(status, (RemoveFinalizer(),), WAIT_SECONDS)
-    if status is None or isinstance(observed.look, str) or cluster.metadata.is_paused:
+    if status is None or isinstance(observed.kafka, str) or cluster.metadata.is_paused:
         return None
-    throttle = late_throttle(observed.look, observed, status)
+    throttle = late_throttle(observed.kafka, observed, status)
     if throttle is None:
         return None
     why = "a throttle came after the end of its run, and is removed"
@@ -125,8 +127,8 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
     found, before = observed.journal, cluster.status.reassignment
     if found.is_foreign:
         message = f"ConfigMap {cluster.metadata.name}-reassignment exists and was not made by this WALCluster"
-        told = (before or ReassignmentStatus()).model_copy(update={"infeasible": message})
-        return Decision(told, why=message)
+        reported = (before or ReassignmentStatus()).model_copy(update={"infeasible": message})
+        return Decision(reported, why=message)
     frozen = found.readable
     is_used = frozen is not None and before is not None and frozen.digest == before.digest
     if frozen is None or is_used or not frozen.plans_the_same(plan):
@@ -149,22 +151,22 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
 
 def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> Decision | None:
     """Who asks for balance and has it in replicas gets preferred leaders as well; None: they lead, or nobody asks."""
-    look, asked = observed.look, cluster.metadata.rebalance_asked
-    if isinstance(look, str) or asked is None or (status is not None and status.rebalanced_for == asked):
+    kafka, asked = observed.kafka, cluster.metadata.rebalance_asked
+    if isinstance(kafka, str) or asked is None or (status is not None and status.rebalanced_for == asked):
         return None
-    others = not_preferred_in(look)
-    if not others or any(found in look.partitions for found in look.ongoing):
+    others = not_preferred_in(kafka)
+    if not others or any(found in kafka.partitions for found in kafka.ongoing):
         return None
     return Decision(status, (ElectLeaders(others),), WAIT_SECONDS, "preferred leaders are elected")
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
     """Nothing is to be moved: nothing is infeasible any more, and who asked for balance has it."""
-    look, asked = observed.look, cluster.metadata.rebalance_asked
-    if isinstance(look, str):
+    kafka, asked = observed.kafka, cluster.metadata.rebalance_asked
+    if isinstance(kafka, str):
         return status
     update: dict[str, str | None] = {"infeasible": None}
-    if asked is not None and not any(found in look.partitions for found in look.ongoing):
+    if asked is not None and not any(found in kafka.partitions for found in kafka.ongoing):
         update["rebalanced_for"] = asked
     left = (status or ReassignmentStatus()).model_copy(update=update)
     return None if left == ReassignmentStatus() else left
@@ -176,7 +178,7 @@ def _was_refused(cluster: WALCluster, status: ReassignmentStatus, observed: Obse
     return bool(status.refused) and is_same_spec and ended is not None and observed.now < ended + RETRY_REFUSED
 
 
-def _blind(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, message: str) -> Decision:
+def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, message: str) -> Decision:
     """Nobody can look. A deletion is not held up for ever."""
     deleted_at = cluster.metadata.deletion_timestamp
     if deleted_at is not None and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
@@ -187,22 +189,22 @@ def _blind(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, 
     return Decision(status.model_copy(update={"message": message[:MAX_MESSAGE]}), (), WAIT_SECONDS, message)
 
 
-def _without_journal(observed: Observed, look: Look, status: ReassignmentStatus) -> Decision:
+def _without_journal(observed: Observed, kafka: KafkaState, status: ReassignmentStatus) -> Decision:
     """Nobody knows what it meant to do: what is on its way arrives, under the throttle, which then goes."""
-    told = stages.WHY_ABORTED[AbortCause.JOURNAL_LOST]
+    reported = stages.WHY_ABORTED[AbortCause.JOURNAL_LOST]
     update = {"stage": ReassignmentStage.ABORTING, "stage_time": observed.now, "abort_cause": AbortCause.JOURNAL_LOST}
     if status.stage in BEFORE_MOVES:
         update = {**update, "stage": ReassignmentStage.ABORTED, "completion_time": observed.now}
     elif status.abort_cause is AbortCause.JOURNAL_LOST:
-        if any(found in look.partitions for found in look.ongoing):
+        if any(found in kafka.partitions for found in kafka.ongoing):
             stays = status.model_copy(update={"message": "its targets are lost: it waits for what is on its way"})
             return Decision(stays, (), WAIT_SECONDS, stays.message)
-        throttle = leftover_throttle(look, look.throttles.topics.keys(), status, {})
+        throttle = leftover_throttle(kafka, kafka.throttles.topics.keys(), status, {})
         if throttle is not None:
-            return Decision(status.model_copy(update={"message": told}), (throttle,), WAIT_SECONDS, told)
+            return Decision(status.model_copy(update={"message": reported}), (throttle,), WAIT_SECONDS, reported)
         update = {"stage": ReassignmentStage.ABORTED, "stage_time": observed.now, "completion_time": observed.now}
         update |= {"throttle_bytes_per_second": None, "most_min_in_sync_replicas": None}
-    return Decision(status.model_copy(update={**update, "message": told}), (), 0.0, told)
+    return Decision(status.model_copy(update={**update, "message": reported}), (), 0.0, reported)
 
 
 def _with_refused(case: Case, decision: Decision) -> Decision:

@@ -12,19 +12,19 @@ from seawall.domain.partitions import Rates, Replica, ThrottledReplicas
 from seawall.domain.reassignment.actions import ClearThrottle
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.lists import Lists
-from seawall.domain.reassignment.observed import Look, Observed
+from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.throttling import NOTHING, before_run, is_foreign
 
 
-def late_throttle(look: Look, observed: Observed, status: ReassignmentStatus) -> ClearThrottle | None:
+def late_throttle(kafka: KafkaState, observed: Observed, status: ReassignmentStatus) -> ClearThrottle | None:
     """What of the last run's throttle stands although it is over; None: nothing, or replicas may be on their way."""
-    is_busy = bool(look.ongoing) or observed.line.elder is not None or observed.line.contender is not None
-    if is_busy or is_foreign(look, status):
+    is_busy = bool(kafka.ongoing) or observed.line.ahead is not None or observed.line.contender is not None
+    if is_busy or is_foreign(kafka, status):
         return None
-    rates = before_run(status) if _are_own(look.throttles.rates, status) else None
+    rates = before_run(status) if _are_own(kafka.throttles.rates, status) else None
     journal, lists = observed.journal.readable, {}
     if journal is not None and journal.digest == status.digest:
-        lists = _own_lists(look, journal, observed.journal.lists)
+        lists = _own_lists(kafka, journal, observed.journal.lists)
     return None if rates is None and not lists else ClearThrottle(rates, lists)
 
 
@@ -33,15 +33,17 @@ def _are_own(rates: Rates, status: ReassignmentStatus) -> bool:
     return rates.leader == rates.follower and rates.leader in status.rates_set and rates != before_run(status)
 
 
-def _own_lists(look: Look, journal: Journal, before: Lists) -> dict[str, ThrottledReplicas]:
+def _own_lists(kafka: KafkaState, journal: Journal, before: Lists) -> dict[str, ThrottledReplicas]:
     """The topics that are throttled as the run did, with what was throttled of them before it."""
     brokers = {broker for move in journal.moves for broker in (*move.original, *move.wanted)}
-    if not brokers.isdisjoint(look.throttles.by_broker):
+    if not brokers.isdisjoint(kafka.throttles.by_broker):
         return {}
     own: dict[str, set[Replica]] = {topic: set() for topic in journal.topics}
     for move in journal.moves:
         own[move.id.topic] |= {Replica(move.id.partition, broker) for broker in (*move.original, *move.wanted)}
-    left = {topic: found for topic, found in look.throttles.topics.items() if _names_only(found, own.get(topic, set()))}
+    left = {
+        topic: found for topic, found in kafka.throttles.topics.items() if _names_only(found, own.get(topic, set()))
+    }
     return {topic: before.get(topic, NOTHING) for topic, found in left.items() if found != before.get(topic, NOTHING)}
 
 

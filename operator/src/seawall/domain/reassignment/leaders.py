@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from seawall.domain.partitions import PartitionId, led_by_others
 from seawall.domain.placement import Why
-from seawall.domain.reassignment.observed import Look
-from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.tracker import MoveTracker, Progress
 
 BALANCES = frozenset({str(Why.BALANCE), str(Why.LEADERS)})
 
 
-def not_preferred(sight: Sight) -> tuple[PartitionId, ...]:
+def not_preferred(tracker: MoveTracker) -> tuple[PartitionId, ...]:
     """Partitions of a run that others lead; of one that is for balance, all of the pool."""
-    look = sight.look
+    kafka = tracker.kafka
     found = {
         move.id
-        for move in sight.moves_in(Progress.DONE)
-        if look.partitions[move.id].leader != move.wanted[0] and look.is_online(move.wanted[0])
+        for move in tracker.moves_in(Progress.DONE)
+        if kafka.partitions[move.id].leader != move.wanted[0] and kafka.is_online(move.wanted[0])
     }
-    if not BALANCES.isdisjoint(sight.journal.why):
-        found.update(not_preferred_in(look))
+    if not BALANCES.isdisjoint(tracker.journal.why):
+        found.update(not_preferred_in(kafka))
     return tuple(sorted(found))
 
 
-def not_preferred_in(look: Look) -> tuple[PartitionId, ...]:
+def not_preferred_in(kafka: KafkaState) -> tuple[PartitionId, ...]:
     """The partitions that were looked at whose preferred leader could lead, and does not."""
-    online = [broker for broker in look.brokers if look.is_online(broker)]
-    return led_by_others(look.partitions.values(), online, look.ongoing)
+    online = [broker for broker in kafka.brokers if kafka.is_online(broker)]
+    return led_by_others(kafka.partitions.values(), online, kafka.ongoing)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning, Throttles
-from seawall.domain.reassignment.elder import Line
 from seawall.domain.reassignment.journal import Journal
+from seawall.domain.reassignment.line import Line
 from seawall.domain.reassignment.lists import Lists
 from seawall.domain.reassignment.planning import CannotPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class KafkaState:
     """What Kafka says, read in one go.
 
     Attributes:
@@ -76,7 +76,7 @@ class Observed:
     """What one tick sees.
 
     Attributes:
-        look: what Kafka says; a sentence: why nobody can look, or may act on it.
+        kafka: what Kafka says; a sentence: why nobody can look, or may act on it.
         plan: what a run that begins now would do; None: nothing, or it was not asked because a run is under way.
         is_still_wanted: whether what is declared now is what the journal's plan was made for.
         line: the other WALClusters whose runs on the same Kafka are not over, read before the look.
@@ -84,7 +84,7 @@ class Observed:
     """
 
     now: datetime
-    look: Look | str
+    kafka: KafkaState | str
     journal: FoundJournal = field(default_factory=FoundJournal)
     plan: Journal | CannotPlan | None = None
     is_still_wanted: bool = True

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.journal import PlannedMove
-from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.reassignment.tracker import MoveTracker, Progress
 
 NEARLY = 0.95
 """What is at least so much of the highest urgency is high enough: thousands of queues are not compared each time."""
@@ -31,18 +31,18 @@ Queues = dict[frozenset[Link], deque[tuple[int, PlannedMove]]]
 """The moves that occupy the same links, in their order, which is the number."""
 
 
-def in_turn(sight: Sight, moves: Iterable[PlannedMove]) -> Iterator[PlannedMove]:
+def in_turn(tracker: MoveTracker, moves: Iterable[PlannedMove]) -> Iterator[PlannedMove]:
     """The moves in the order in which they should be submitted, given what is on its way.
 
     Moves that copy nothing come first: they are done at once. Among equals their order stays.
     """
     under_way = Counter[Link]()
-    for move in sight.moves_in(Progress.IN_FLIGHT):
-        under_way.update(_load(_links(sight, move.id, sight.look.ongoing[move.id].adding), move))
+    for move in tracker.moves_in(Progress.IN_FLIGHT):
+        under_way.update(_load(_links(tracker, move.id, tracker.kafka.ongoing[move.id].adding), move))
     outstanding, queues = under_way.copy(), Queues()
     for number, move in enumerate(moves):
-        replicas = sight.look.partitions[move.id].replicas
-        links = _links(sight, move.id, frozenset(sight.goal(move)).difference(replicas))
+        replicas = tracker.kafka.partitions[move.id].replicas
+        links = _links(tracker, move.id, frozenset(tracker.goal(move)).difference(replicas))
         outstanding.update(_load(links, move))
         queues.setdefault(links, deque()).append((number, move))
     return _shared_out(queues, outstanding, under_way)
@@ -77,9 +77,9 @@ def _shared_out(queues: Queues, outstanding: Counter[Link], under_way: Counter[L
         yield move
 
 
-def _links(sight: Sight, partition: PartitionId, adding: Collection[int]) -> frozenset[Link]:
+def _links(tracker: MoveTracker, partition: PartitionId, adding: Collection[int]) -> frozenset[Link]:
     """What a move occupies: its leader sends to all that fetch. Without a new replica, nothing."""
-    leader = sight.look.partitions[partition].leader
+    leader = tracker.kafka.partitions[partition].leader
     sending = {Link(leader, fetches=False)} if adding and leader is not None else set()
     return frozenset(sending.union(Link(broker, fetches=True) for broker in adding))
 

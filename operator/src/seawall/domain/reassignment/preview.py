@@ -55,19 +55,19 @@ class PlannedReassignment:
 
 def preview(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> PlannedReassignment | str:
     """The run under way, or what one that begins now would do; a sentence: why nobody can tell."""
-    throttle, run, look = spec.throttle_bytes_per_second, cluster.status.reassignment, observed.look
+    throttle, run, kafka = spec.throttle_bytes_per_second, cluster.status.reassignment, observed.kafka
     if run is not None and run.stage is not None and run.is_active:
         found = observed.journal.readable
         return PlannedReassignment(run.stage.value, run.digest, run.message, found, throttle)
-    if isinstance(look, str):
-        return look
+    if isinstance(kafka, str):
+        return kafka
     match observed.plan:
         case Journal() as journal:
             return PlannedReassignment(None, None, NOT_YET, journal, throttle)
         case CannotPlan(message):
             return PlannedReassignment(None, None, message, None, throttle)
         case None:
-            is_foreign = any(found in look.partitions for found in look.ongoing)
+            is_foreign = any(found in kafka.partitions for found in kafka.ongoing)
             return PlannedReassignment(None, None, FOREIGN if is_foreign else AS_DECLARED, None, throttle)
 
 

@@ -21,11 +21,10 @@ from seawall.domain.reassignment.actions import (
 )
 from seawall.domain.reassignment.batch import may_cancel, next_batch
 from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
-from seawall.domain.reassignment.elder import has_turn
 from seawall.domain.reassignment.estimate import why_slow
 from seawall.domain.reassignment.leaders import not_preferred
+from seawall.domain.reassignment.line import has_turn
 from seawall.domain.reassignment.sentences import asks, at_end, so_far
-from seawall.domain.reassignment.sight import Direction, Progress, Sight
 from seawall.domain.reassignment.throttling import (
     cluster_rate,
     is_foreign,
@@ -35,6 +34,7 @@ from seawall.domain.reassignment.throttling import (
     said_of_brokers,
     throttle_for,
 )
+from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress
 
 LEADERS_WAIT = timedelta(minutes=5)
 """How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""
@@ -49,9 +49,9 @@ def pending(case: Case) -> Decision:
         return dropped(case, ended)
     if not case.is_approved:
         return case.enters(ReassignmentStage.AWAITING_APPROVAL, asks(case.journal))
-    hindrance = _why_not_yet(case, case.sight(Direction.FORWARD))
-    if hindrance is not None:
-        return case.stays(hindrance)
+    blocker = _why_not_yet(case, case.tracker(Direction.FORWARD))
+    if blocker is not None:
+        return case.stays(blocker)
     most = _most_min_isr(case)
     return case.enters(
         ReassignmentStage.ONGOING, "replicas begin to move", start_time=case.now, most_min_in_sync_replicas=most
@@ -75,15 +75,15 @@ def go_on(case: Case) -> Decision:
         return abort(case, cause)
     if not has_turn(case.status):
         return _take_turn(case)
-    sight = case.sight(Direction.FORWARD)
-    if sight.count(*UNFINISHED) == 0 or (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
+    tracker = case.tracker(Direction.FORWARD)
+    if tracker.count(*UNFINISHED) == 0 or (_is_given_up(tracker) and tracker.count(Progress.IN_FLIGHT) == 0):
         return case.with_numbers(
             case.enters(
                 ReassignmentStage.VERIFYING, "all is moved that could be: in-sync replicas and leaders are verified"
             ),
-            sight,
+            tracker,
         )
-    return case.with_numbers(_move(case, sight), sight)
+    return case.with_numbers(_move(case, tracker), tracker)
 
 
 def verify(case: Case) -> Decision:
@@ -91,12 +91,12 @@ def verify(case: Case) -> Decision:
     cause = _why_aborted(case)
     if cause is not None:
         return abort(case, cause)
-    sight = case.sight(Direction.FORWARD)
-    if sight.count(Progress.OPEN, Progress.IN_FLIGHT) and not _is_given_up(sight):
+    tracker = case.tracker(Direction.FORWARD)
+    if tracker.count(Progress.OPEN, Progress.IN_FLIGHT) and not _is_given_up(tracker):
         return case.enters(ReassignmentStage.ONGOING, "a partition is not where it was moved to")
-    if sight.count(Progress.UNKNOWN):
-        return case.stays(f"Kafka does not tell of {sight.count(Progress.UNKNOWN)} partitions")
-    return case.with_numbers(_verify(case, sight), sight)
+    if tracker.count(Progress.UNKNOWN):
+        return case.stays(f"Kafka does not tell of {tracker.count(Progress.UNKNOWN)} partitions")
+    return case.with_numbers(_verify(case, tracker), tracker)
 
 
 def turn_back(case: Case) -> Decision:
@@ -104,8 +104,8 @@ def turn_back(case: Case) -> Decision:
     cause = case.status.abort_cause
     if cause is AbortCause.BY_PERSON and not case.cluster.metadata.aborts_reassignment:
         return abort(case, AbortCause.SUPERSEDED)
-    sight = case.sight(Direction.BACK if cause is AbortCause.BY_PERSON else Direction.STAY)
-    return case.with_numbers(_turn_back(case, sight), sight)
+    tracker = case.tracker(Direction.BACK if cause is AbortCause.BY_PERSON else Direction.STAY)
+    return case.with_numbers(_turn_back(case, tracker), tracker)
 
 
 def abort(case: Case, cause: AbortCause) -> Decision:
@@ -131,83 +131,83 @@ WHY_ABORTED = {
 
 
 def _take_turn(case: Case) -> Decision:
-    """Another run may have begun at the same moment: `elder` has the rules."""
+    """Another run may have begun at the same moment: `ahead` has the rules."""
     line = case.observed.line
-    if line.elder is not None:
-        message = f"WALCluster {line.elder} goes first"
+    if line.ahead is not None:
+        message = f"WALCluster {line.ahead} goes first"
         return case.enters(ReassignmentStage.PENDING, message, start_time=None, most_min_in_sync_replicas=None)
     if line.contender is not None:
         return case.stays(f"WALCluster {line.contender} begins at the same moment", POLL_SECONDS)
-    lists = lists_of_others(case.look, case.journal.topics)
+    lists = lists_of_others(case.kafka, case.journal.topics)
     if lists != case.observed.journal.lists:
         message = "it writes down what others have throttled of its topics"
         return case.stays(message, 0.0, RememberLists(case.journal, lists, case.observed.journal.version))
-    return Decision(case.status.model_copy(update={"rates_before": remembered(case.look)}), (), 0.0)
+    return Decision(case.status.model_copy(update={"rates_before": remembered(case.kafka)}), (), 0.0)
 
 
 def _leftover(case: Case) -> ClearThrottle | None:
     """What is left of the throttle, if the run has set one."""
     if not case.throttles:
         return None
-    return leftover_throttle(case.look, case.journal.topics, case.status, case.observed.journal.lists)
+    return leftover_throttle(case.kafka, case.journal.topics, case.status, case.observed.journal.lists)
 
 
-def _move(case: Case, sight: Sight) -> Decision:
-    hindrance, batch = _why_not_yet(case, sight), next_batch(sight, case.spec.max_concurrent_partitions)
-    targets = batch.targets if hindrance is None else {}
+def _move(case: Case, tracker: MoveTracker) -> Decision:
+    blocker, batch = _why_not_yet(case, tracker), next_batch(tracker, case.spec.max_concurrent_partitions)
+    targets = batch.targets if blocker is None else {}
     rate = case.spec.throttle_bytes_per_second
-    throttle = throttle_for(sight, targets, case.status, rate, case.observed.journal.lists)
-    told = so_far(sight) + (f"; it waits: {hindrance}" if hindrance else "")
-    if batch.waiting and not hindrance:
-        told += f"; {batch.waiting} wait: {batch.why}"
-    if is_foreign(case.look, case.status):
-        told += f"; somebody else set the throttle to {cluster_rate(case.look)} bytes a second, and it stays"
-    told += said_of_brokers(case.look, case.journal)
-    if sight.count(Progress.IN_FLIGHT):
-        told += why_slow(case.status, case.now)
+    throttle = throttle_for(tracker, targets, case.status, rate, case.observed.journal.lists)
+    reported = so_far(tracker) + (f"; it waits: {blocker}" if blocker else "")
+    if batch.waiting and not blocker:
+        reported += f"; {batch.waiting} wait: {batch.why}"
+    if is_foreign(case.kafka, case.status):
+        reported += f"; somebody else set the throttle to {cluster_rate(case.kafka)} bytes a second, and it stays"
+    reported += said_of_brokers(case.kafka, case.journal)
+    if tracker.count(Progress.IN_FLIGHT):
+        reported += why_slow(case.status, case.now)
     if throttle is not None and not case.cluster.metadata.is_paused:
         is_held = REASSIGNMENT_FINALIZER in case.cluster.metadata.finalizers
-        return case.throttles_at(rate, told, throttle) if is_held else case.stays(told, 0.0, AddFinalizer())
+        return case.throttles_at(rate, reported, throttle) if is_held else case.stays(reported, 0.0, AddFinalizer())
     if targets:
-        return case.stays(told, POLL_SECONDS, Submit(targets))
-    return case.stays(told, POLL_SECONDS)
+        return case.stays(reported, POLL_SECONDS, Submit(targets))
+    return case.stays(reported, POLL_SECONDS)
 
 
-def _verify(case: Case, sight: Sight) -> Decision:
+def _verify(case: Case, tracker: MoveTracker) -> Decision:
     throttle = _leftover(case)
     if throttle is not None:
         return case.stays("it removes the throttle", POLL_SECONDS, throttle)
     behind = [
         move.id
-        for move in sight.moves_in(Progress.DONE)
-        if not frozenset(move.wanted) <= case.look.partitions[move.id].isr
+        for move in tracker.moves_in(Progress.DONE)
+        if not frozenset(move.wanted) <= case.kafka.partitions[move.id].isr
     ]
     if behind:
         return case.stays(f"all replicas are placed; it waits until those of {shown(tuple(behind))} are in sync")
-    others = not_preferred(sight)
+    others = not_preferred(tracker)
     since = case.status.stage_time or case.now
     if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
         return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
-    message = at_end(sight) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
-    message += said_of_brokers(case.look, case.journal)
+    message = at_end(tracker) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
+    message += said_of_brokers(case.kafka, case.journal)
     return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now, most_min_in_sync_replicas=None)
 
 
-def _turn_back(case: Case, sight: Sight) -> Decision:
+def _turn_back(case: Case, tracker: MoveTracker) -> Decision:
     if case.cluster.metadata.is_paused:
         return case.stays(f"{PAUSED_ANNOTATION} is set")
-    cancel, why = may_cancel(sight)
+    cancel, why = may_cancel(tracker)
     if cancel:
         return case.stays(f"it cancels the move of {shown(cancel)}", POLL_SECONDS, Cancel(cancel))
     if why:
-        return case.stays(f"{so_far(sight)}; it waits: {why}", POLL_SECONDS)
-    if sight.count(*UNFINISHED) and not (_is_given_up(sight) and sight.count(Progress.IN_FLIGHT) == 0):
-        return _move(case, sight)
+        return case.stays(f"{so_far(tracker)}; it waits: {why}", POLL_SECONDS)
+    if tracker.count(*UNFINISHED) and not (_is_given_up(tracker) and tracker.count(Progress.IN_FLIGHT) == 0):
+        return _move(case, tracker)
     throttle = _leftover(case)
     if throttle is not None:
         return case.stays("it removes the throttle", POLL_SECONDS, throttle)
     cause = case.status.abort_cause or AbortCause.SUPERSEDED
-    found = case.look.partitions
+    found = case.kafka.partitions
     moved = sum(1 for move in case.journal.moves if move.id in found and found[move.id].replicas == move.wanted)
     message = f"{WHY_ABORTED[cause]}; {moved} of {len(case.journal.moves)} partitions have their new replicas"
     return case.enters(ReassignmentStage.ABORTED, message, completion_time=case.now, most_min_in_sync_replicas=None)
@@ -234,30 +234,30 @@ def _why_dropped(case: Case) -> AbortCause | None:
     if cause is not None:
         return cause
     as_planned = all(
-        (found := case.look.partitions.get(move.id)) is None or found.replicas == move.original
+        (found := case.kafka.partitions.get(move.id)) is None or found.replicas == move.original
         for move in case.journal.moves
     )
     return None if as_planned else AbortCause.SUPERSEDED
 
 
-def _why_not_yet(case: Case, sight: Sight) -> str | None:
+def _why_not_yet(case: Case, tracker: MoveTracker) -> str | None:
     """What keeps anything from being submitted now; what is on its way goes on."""
     if case.cluster.metadata.is_paused:
         return f"{PAUSED_ANNOTATION} is set"
-    if case.observed.line.elder is not None:
-        return f"WALCluster {case.observed.line.elder} moves replicas on the same Kafka"
+    if case.observed.line.ahead is not None:
+        return f"WALCluster {case.observed.line.ahead} moves replicas on the same Kafka"
     if (pod := pod_that_restarts(case.cluster.status.restart)) is not None:
         return f"{pod} restarts, and reads its part of the WAL"
-    if sight.foreign:
-        return f"somebody else moves {shown(sight.foreign)}"
-    if case.look.under_min_isr:
-        return f"{shown(case.look.under_min_isr)} under min.insync.replicas, or without a leader"
+    if tracker.foreign:
+        return f"somebody else moves {shown(tracker.foreign)}"
+    if case.kafka.under_min_isr:
+        return f"{shown(case.kafka.under_min_isr)} under min.insync.replicas, or without a leader"
     return None
 
 
-def _is_given_up(sight: Sight) -> bool:
+def _is_given_up(tracker: MoveTracker) -> bool:
     """Kafka refuses so much that something is wrong with all of it."""
-    return sight.count(Progress.REFUSED) >= MAX_REFUSED
+    return tracker.count(Progress.REFUSED) >= MAX_REFUSED
 
 
 def refused_rows(

@@ -14,7 +14,7 @@ _SOFT = ("message", "partitions", "bytes_left", "throttle_bytes_per_second", "pr
 _WARNING = frozenset({ReassignmentStage.ABORTING, ReassignmentStage.AWAITING_APPROVAL})
 
 
-def is_news(before: ReassignmentStatus | None, after: ReassignmentStatus | None) -> bool:
+def is_new(before: ReassignmentStatus | None, after: ReassignmentStatus | None) -> bool:
     """Whether more changed than numbers and sentences: then it is recorded before anything is done."""
     return _hard(before) != _hard(after)
 
@@ -23,7 +23,7 @@ def progressed(
     before: ReassignmentStatus | None, after: ReassignmentStatus | None, now: datetime, *, failed: bool
 ) -> ReassignmentStatus | None:
     """The status to record if no more than numbers and sentences changed; the one before while it is too soon."""
-    if before is None or after is None or before == after or is_news(before, after):
+    if before is None or after is None or before == after or is_new(before, after):
         return after
     is_due = before.progress_time is None or now - before.progress_time >= PROGRESS_EVERY
     is_due = is_due or failed or before.failed_change != after.failed_change

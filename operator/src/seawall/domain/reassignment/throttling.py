@@ -15,8 +15,8 @@ from seawall.domain.partitions import NO_RATES, PartitionId, Rates, ThrottledRep
 from seawall.domain.reassignment.actions import ClearThrottle, SetThrottle
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.lists import Lists
-from seawall.domain.reassignment.observed import Look
-from seawall.domain.reassignment.sight import Progress, Sight
+from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.tracker import MoveTracker, Progress
 from seawall.domain.throttles import least_of, least_rate, own_rates_sentence
 
 NOTHING = ThrottledReplicas()
@@ -24,41 +24,45 @@ MAX_REMEMBERED = 16
 
 
 def throttle_for(
-    sight: Sight, batch: Mapping[PartitionId, tuple[int, ...]], status: ReassignmentStatus, rate: int, lists: Lists
+    tracker: MoveTracker,
+    batch: Mapping[PartitionId, tuple[int, ...]],
+    status: ReassignmentStatus,
+    rate: int,
+    lists: Lists,
 ) -> SetThrottle | None:
     """The throttle to set before a batch is submitted; None: it stands, or nothing is copied.
 
     Topics that have arrived are taken out: who catches up after a restart must not be slowed down for another's move.
     """
     moves: dict[PartitionId, tuple[Collection[int], Collection[int]]] = {
-        move.id: (sight.look.ongoing[move.id].original, sight.look.ongoing[move.id].target)
-        for move in sight.moves_in(Progress.IN_FLIGHT)
+        move.id: (tracker.kafka.ongoing[move.id].original, tracker.kafka.ongoing[move.id].target)
+        for move in tracker.moves_in(Progress.IN_FLIGHT)
     }
-    moves.update((found, (sight.look.partitions[found].replicas, goal)) for found, goal in batch.items())
+    moves.update((found, (tracker.kafka.partitions[found].replicas, goal)) for found, goal in batch.items())
     wanted = throttled_replicas(moves)
     if not wanted:
         return None
-    before = unlike_before(sight.look, sight.journal.topics - wanted.keys(), lists)
-    changed = {topic: found for topic, found in wanted.items() if sight.look.throttles.topics.get(topic) != found}
+    before = unlike_before(tracker.kafka, tracker.journal.topics - wanted.keys(), lists)
+    changed = {topic: found for topic, found in wanted.items() if tracker.kafka.throttles.topics.get(topic) != found}
     changed |= before
-    rates = None if is_foreign(sight.look, status) else Rates(rate, rate)
-    is_rate_right = rates is None or sight.look.throttles.rates == rates
+    rates = None if is_foreign(tracker.kafka, status) else Rates(rate, rate)
+    is_rate_right = rates is None or tracker.kafka.throttles.rates == rates
     return None if is_rate_right and not changed else SetThrottle(None if rates is None else rate, changed)
 
 
 def leftover_throttle(
-    look: Look, topics: Collection[str], status: ReassignmentStatus, lists: Lists
+    kafka: KafkaState, topics: Collection[str], status: ReassignmentStatus, lists: Lists
 ) -> ClearThrottle | None:
     """What is left of the throttle; None: it is gone, and rates and lists are as they were before."""
-    changed = unlike_before(look, topics, lists)
-    rates = None if is_foreign(look, status) else before_run(status)
-    is_rate_right = rates is None or look.throttles.rates == rates
+    changed = unlike_before(kafka, topics, lists)
+    rates = None if is_foreign(kafka, status) else before_run(status)
+    is_rate_right = rates is None or kafka.throttles.rates == rates
     return None if is_rate_right and not changed else ClearThrottle(rates, changed)
 
 
-def is_foreign(look: Look, status: ReassignmentStatus) -> bool:
+def is_foreign(kafka: KafkaState, status: ReassignmentStatus) -> bool:
     """Whether the rates in force are somebody else's, set in mid-run."""
-    rates, before = look.throttles.rates, before_run(status)
+    rates, before = kafka.throttles.rates, before_run(status)
     return not (
         rates.leader in {None, before.leader, *status.rates_set}
         and rates.follower in {None, before.follower, *status.rates_set}
@@ -71,9 +75,9 @@ def before_run(status: ReassignmentStatus) -> Rates:
     return NO_RATES if before is None else Rates(before.leader, before.follower)
 
 
-def remembered(look: Look) -> RatesBefore:
+def remembered(kafka: KafkaState) -> RatesBefore:
     """The rates that stand now, for the status."""
-    rates = look.throttles.rates
+    rates = kafka.throttles.rates
     return RatesBefore(leader=rates.leader, follower=rates.follower)
 
 
@@ -84,31 +88,31 @@ def rates_with(status: ReassignmentStatus, rate: int) -> tuple[int, ...]:
     return (*status.rates_set, rate)[-MAX_REMEMBERED:]
 
 
-def lists_of_others(look: Look, topics: Collection[str]) -> dict[str, ThrottledReplicas]:
+def lists_of_others(kafka: KafkaState, topics: Collection[str]) -> dict[str, ThrottledReplicas]:
     """What is throttled of these topics while the run has throttled nothing yet."""
-    return {topic: look.throttles.topics[topic] for topic in topics if topic in look.throttles.topics}
+    return {topic: kafka.throttles.topics[topic] for topic in topics if topic in kafka.throttles.topics}
 
 
-def unlike_before(look: Look, topics: Collection[str], lists: Lists) -> dict[str, ThrottledReplicas]:
+def unlike_before(kafka: KafkaState, topics: Collection[str], lists: Lists) -> dict[str, ThrottledReplicas]:
     """The topics of which something else is throttled than before the run, with what it was; a deleted one has none."""
-    before = {topic: lists.get(topic, NOTHING) for topic in topics if topic not in look.absent}
-    return {topic: found for topic, found in before.items() if look.throttles.topics.get(topic, NOTHING) != found}
+    before = {topic: lists.get(topic, NOTHING) for topic in topics if topic not in kafka.absent}
+    return {topic: found for topic, found in before.items() if kafka.throttles.topics.get(topic, NOTHING) != found}
 
 
-def cluster_rate(look: Look) -> int | None:
+def cluster_rate(kafka: KafkaState) -> int | None:
     """The cluster's default, the lesser of both."""
-    return least_of(look.throttles.rates)
+    return least_of(kafka.throttles.rates)
 
 
-def rate_in_force(look: Look, journal: Journal) -> int | None:
+def rate_in_force(kafka: KafkaState, journal: Journal) -> int | None:
     """The throttle as the status shows it: that of the slowest broker of the run."""
-    return least_rate(look.throttles, _brokers(journal))
+    return least_rate(kafka.throttles, _brokers(journal))
 
 
-def said_of_brokers(look: Look, journal: Journal) -> str:
+def said_of_brokers(kafka: KafkaState, journal: Journal) -> str:
     """A clause about brokers of the run whose own rates win over the throttle; empty if there are none."""
     brokers = _brokers(journal)
-    sentence = own_rates_sentence({found: own for found, own in look.throttles.by_broker.items() if found in brokers})
+    sentence = own_rates_sentence({found: own for found, own in kafka.throttles.by_broker.items() if found in brokers})
     return f"; {sentence}" if sentence else ""
 
 

@@ -19,7 +19,7 @@ from seawall.domain.reassignment.actions import ReassignmentAction
 from seawall.domain.reassignment.case import MAX_MESSAGE
 from seawall.domain.reassignment.decide import decide_run
 from seawall.domain.reassignment.observed import Observed
-from seawall.domain.reassignment.steps import events_of, has_come_on, is_news, progressed
+from seawall.domain.reassignment.steps import events_of, has_come_on, is_new, progressed
 
 ReplicationDecision = Decision[WALClusterStatus, ReassignmentAction]
 
@@ -29,7 +29,7 @@ def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
     spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
     before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
     status = run.status if run.actions else _without_failure(run.status)
-    news = _with(cluster, status) if is_news(before, status) else cluster.status
+    news = _with(cluster, status) if is_new(before, status) else cluster.status
     has_moved = has_come_on(before, progressed(before, status, observed.now, failed=False))
     verdict = Verdict(Outlook.PROGRESSING, "", run.why, run.after)
     return Decision(news, verdict, () if has_moved else run.actions, partial(_published, cluster, status, observed))

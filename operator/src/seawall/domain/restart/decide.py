@@ -81,14 +81,16 @@ def _around(cluster: WALCluster, roll: RollDecision, observed: Observed, *action
 
     def publish(verdict: Verdict) -> Published[WALClusterStatus]:
         build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.facts.now)
-        told = published(before, roll.status, verdict)
-        status = (with_health if is_restarted else with_maintenance)(cluster.status, told.status, observed, build)
+        reported = published(before, roll.status, verdict)
+        status = (with_health if is_restarted else with_maintenance)(cluster.status, reported.status, observed, build)
         lost = loss_event(cluster.status.conditions, status.conditions, KIND, "all datanodes serve again")
-        return Published(status, told.events if lost is None else (*told.events, lost))
+        return Published(status, reported.events if lost is None else (*reported.events, lost))
 
-    news = cluster.status if roll.status == before else cluster.status.model_copy(update={"restart": roll.status})
+    changed_status = (
+        cluster.status if roll.status == before else cluster.status.model_copy(update={"restart": roll.status})
+    )
     verdict = replace(roll.verdict, after=_after(roll, observed))
-    return Decision(news, verdict, actions, publish)
+    return Decision(changed_status, verdict, actions, publish)
 
 
 def _after(roll: RollDecision, observed: Observed) -> float | None:

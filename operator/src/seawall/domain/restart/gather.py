@@ -16,7 +16,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import Topic
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.ledger.page import LedgerPage, page_of
 from seawall.domain.rollout.facts import Facts, Limits
 from seawall.domain.rollout.from_ledger import Sources, datanodes_by_id, datanodes_of_pods
@@ -27,12 +27,19 @@ from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, RESTART_ANNOTAT
 DATANODE_FILE = "datanode.toml"
 HASH_DIGITS = 16
 
-NO_KAFKA = frozenset({Obstacle.KAFKA, Obstacle.OTHER_KAFKA, Obstacle.NOT_FIRST_CONTACT, Obstacle.POOL_OWNED})
+NO_KAFKA = frozenset(
+    {
+        UnavailableReason.KAFKA,
+        UnavailableReason.OTHER_KAFKA,
+        UnavailableReason.NOT_FIRST_CONTACT,
+        UnavailableReason.POOL_OWNED,
+    }
+)
 """Obstacles of a look that are about Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaSeen:
+class ObservedKafka:
     """What Kafka says of topics, read after the look: replicas, and which of them are being moved."""
 
     topics: Mapping[str, Topic]
@@ -47,7 +54,7 @@ class Beside:
     verifications: Iterable[WALVerification]
 
 
-def find_elder(cluster: WALCluster, others: Iterable[WALCluster]) -> str | None:
+def find_older_owner(cluster: WALCluster, others: Iterable[WALCluster]) -> str | None:
     """The older WALCluster of the namespace that names the same StatefulSet: neither knows whom the other restarts."""
     mine, me = _named_set(cluster), cluster.metadata
     elders = [
@@ -97,45 +104,49 @@ def config_hash(cluster: WALCluster, config_map: ConfigMap | None) -> str | None
 
 
 def with_ledger(
-    facts: Facts, cluster: WALCluster, looked: Looked | CannotLook, kafka: KafkaSeen | str, beside: Beside
+    facts: Facts,
+    cluster: WALCluster,
+    observation: Observation | Unavailable,
+    kafka: ObservedKafka | str,
+    beside: Beside,
 ) -> Facts:
     """The facts with what the ledger and Kafka say of the pods' datanodes. What is not known stays unknown."""
     kafka_problem = kafka if isinstance(kafka, str) else None
-    if isinstance(looked, CannotLook):
-        if looked.why in NO_KAFKA:
-            kafka_problem = looked.message
-        return replace(facts, kafka_problem=kafka_problem, look_problem=looked.message)
-    ledger = plan(looked.look.inputs)
+    if isinstance(observation, Unavailable):
+        if observation.why in NO_KAFKA:
+            kafka_problem = observation.message
+        return replace(facts, kafka_problem=kafka_problem, observation_problem=observation.message)
+    ledger = plan(observation.assessment.inputs)
     sources = Sources(
         ledger,
-        looked.read,
+        observation.read,
         {} if isinstance(kafka, str) else kafka.topics,
         () if isinstance(kafka, str) else kafka.moving,
-        cut_topics(beside.purges, looked),
+        cut_topics(beside.purges, observation),
     )
     by_id = datanodes_by_id(sources)
-    ids = datanodes_of_pods(facts.pods, looked.read.snapshot.datanodes, _remembered(cluster.status.restart))
+    ids = datanodes_of_pods(facts.pods, observation.read.snapshot.datanodes, _remembered(cluster.status.restart))
     datanodes = {name: by_id[number] for name, number in ids.items() if number in by_id}
-    topic_ids = {name: log.topic_id for name, log in looked.read.logs.items() if log.topic_id is not None}
+    topic_ids = {name: log.topic_id for name, log in observation.read.logs.items() if log.topic_id is not None}
     return replace(
         facts,
         datanodes=datanodes,
         kafka_problem=kafka_problem,
-        wal_problem=_wal_problem(cluster, page_of(looked, ledger)),
+        wal_problem=_wal_problem(cluster, page_of(observation, ledger)),
         bad_records=bad_records(beside.verifications, topic_ids, datanodes),
     )
 
 
-def cut_topics(purges: Iterable[WALPurge], looked: Looked) -> frozenset[str]:
+def cut_topics(purges: Iterable[WALPurge], observation: Observation) -> frozenset[str]:
     """Topics of runs that delete now: an intent is written, and the log does not start there yet."""
     running = [run for run in purges if run.status.frozen is not None and not run.status.is_finished]
     found: set[str] = set()
-    for name in looked.topics:
+    for name in observation.topics:
         if not any(isinstance(run.spec, InvalidSpec) or run.spec.selects(name) for run in running):
             continue
-        log_start, record = looked.read.logs[name].log_start, looked.read.records.get(name)
+        log_start, record = observation.read.logs[name].log_start, observation.read.records.get(name)
         is_behind = record is not None and (log_start is None or record.intent > log_start)
-        if is_behind or name in looked.read.unreadable_records:
+        if is_behind or name in observation.read.unreadable_records:
             found.add(name)
     return frozenset(found)
 

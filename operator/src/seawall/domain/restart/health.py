@@ -14,12 +14,12 @@ from seawall.domain.failure import REFUSED, UNANSWERED
 from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, is_of_others, left_on_message, of_others_message
-from seawall.domain.rollout_reasons import Ailment, Reason
+from seawall.domain.rollout_reasons import FailureReason, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
 SERVING, RESTARTING, NOT_ASKED = "Serving", "Restarting", "NotAsked"
 
-AWAY = frozenset({Ailment.NOT_SERVING, Ailment.MISSING})
+AWAY = frozenset({FailureReason.NOT_SERVING, FailureReason.MISSING})
 """What is expected of a datanode that Seawall restarts, until that takes too long."""
 
 
@@ -47,11 +47,11 @@ def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | No
         )
     found = diagnose(facts, restart.last_replay)
     worst = [each for each in found if not _is_expected(each, restart)]
-    problem = facts.look_problem or facts.kafka_problem
+    problem = facts.observation_problem or facts.kafka_problem
     instead = in_maintenance or (None if problem is None else Finding("Unknown", NOT_ASKED, problem))
     if instead is not None and all(each.ailment in AWAY for each in worst):
         return instead
-    if worst and observed.is_settling and worst[0].ailment is Ailment.NOT_SERVING:
+    if worst and observed.is_settling and worst[0].ailment is FailureReason.NOT_SERVING:
         return None
     if worst:
         more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
@@ -66,11 +66,11 @@ def count_datanodes(restart: RestartStatus, observed: Observed) -> Mapping[str, 
     facts = observed.facts
     if facts.statefulset is None:
         return {}
-    is_unsure = facts.look_problem is not None or observed.is_settling
+    is_unsure = facts.observation_problem is not None or observed.is_settling
     found = [
         RESTARTING if _is_expected(each, restart) else each.ailment.value
         for each in diagnose(facts, restart.last_replay)
-        if not (is_unsure and each.ailment is Ailment.NOT_SERVING)
+        if not (is_unsure and each.ailment is FailureReason.NOT_SERVING)
     ]
     return Counter(found) + Counter({SERVING: sum(map(facts.serves, facts.pods))})
 

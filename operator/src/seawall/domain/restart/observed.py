@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seawall.domain.rollout.decision import Observed as RollSeen
+from seawall.domain.rollout.decision import Observed as RollObserved
 from seawall.domain.rollout.facts import Facts
 
 
@@ -29,6 +29,6 @@ class Observed:
     forbidden: str | None = None
 
     @property
-    def roll(self) -> RollSeen:
+    def roll(self) -> RollObserved:
         """What a roll sees of it."""
-        return RollSeen(self.facts, self.forbidden)
+        return RollObserved(self.facts, self.forbidden)

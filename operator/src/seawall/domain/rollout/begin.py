@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.restart import PodIdentity, Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.checks import Candidate, Refusal, refusal
-from seawall.domain.rollout.decision import RollDecision, changed, decided, meanwhile, shut
+from seawall.domain.rollout.decision import RollDecision, blocked, changed, decided, meanwhile
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.flushes import flush, is_flushed
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, kept_until
@@ -16,9 +16,9 @@ from seawall.domain.rollout.order import in_order
 from seawall.domain.rollout.replay import replay_seconds, restart_budget
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
-from seawall.domain.rollout_reasons import Reason, Shut
+from seawall.domain.rollout_reasons import Blocker, Reason
 
-BEFORE_FLUSH = frozenset({Shut.REPLAY_TOO_LONG})
+BEFORE_FLUSH = frozenset({Blocker.REPLAY_TOO_LONG})
 """What a flush may mend."""
 
 
@@ -41,7 +41,7 @@ def begin_next(status: RestartStatus, facts: Facts, due: Mapping[str, Cause]) ->
     if not refusals:
         return _waits(facts, decided(status, Reason.BEGINS, "Kubernetes makes the pods that are to be restarted"))
     first = in_order(due, facts)[0]
-    return _waits(facts, shut(_with_next(status, first), refusals[first.name], facts))
+    return _waits(facts, blocked(_with_next(status, first), refusals[first.name], facts))
 
 
 def _with_next(status: RestartStatus, pod: Pod) -> RestartStatus:
@@ -50,17 +50,17 @@ def _with_next(status: RestartStatus, pod: Pod) -> RestartStatus:
 
 
 def _against(status: RestartStatus, pod: Pod, facts: Facts) -> Refusal | None:
-    but = frozenset[Shut]() if is_flushed(status, pod, facts) else BEFORE_FLUSH
+    but = frozenset[Blocker]() if is_flushed(status, pod, facts) else BEFORE_FLUSH
     found = refusal(Candidate(pod.name, facts, status.last_replay), but=but)
     if found is not None or flush(status, pod, facts) is not None:
         return found
     return refusal(Candidate(pod.name, facts, status.last_replay))
 
 
-def _waits(facts: Facts, told: RollDecision) -> RollDecision:
+def _waits(facts: Facts, reported: RollDecision) -> RollDecision:
     """Nothing is about to happen: nobody needs the maintenance."""
-    status = told.status.model_copy(update={"stage": RollStage.WAITING})
-    return meanwhile(give_back(status, facts), replace(told, status=status))
+    status = reported.status.model_copy(update={"stage": RollStage.WAITING})
+    return meanwhile(give_back(status, facts), replace(reported, status=status))
 
 
 def _prepare(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision:

@@ -14,7 +14,7 @@ from seawall.api.duration import format_duration
 from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.domain.rollout.facts import Datanode, Facts, TopicFacts
 from seawall.domain.rollout.replay import replay_seconds
-from seawall.domain.rollout_reasons import OVERRIDABLE, Shut
+from seawall.domain.rollout_reasons import OVERRIDABLE, Blocker
 
 _NAMED = 3
 
@@ -43,7 +43,7 @@ class Candidate:
 class Refusal:
     """Why the gate is shut."""
 
-    reason: Shut
+    reason: Blocker
     clause: str
     """What exactly, for people; may be empty."""
 
@@ -65,7 +65,11 @@ def _kafka_is_silent(asked: Candidate) -> str | None:
 def _datanode_is_unknown(asked: Candidate) -> str | None:
     datanode = asked.datanode
     if datanode is None:
-        return asked.name if asked.facts.look_problem is None else f"{asked.name}: {asked.facts.look_problem}"
+        return (
+            asked.name
+            if asked.facts.observation_problem is None
+            else f"{asked.name}: {asked.facts.observation_problem}"
+        )
     unmapped = [region.region for region in datanode.regions if region.reads_from is None]
     known = {topic.name for topic in datanode.topics}
     unmapped += [region.region for region in datanode.regions if region.topic not in known]
@@ -123,19 +127,19 @@ def _replays_too_long(asked: Candidate) -> str | None:
 
 Predicate = Callable[[Candidate], str | None]
 
-GATE: Mapping[Shut, Predicate] = MappingProxyType(
+GATE: Mapping[Blocker, Predicate] = MappingProxyType(
     {
-        Shut.PAUSED: _is_paused,
-        Shut.KAFKA_UNREACHABLE: _kafka_is_silent,
-        Shut.DATANODE_UNKNOWN: _datanode_is_unknown,
-        Shut.NOT_FULLY_IN_SYNC: _is_not_in_sync,
-        Shut.WAL_NOT_INTACT: _wal_is_not_intact,
-        Shut.LOG_START_BEYOND_REPLAY: _log_starts_too_late,
-        Shut.REASSIGNMENT: _is_moving,
-        Shut.DELETE_ONGOING: _is_cut,
-        Shut.ANOTHER_DOWN: _another_is_down,
-        Shut.BAD_RECORD: _has_bad_record,
-        Shut.REPLAY_TOO_LONG: _replays_too_long,
+        Blocker.PAUSED: _is_paused,
+        Blocker.KAFKA_UNREACHABLE: _kafka_is_silent,
+        Blocker.DATANODE_UNKNOWN: _datanode_is_unknown,
+        Blocker.NOT_FULLY_IN_SYNC: _is_not_in_sync,
+        Blocker.WAL_NOT_INTACT: _wal_is_not_intact,
+        Blocker.LOG_START_BEYOND_REPLAY: _log_starts_too_late,
+        Blocker.REASSIGNMENT: _is_moving,
+        Blocker.DELETE_ONGOING: _is_cut,
+        Blocker.ANOTHER_DOWN: _another_is_down,
+        Blocker.BAD_RECORD: _has_bad_record,
+        Blocker.REPLAY_TOO_LONG: _replays_too_long,
     }
 )
 """Every reason has its predicate, in the order of the reasons."""
@@ -147,7 +151,7 @@ def against(asked: Candidate) -> tuple[Refusal, ...]:
     return tuple(Refusal(reason, clause) for reason, clause in found if clause is not None)
 
 
-def refusal(asked: Candidate, *, but: frozenset[Shut] = frozenset()) -> Refusal | None:
+def refusal(asked: Candidate, *, but: frozenset[Blocker] = frozenset()) -> Refusal | None:
     """The first that is against a restart and that nobody lets through; None: the gate is open.
 
     Args:

@@ -40,7 +40,7 @@ from seawall.domain.rollout.maintenance import give_back, leave_first, with_addr
 from seawall.domain.rollout.published import with_costs
 from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
 from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
-from seawall.domain.rollout_reasons import Reason, Shut
+from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.domain.step import Event, EventType
 
 MAX_PODS = 1_000
@@ -52,7 +52,7 @@ MAX_MESSAGE = 1_024
 
 WARNINGS = frozenset(
     {
-        *(reason.value for reason in Shut),
+        *(reason.value for reason in Blocker),
         Reason.NO_STATEFUL_SET,
         Reason.RESTARTED_BY_OTHERS,
         Reason.PARTITION_NOT_OURS,
@@ -105,9 +105,9 @@ def _decide(status: RestartStatus, observed: Observed) -> RollDecision:
     leaves = leave_first(status, facts)
     if leaves is not None:
         return leaves
-    hindrance = _hindrance(statefulset, facts)
-    if hindrance is not None:
-        return meanwhile(give_back(status, facts), decided(status, *hindrance))
+    blocker = _blocker(statefulset, facts)
+    if blocker is not None:
+        return meanwhile(give_back(status, facts), decided(status, *blocker))
     if _has_new_config(status, statefulset, facts) and statefulset.controller is None and not facts.is_paused:
         return _with_new_hash(status, statefulset, facts.config_hash or "")
     return begin_next(status, facts, due) if due else _is_over(status, statefulset, facts)
@@ -118,7 +118,7 @@ def _due(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> dict[
     return due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)
 
 
-def _hindrance(statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str] | None:
+def _blocker(statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str] | None:
     """What keeps anything new from being begun."""
     if not statefulset.observed:
         return Reason.BEGINS, "Kubernetes has not looked at the StatefulSet's newest spec yet"

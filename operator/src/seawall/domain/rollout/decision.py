@@ -44,7 +44,7 @@ def decided(
     return Decision(status, Verdict(Outlook.PROGRESSING, reason, message, after), actions)
 
 
-def shut(status: RestartStatus, found: Refusal, facts: Facts) -> RollDecision:
+def blocked(status: RestartStatus, found: Refusal, facts: Facts) -> RollDecision:
     """The gate is shut; who meant to let it through hears why that does not count."""
     but = "" if facts.override_problem is None else f" But {facts.override_problem}."
     return decided(status, found.reason, f"{found.message}{but}")

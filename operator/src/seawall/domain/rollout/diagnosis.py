@@ -11,7 +11,7 @@ from seawall.domain.rollout.checks import Candidate
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.replay import replay_seconds, startup_seconds
 from seawall.domain.rollout.workload import Pod, Termination
-from seawall.domain.rollout_reasons import Ailment
+from seawall.domain.rollout_reasons import FailureReason
 
 CRASHING_RESTARTS = 2
 """A container that ended once may have been unlucky."""
@@ -34,7 +34,7 @@ class Diagnosis:
     """What ails the datanode of a pod."""
 
     pod: str
-    ailment: Ailment
+    ailment: FailureReason
     clause: str = ""
 
     @property
@@ -56,9 +56,9 @@ def diagnose(facts: Facts, measured: MeasuredReplay | None = None) -> tuple[Diag
     """What ails the datanodes, by pod; a pod that is ready and one that is being deleted ail nothing here."""
     if facts.statefulset is None:
         return ()
-    missing = [Diagnosis(name, Ailment.MISSING) for name in facts.statefulset.missing(facts.pods)]
+    missing = [Diagnosis(name, FailureReason.MISSING) for name in facts.statefulset.missing(facts.pods)]
     found = [each for pod in facts.pods if (each := _diagnose(pod, facts, measured)) is not None]
-    return tuple(sorted((*found, *missing), key=lambda each: (list(Ailment).index(each.ailment), each.pod)))
+    return tuple(sorted((*found, *missing), key=lambda each: (list(FailureReason).index(each.ailment), each.pod)))
 
 
 def is_crashing(pod: Pod) -> bool:
@@ -70,13 +70,13 @@ def _diagnose(pod: Pod, facts: Facts, measured: MeasuredReplay | None) -> Diagno
     if facts.serves(pod) or pod.is_terminating:
         return None
     if not is_crashing(pod) or pod.last_termination is None:
-        return Diagnosis(pod.name, Ailment.NOT_SERVING, _serving(pod, facts))
+        return Diagnosis(pod.name, FailureReason.NOT_SERVING, _serving(pod, facts))
     patient = _Patient(pod, facts, measured, pod.last_termination)
     for ailment, symptom in _SYMPTOMS:
         clause = symptom(patient)
         if clause is not None:
             return Diagnosis(pod.name, ailment, clause)
-    return Diagnosis(pod.name, Ailment.CRASHES, _last_word(patient.last))
+    return Diagnosis(pod.name, FailureReason.CRASHES, _last_word(patient.last))
 
 
 def _is_out_of_range(patient: _Patient) -> str | None:
@@ -113,11 +113,11 @@ def _probe_is_too_short(patient: _Patient) -> str | None:
     return f"the replay needs {needs}, the probe allows {allowed} s"
 
 
-_SYMPTOMS: tuple[tuple[Ailment, Callable[[_Patient], str | None]], ...] = (
-    (Ailment.OFFSET_OUT_OF_RANGE, _is_out_of_range),
-    (Ailment.BAD_RECORD, _has_bad_record),
-    (Ailment.OUT_OF_MEMORY, _is_out_of_memory),
-    (Ailment.PROBE_TOO_SHORT, _probe_is_too_short),
+_SYMPTOMS: tuple[tuple[FailureReason, Callable[[_Patient], str | None]], ...] = (
+    (FailureReason.OFFSET_OUT_OF_RANGE, _is_out_of_range),
+    (FailureReason.BAD_RECORD, _has_bad_record),
+    (FailureReason.OUT_OF_MEMORY, _is_out_of_memory),
+    (FailureReason.PROBE_TOO_SHORT, _probe_is_too_short),
 )
 
 

@@ -113,7 +113,7 @@ class Facts:
         now: by the clock that all operators share: what the status says of times was written by any of them.
         kafka_problem: why Kafka could not be asked, in one sentence; None: it answered.
         wal_problem: what `WALIntact` says while it is not True, in one sentence; None: it is True.
-        look_problem: why nobody could look at the database's ledger, in one sentence; None: it was looked at.
+        observation_problem: why nobody could look at the database's ledger, in one sentence; None: it was looked at.
         statefulset: None: there is none, or `statefulset_problem` says why it could not be read.
         pods: of the StatefulSet.
         datanodes: by the name of the pod; a pod whose datanode is not known is left out.
@@ -137,7 +137,7 @@ class Facts:
     datanodes: Mapping[str, Datanode] = field(default_factory=dict)
     kafka_problem: str | None = None
     wal_problem: str | None = None
-    look_problem: str | None = None
+    observation_problem: str | None = None
     statefulset_problem: str | None = None
     bad_records: Mapping[str, BadRecord] = field(default_factory=dict)
     metasrv: str | None = None

@@ -17,7 +17,7 @@ from datetime import timedelta
 from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.actions import Evict, RolloutAction, SetPartition
 from seawall.domain.rollout.checks import Candidate, let_through, refusal
-from seawall.domain.rollout.decision import Observed, RollDecision, changed, decided, meanwhile, shut
+from seawall.domain.rollout.decision import Observed, RollDecision, blocked, changed, decided, meanwhile
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.maintenance import LEASE, enter, give_back, is_elsewhere, kept_until, leave_first
@@ -25,7 +25,7 @@ from seawall.domain.rollout.published import with_progress
 from seawall.domain.rollout.replay import measure
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
-from seawall.domain.rollout_reasons import Reason, Shut
+from seawall.domain.rollout_reasons import Blocker, Reason
 
 FORBIDDEN_SECONDS = 10.0
 """Until an eviction is tried again that a PodDisruptionBudget forbade."""
@@ -47,9 +47,9 @@ def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Ma
     leaves = leave_first(status, facts)
     if leaves is not None:
         return leaves
-    found = refusal(Candidate(pod.name, facts, status.last_replay), but=frozenset({Shut.REPLAY_TOO_LONG}))
+    found = refusal(Candidate(pod.name, facts, status.last_replay), but=frozenset({Blocker.REPLAY_TOO_LONG}))
     if found is not None:
-        return meanwhile(give_back(status, facts), shut(status, found, facts))
+        return meanwhile(give_back(status, facts), blocked(status, found, facts))
     enters = enter(status, facts, RollStage.RESTARTING)
     return enters or _restart(status, pod, observed, due.get(pod.name))
 
@@ -86,12 +86,12 @@ def _replays(status: RestartStatus, entry: Restarting, facts: Facts) -> RollDeci
     if status.stage is not RollStage.STALLED and (overrun or stuck):
         return _stalled(status.model_copy(update={"stage": RollStage.STALLED}), entry, facts, stuck=stuck)
     if status.stage is RollStage.STALLED:
-        told = _stalled(status, entry, facts, stuck=stuck)
-        return meanwhile(give_back(status, facts), told)
-    told = decided(status, Reason.REPLAYING, _how_far(status, entry, facts))
+        reported = _stalled(status, entry, facts, stuck=stuck)
+        return meanwhile(give_back(status, facts), reported)
+    reported = decided(status, Reason.REPLAYING, _how_far(status, entry, facts))
     lease = status.maintenance
     is_over = lease is not None and (lease.leaving_time is not None or facts.now >= lease.expiry_time)
-    return meanwhile(give_back(status, facts), told) if is_over or is_elsewhere(status, facts) else told
+    return meanwhile(give_back(status, facts), reported) if is_over or is_elsewhere(status, facts) else reported
 
 
 def _is_back(pod: Pod, entry: Restarting, facts: Facts) -> bool:
@@ -128,9 +128,9 @@ def _stalled(status: RestartStatus, entry: Restarting, facts: Facts, *, stuck: b
 
 
 def _how_far(status: RestartStatus, entry: Restarting, facts: Facts) -> str:
-    pod, told = facts.pod(entry.name), status.progress
+    pod, reported = facts.pod(entry.name), status.progress
     if pod is None or pod.uid == entry.uid:
         return f"the old pod {entry.name} ends"
-    if told is None or not told.total:
+    if reported is None or not reported.total:
         return f"{entry.name} replays"
-    return f"{entry.name} replays: {told.done} of {told.total} entries"
+    return f"{entry.name} replays: {reported.done} of {reported.total} entries"

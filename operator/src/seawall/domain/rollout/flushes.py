@@ -10,7 +10,7 @@ from seawall.domain.rollout.checks import Candidate, against
 from seawall.domain.rollout.decision import RollDecision, changed, decided
 from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.workload import Pod
-from seawall.domain.rollout_reasons import Reason, Shut
+from seawall.domain.rollout_reasons import Blocker, Reason
 
 MAX_REGIONS = 1_000
 
@@ -55,7 +55,7 @@ def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
     if facts.limits.flush_first:
         return True
     found = against(Candidate(pod.name, facts, status.last_replay))
-    return Shut.REPLAY_TOO_LONG in {each.reason for each in found}
+    return Blocker.REPLAY_TOO_LONG in {each.reason for each in found}
 
 
 def _candidates(datanode: Datanode) -> tuple[AskedFlush, ...]:

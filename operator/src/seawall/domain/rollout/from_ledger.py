@@ -132,12 +132,12 @@ def datanodes_of_pods(
     found: dict[str, int] = {}
     for pod in pods:
         by_ip = set[int]() if pod.address is None else by_host.get(pod.address, set())
-        told = (
+        reported = (
             by_label.get(pod.name) or by_ip & {known[pod.name]} if pod.name in known else by_label.get(pod.name, by_ip)
         )
-        if len(told) == 1:
-            found[pod.name] = next(iter(told))
-        elif not told and not by_ip and pod.name in known:
+        if len(reported) == 1:
+            found[pod.name] = next(iter(reported))
+        elif not reported and not by_ip and pod.name in known:
             found[pod.name] = known[pod.name]
     counts = Counter(found.values())
     return {name: number for name, number in found.items() if counts[number] == 1}

@@ -17,14 +17,14 @@ MAX_ROWS = 1_000
 
 AT_MOST_EVERY = timedelta(minutes=1)
 
-NEWS_SHARE = 0.25
-NEWS_SECONDS = 10
+CHANGE_SHARE = 0.25
+CHANGE_SECONDS = 10
 """A startup budget that changed by less than both is no news."""
 
 STEPS = 20
 """A replay's progress is told in steps of a twentieth."""
 
-ETA_NEWS = timedelta(seconds=30)
+ETA_CHANGE = timedelta(seconds=30)
 
 
 def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> RestartStatus:
@@ -35,7 +35,7 @@ def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> Res
         facts: what is known.
         due: the names of the pods that are to be restarted.
     """
-    if facts.look_problem is not None or facts.statefulset is None:
+    if facts.observation_problem is not None or facts.statefulset is None:
         return status  # nobody could look: what was known stays, and so does which pod is which datanode
     ailing = {found.pod: found.ailment.value for found in diagnose(facts, status.last_replay)}
     rows = (_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))
@@ -71,7 +71,7 @@ def _differs(before: DatanodeRow, now: DatanodeRow) -> bool:
     was, is_now = before.startup_seconds, now.startup_seconds
     if was is None or is_now is None:
         return was is not is_now
-    return abs(was - is_now) > max(NEWS_SECONDS, NEWS_SHARE * was)
+    return abs(was - is_now) > max(CHANGE_SECONDS, CHANGE_SHARE * was)
 
 
 def with_progress(status: RestartStatus, entry: Restarting, facts: Facts) -> RestartStatus:
@@ -84,8 +84,8 @@ def with_progress(status: RestartStatus, entry: Restarting, facts: Facts) -> Res
     found = progress(entry.entries, entry.expected_seconds, elapsed, datanode if is_new else None)
     step = max(1, entry.entries // STEPS)
     eta = facts.now + timedelta(seconds=found.left) if found.left else None
-    told = ReplayProgress(done=found.done // step * step, total=found.total, eta=eta)
-    return status.model_copy(update={"progress": told}) if _says_more(status.progress, told) else status
+    reported = ReplayProgress(done=found.done // step * step, total=found.total, eta=eta)
+    return status.model_copy(update={"progress": reported}) if _says_more(status.progress, reported) else status
 
 
 def _says_more(before: ReplayProgress | None, now: ReplayProgress) -> bool:
@@ -93,4 +93,4 @@ def _says_more(before: ReplayProgress | None, now: ReplayProgress) -> bool:
         return True
     if before.eta is None or now.eta is None:
         return before.eta is not now.eta
-    return abs(before.eta - now.eta) > ETA_NEWS
+    return abs(before.eta - now.eta) > ETA_CHANGE

@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.restart import MeasuredReplay
 from seawall.api.v1alpha1.wal_verification import Finding, WALVerification
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import BadRecord, Datanode, Facts
-from seawall.domain.rollout_reasons import Ailment
+from seawall.domain.rollout_reasons import FailureReason
 
 CRASHES = frozenset(
     {
@@ -69,7 +69,7 @@ def _read_by(datanode: Datanode, finding: Finding) -> BadRecord | None:
     return record if _would_read(datanode, record, only) else None
 
 
-SUSPICIOUS = frozenset({Ailment.CRASHES, Ailment.BAD_RECORD})
+SUSPICIOUS = frozenset({FailureReason.CRASHES, FailureReason.BAD_RECORD})
 
 
 def suspicious_topics(facts: Facts, measured: MeasuredReplay | None = None) -> dict[str, int]:

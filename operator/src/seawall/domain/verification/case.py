@@ -78,16 +78,16 @@ class Case:
 
     def attempt_ends(self, outcome: Outcome, message: str, **more: object) -> VerificationDecision:
         """The attempt is over; its hold goes next."""
-        told = message[:MAX_MESSAGE]
+        reported = message[:MAX_MESSAGE]
         update = {
             "stage": VerificationStage.RELEASING,
             "outcome": outcome,
-            "message": told,
+            "message": reported,
             "attempt_time": self.now,
             **more,
         }
         status = self.status.model_copy(update=update)
-        return Decision(status, self.goes_on(Reason.RELEASING, f"attempt {status.attempt} is over: {told}"))
+        return Decision(status, self.goes_on(Reason.RELEASING, f"attempt {status.attempt} is over: {reported}"))
 
 
 def request_changed(case: Case, message: str) -> VerificationDecision:

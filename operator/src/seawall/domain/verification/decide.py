@@ -49,7 +49,7 @@ from seawall.domain.verification.running import run
 RETRY_SECONDS = 5.0
 
 WAITING = frozenset(
-    {Reason.PAUSED, Reason.CLUSTER_STALLED, Reason.CANNOT_LOOK, Reason.LOOKING, Reason.HOLDING, Reason.BACKING_OFF}
+    {Reason.PAUSED, Reason.CLUSTER_STALLED, Reason.CANNOT_OBSERVE, Reason.OBSERVING, Reason.HOLDING, Reason.BACKING_OFF}
 )
 """What the condition Waiting is about: something else has to happen first."""
 
@@ -106,8 +106,8 @@ def _begin(case: Case) -> VerificationDecision:
     refusal = why_not_allowed(case.spec, case.cluster, case.kafka)
     if refusal is not None:
         return ended(case.status, case.now, Reason.SPARK_NOT_ALLOWED, refusal)
-    hindrance = why_it_waits(case.obj, case.cluster)
-    return _stage(case) if hindrance is None else _waits(case.obj, *hindrance)
+    blocker = why_it_waits(case.obj, case.cluster)
+    return _stage(case) if blocker is None else _waits(case.obj, *blocker)
 
 
 def _stage(case: Case) -> VerificationDecision:
@@ -120,7 +120,7 @@ def _stage(case: Case) -> VerificationDecision:
                 "attempt_time": case.now,
             }
             status = case.status.model_copy(update=update)
-            return Decision(status, case.goes_on(Reason.LOOKING, "it looks at what the database would replay"))
+            return Decision(status, case.goes_on(Reason.OBSERVING, "it looks at what the database would replay"))
         case VerificationStage.HOLDING:
             return hold(case)
         case VerificationStage.RUNNING:

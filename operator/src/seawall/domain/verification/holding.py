@@ -19,7 +19,7 @@ from seawall.api.v1alpha1.wal_verification import (
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Decision
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.looked import CannotLook, Looked, Obstacle
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
 from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.case import Case, VerificationDecision, ended, name_taken
@@ -53,10 +53,10 @@ def hold(case: Case) -> VerificationDecision:
 def _place(case: Case) -> VerificationDecision:
     if case.observed.request is not None:
         return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was deleted by somebody else")
-    looked = case.observed.looked
-    if not isinstance(looked, Looked):
-        return cannot_look(case, looked)
-    selection = select(looked, case.spec)
+    observation = case.observed.observation
+    if not isinstance(observation, Observation):
+        return unavailable(case, observation)
+    selection = select(observation, case.spec)
     end = _nothing_to_read(case, selection)
     if end is not None:
         return end
@@ -64,7 +64,7 @@ def _place(case: Case) -> VerificationDecision:
     if patience is not None:
         return patience
     if not selection.readable:
-        return ended(case.status, case.now, Reason.NOT_ALL_READ, f"no topic can be read: {_told(selection)}")
+        return ended(case.status, case.now, Reason.NOT_ALL_READ, f"no topic can be read: {_reported(selection)}")
     spec = WALHoldSpec(
         cluster_ref=case.spec.cluster_ref,
         topics={topic.name: topic.start for topic in selection.readable},
@@ -78,10 +78,10 @@ def _place(case: Case) -> VerificationDecision:
 def _wait_for_reports(case: Case, selection: Selection) -> VerificationDecision | None:
     """An operator that started a moment ago waits for itself, however long the attempt takes already."""
     began = case.status.attempt_time or case.now
-    if not selection.may_pass() or (case.now >= began + PATIENCE and not selection.looked_too_shortly):
+    if not selection.may_pass() or (case.now >= began + PATIENCE and not selection.watched_too_briefly):
         return None
-    message = f"it waits until all regions have reported: {_told(selection)}"
-    return case.stays(case.goes_on(Reason.LOOKING, message))
+    message = f"it waits until all regions have reported: {_reported(selection)}"
+    return case.stays(case.goes_on(Reason.OBSERVING, message))
 
 
 def _nothing_to_read(case: Case, selection: Selection) -> VerificationDecision | None:
@@ -104,10 +104,10 @@ def _nothing_to_read(case: Case, selection: Selection) -> VerificationDecision |
 
 def _wait_for(case: Case, found: WALHold) -> VerificationDecision:
     state, condition = found.status.state, find_condition(found.status.conditions, ConditionType.READY)
-    told = condition.message if condition is not None else "nobody has looked at it yet"
+    reported = condition.message if condition is not None else "nobody has looked at it yet"
     if (state is not None and state.is_final) or found.metadata.deletion_timestamp is not None:
-        return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {found.metadata.name} was lost: {told}")
-    return case.stays(case.goes_on(Reason.HOLDING, f"WALHold {found.metadata.name} is not granted yet: {told}"))
+        return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {found.metadata.name} was lost: {reported}")
+    return case.stays(case.goes_on(Reason.HOLDING, f"WALHold {found.metadata.name} is not granted yet: {reported}"))
 
 
 def _freeze(case: Case, found: WALHold) -> VerificationDecision:
@@ -117,17 +117,17 @@ def _freeze(case: Case, found: WALHold) -> VerificationDecision:
     """
     if case.observed.request is not None:
         return _go_on(case)
-    looked = case.observed.looked
-    if not isinstance(looked, Looked):
-        return cannot_look(case, looked)
-    selection = select(looked, case.spec)
+    observation = case.observed.observation
+    if not isinstance(observation, Observation):
+        return unavailable(case, observation)
+    selection = select(observation, case.spec)
     patience = _wait_for_reports(case, selection)
     if patience is not None:
         return patience
     held = {} if isinstance(found.spec, InvalidSpec) else found.spec.topics
     topics = tuple(topic for topic in selection.readable if _is_held(topic, held.get(topic.name)))
     if not topics:
-        return case.attempt_ends(Outcome.INTERRUPTED, f"no topic that is held can be read: {_told(selection)}")
+        return case.attempt_ends(Outcome.INTERRUPTED, f"no topic that is held can be read: {_reported(selection)}")
     external, version = kafka_of_job(case.kafka), database_version(case.cluster, case.kafka)
     data = write_request(case.subject, case.spec, external, _cluster_id(case), topics, database_version=version)
     if len(data) > MAX_BYTES:
@@ -170,12 +170,12 @@ def _go_on(case: Case) -> VerificationDecision:
     return Decision(case.status.model_copy(update=update), verdict)
 
 
-def cannot_look(case: Case, found: CannotLook | None) -> VerificationDecision:
+def unavailable(case: Case, found: Unavailable | None) -> VerificationDecision:
     """The ledger cannot be looked at: visibly waits, unless there never will be anything to look at."""
     message = "nothing was looked at yet" if found is None else found.message
-    if found is not None and found.why is Obstacle.NO_DATA_PLANE:
+    if found is not None and found.why is UnavailableReason.NO_DATA_PLANE:
         return ended(case.status, case.now, Reason.NO_DATA_PLANE, message)
-    return case.stays(case.goes_on(Reason.CANNOT_LOOK, message))
+    return case.stays(case.goes_on(Reason.CANNOT_OBSERVE, message))
 
 
 def _cluster_id(case: Case) -> str:
@@ -187,7 +187,7 @@ def _counts(selection: Selection) -> TopicCounts:
     return TopicCounts(idle=len(selection.idle), not_read=len(selection.against))
 
 
-def _told(selection: Selection) -> str:
+def _reported(selection: Selection) -> str:
     """The first few topics that cannot be read."""
     shown = [f"{name} {reason}" for name, reason in sorted(selection.against.items())]
     more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""  # noqa: PLR2004 - as many as one reads

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
 from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.verification.spark import Driver, SparkApplication
 
 GRANTED = frozenset({HoldState.ACTIVE, HoldState.EXTENDED, HoldState.AT_RISK})
@@ -24,7 +24,7 @@ class Observed:
     now: datetime
     cluster: WALCluster | None = None
     """The WALCluster; None: there is none, or it is being deleted."""
-    looked: Looked | CannotLook | None = None
+    observation: Observation | Unavailable | None = None
     """A look that began after the hold was read, or the one whose request the status names; None: none is needed."""
     hold: WALHold | None = None
     request: ConfigMap | None = None
@@ -41,7 +41,7 @@ def is_granted(hold: WALHold) -> bool:
     return is_alive and condition is not None and condition.status == "True"
 
 
-def needs_look(obj: WALVerification, hold: WALHold | None, request: ConfigMap | None) -> bool:
+def needs_observation(obj: WALVerification, hold: WALHold | None, request: ConfigMap | None) -> bool:
     """Whether the next step is decided from the ledger: what to hold, and once that is granted, what to read."""
     if obj.status.is_over or obj.status.stage in {VerificationStage.RUNNING, VerificationStage.RELEASING}:
         return False

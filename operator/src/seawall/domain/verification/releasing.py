@@ -44,8 +44,8 @@ def conclude(status: WALVerificationStatus, case: Case) -> VerificationDecision:
     match status.outcome:
         case Outcome.PASSED if counts is not None and counts.not_read:
             first = f": {status.not_read[0].topic} {status.not_read[0].reason}" if status.not_read else ""
-            told = f"{counts.verified} topics replay, and {counts.not_read} were not read{first}"
-            return ended(status, case.now, Reason.NOT_ALL_READ, told)
+            reported = f"{counts.verified} topics replay, and {counts.not_read} were not read{first}"
+            return ended(status, case.now, Reason.NOT_ALL_READ, reported)
         case Outcome.PASSED:
             return ended(status, case.now, Reason.VERIFIED, message, complete=True)
         case Outcome.FAILED:
@@ -53,8 +53,8 @@ def conclude(status: WALVerificationStatus, case: Case) -> VerificationDecision:
         case Outcome.REFUSED:
             return ended(status, case.now, Reason.REQUEST_REFUSED, message)
         case Outcome.INTERRUPTED | None:
-            told = f"attempt {status.attempt} of {MAX_ATTEMPTS} proved nothing either: {message}"
-            return ended(status, case.now, Reason.INTERRUPTED, told)
+            reported = f"attempt {status.attempt} of {MAX_ATTEMPTS} proved nothing either: {message}"
+            return ended(status, case.now, Reason.INTERRUPTED, reported)
 
 
 def leftovers(obj: WALVerification, observed: Observed) -> tuple[VerificationAction, ...]:
@@ -83,4 +83,4 @@ def _next_attempt(case: Case) -> VerificationDecision:
         attempt_time=case.now,
         message=before.message,
     )
-    return Decision(status, case.goes_on(Reason.LOOKING, f"attempt {status.attempt} begins"))
+    return Decision(status, case.goes_on(Reason.OBSERVING, f"attempt {status.attempt} begins"))

@@ -14,7 +14,7 @@ from seawall.domain.verification.case import POLL_SECONDS, Case, VerificationDec
 from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.spark import Ended, Hindered, SparkApplication
+from seawall.domain.verification.spark import Ended, SparkApplication, Stuck
 from seawall.domain.verification.summary import OTHER_REQUEST, Summary, read_summary
 
 SERVED_WITHIN = timedelta(seconds=60)
@@ -88,16 +88,16 @@ def _why(application: SparkApplication) -> str:
     """Of an application that is over without a word of its driver."""
     lines = [line.strip() for line in application.error.splitlines() if line.strip()]
     telling = next((line for line in lines if "Message:" in line or "Exception" in line), lines[-1] if lines else "")
-    told = f": {telling[:MAX_ERROR]}" if telling else ""
-    return f"the SparkApplication is {application.state} and its driver left no verdict{told}"
+    reported = f": {telling[:MAX_ERROR]}" if telling else ""
+    return f"the SparkApplication is {application.state} and its driver left no verdict{reported}"
 
 
 def _progress(case: Case, application: SparkApplication) -> Verdict:
     driver = case.observed.driver
-    if isinstance(driver, Hindered):
+    if isinstance(driver, Stuck):
         message = f"the driver of SparkApplication {case.key.name} does not start: {driver.reason}: {driver.message}"
         if driver.needs_person:
-            return Verdict(Outlook.STALLED, Reason.DRIVER_HINDERED, message, POLL_SECONDS)
+            return Verdict(Outlook.STALLED, Reason.DRIVER_STUCK, message, POLL_SECONDS)
         return case.goes_on(Reason.DRIVER_PENDING, message)
     if not application.state:
         return _not_served(case, application)

@@ -10,7 +10,7 @@ import numpy as np
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.ledger import offsets, rules
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 
 UNREADABLE = frozenset(
@@ -74,7 +74,7 @@ class Selection:
     """No region writes to them: nothing is replayed."""
     against: Mapping[str, Reason] = field(default_factory=dict)
     """By topic why it is not read."""
-    looked_too_shortly: bool = False
+    watched_too_briefly: bool = False
     """Whether this operator began to watch such topics a moment ago, and may not have seen their reports advance."""
 
     @property
@@ -87,9 +87,9 @@ class Selection:
         return any(reason in PASSING for reason in self.against.values())
 
 
-def select(looked: Looked, spec: VerificationTemplate) -> Selection:
+def select(observation: Observation, spec: VerificationTemplate) -> Selection:
     """Sorts the topics of the pool that the spec selects, by one look."""
-    case = plan(looked.look.inputs).case
+    case = plan(observation.assessment.inputs).case
     names = case.topics.names
     against = _against(case)
     without_regions = case.without_regions()
@@ -98,11 +98,11 @@ def select(looked: Looked, spec: VerificationTemplate) -> Selection:
     left: dict[str, Reason] = {}
     regions = _regions(case)
     for row, name in enumerate(names):
-        if name not in looked.topics or not spec.selects(name):
+        if name not in observation.topics or not spec.selects(name):
             continue
         reason, found = against.get(row), None
         if reason is None and not without_regions[row]:
-            found = _range(looked, case, row, regions.get(row, ()))
+            found = _range(observation, case, row, regions.get(row, ()))
         if reason is not None:
             left[name] = reason
         elif found is not None:
@@ -112,7 +112,7 @@ def select(looked: Looked, spec: VerificationTemplate) -> Selection:
         else:
             left[name] = Reason.REGION_START_UNKNOWN
     young = any(case.bounds.watched_too_shortly[row] for row, name in enumerate(names) if left.get(name) in PASSING)
-    return Selection(tuple(readable), tuple(idle), left, looked_too_shortly=young)
+    return Selection(tuple(readable), tuple(idle), left, watched_too_briefly=young)
 
 
 def _against(case: rules.Case) -> dict[int, Reason]:
@@ -135,10 +135,12 @@ def _regions(case: rules.Case) -> dict[int, tuple[RegionRange | None, ...]]:
     return {topic: tuple(ranges) for topic, ranges in found.items()}
 
 
-def _range(looked: Looked, case: rules.Case, row: int, regions: tuple[RegionRange | None, ...]) -> TopicRange | None:
+def _range(
+    observation: Observation, case: rules.Case, row: int, regions: tuple[RegionRange | None, ...]
+) -> TopicRange | None:
     """None: something that must be known is not."""
     known = tuple(region for region in regions if region is not None)
-    log = looked.read.logs[case.topics.names[row]]
+    log = observation.read.logs[case.topics.names[row]]
     if len(known) != len(regions) or log.topic_id is None or log.log_start is None or log.high_watermark is None:
         return None
     start = min(region.reads_from for region in known)

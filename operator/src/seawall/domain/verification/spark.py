@@ -68,7 +68,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Hindered:
+class Stuck:
     """Why a driver does not start, in one word and in one sentence of the kubelet's or the scheduler's."""
 
     reason: str
@@ -80,5 +80,5 @@ class Hindered:
         return self.reason in NEEDS_PERSON or _MISSING_CLAIM.search(self.message) is not None
 
 
-Driver = Ended | Hindered | None
+Driver = Ended | Stuck | None
 """A driver; None: there is none, or it runs."""

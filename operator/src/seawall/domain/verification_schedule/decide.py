@@ -33,7 +33,7 @@ from seawall.domain.verification_schedule.runs import (
     why_name_too_long,
 )
 
-LOOK_SECONDS = 300.0
+OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 
 
@@ -85,7 +85,7 @@ def decide(cluster: WALCluster, observed: Observed) -> ScheduleDecision:
         actions,
         partial(published, cluster, build),
         publishes_first=True,
-        told_in=KIND,
+        published_in=KIND,
     )
 
 
@@ -108,7 +108,7 @@ def _due(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction,
         *_missing(cluster, spec, _time_to_make(own, due), own, observed),
     )
     following = (times.following(observed.now) - observed.now).total_seconds()
-    return actions, "nothing is due", min(following, LOOK_SECONDS)
+    return actions, "nothing is due", min(following, OBSERVE_SECONDS)
 
 
 def _time_to_make(own: OwnVerifications, due: datetime | None) -> datetime | None:
@@ -135,5 +135,5 @@ def _missing(
 
 
 def _spec(cluster: WALCluster, spec: VerificationSchedule, topics: tuple[str, ...]) -> WALVerificationSpec:
-    told = {name: getattr(spec, name) for name in VerificationTemplate.model_fields}
-    return WALVerificationSpec(cluster_ref=ClusterRef(name=cluster.metadata.name), **{**told, "topics": topics})
+    reported = {name: getattr(spec, name) for name in VerificationTemplate.model_fields}
+    return WALVerificationSpec(cluster_ref=ClusterRef(name=cluster.metadata.name), **{**reported, "topics": topics})

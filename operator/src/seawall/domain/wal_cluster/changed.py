@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.wal_cluster.going import PoolNow, decided
 from seawall.domain.wal_cluster.needed import WAY_OUT as RETAIN
 from seawall.domain.wal_cluster.reasons import Reason
 from seawall.domain.wal_cluster.verdict import RETRY_SECONDS
 
-NOBODY_LOOKED = Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, "nobody has looked yet at the topics", RETRY_SECONDS)
+NOT_OBSERVED = Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, "nobody has looked yet at the topics", RETRY_SECONDS)
 
 
 def why_unclear(pool: PoolNow) -> Verdict | None:
@@ -42,18 +42,20 @@ def why_remade(cluster: WALCluster, pool: PoolNow) -> Verdict | None:
     return None
 
 
-def why_written(cluster: WALCluster, pool: PoolNow, looked: Looked | CannotLook | None) -> Verdict | None:
+def why_written(cluster: WALCluster, pool: PoolNow, observation: Observation | Unavailable | None) -> Verdict | None:
     """The first topic that somebody wrote to since its log was decided to go; see above for databases."""
     for name, log in pool.logs.items():
-        then, now = _end_then(cluster, pool, looked, name), log.offsets.high_watermark
+        then, now = _end_then(cluster, pool, observation, name), log.offsets.high_watermark
         if then is not None and then != now:
             return _changed(f"somebody writes to topic {name}: it ended at {then} and ends at {now}")
     return None
 
 
-def _end_then(cluster: WALCluster, pool: PoolNow, looked: Looked | CannotLook | None, name: str) -> int | None:
-    if isinstance(looked, Looked):
-        log = looked.read.logs.get(name)
+def _end_then(
+    cluster: WALCluster, pool: PoolNow, observation: Observation | Unavailable | None, name: str
+) -> int | None:
+    if isinstance(observation, Observation):
+        log = observation.read.logs.get(name)
         return None if log is None else log.high_watermark
     going = decided(cluster, pool.records.get(name))
     return None if going is None else going.end

@@ -14,7 +14,7 @@ from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.dataplane.connection import SILENCES, NoDataPlane
 from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.step import Event, EventType
 from seawall.domain.wal_cluster.database import Pin, next_pin, why_other_database
@@ -55,7 +55,7 @@ def _reachable(
             return build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the data plane has not ended yet")
 
 
-def why_other_view(cluster: WALCluster, view: DataPlaneView) -> CannotLook | None:
+def why_other_view(cluster: WALCluster, view: DataPlaneView) -> Unavailable | None:
     """Why the database that answers is not the one that is pinned; None: it is, or it is pinned by this tick."""
     if Pin.of(cluster.status.data_plane).identity is None:
         return None

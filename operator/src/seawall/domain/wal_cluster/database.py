@@ -16,7 +16,7 @@ from seawall.api.meta import READOPT_ANNOTATION
 from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Readoption, parse_readoption
-from seawall.domain.ledger.looked import CannotLook, Obstacle
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 
 WAY_OUT = f"correct dataPlane.greptimedb, or set {READOPT_ANNOTATION}: <reason>@<expiry> if it is right"
 
@@ -35,7 +35,7 @@ class Pin:
         return cls() if status is None else cls(status.identity, status.claimed, status.readopted)
 
 
-def why_other_database(cluster: WALCluster, store_id: str, claims: Mapping[str, str]) -> CannotLook | None:
+def why_other_database(cluster: WALCluster, store_id: str, claims: Mapping[str, str]) -> Unavailable | None:
     """Why this is not the database that is meant; None: it is.
 
     Args:
@@ -46,16 +46,16 @@ def why_other_database(cluster: WALCluster, store_id: str, claims: Mapping[str, 
     claim = claim_on(cluster, claims)
     pin, name = Pin.of(cluster.status.data_plane), cluster.metadata.name
     if pin.identity is None:
-        return CannotLook(Obstacle.NO_DATABASE_YET, f"WALCluster {name} has not met its database yet")
+        return Unavailable(UnavailableReason.NO_DATABASE_YET, f"WALCluster {name} has not met its database yet")
     if store_id != pin.identity:
         message = f"the metadata store is {store_id}, and {pin.identity} is pinned: {WAY_OUT}"
-        return CannotLook(Obstacle.DATABASE_CHANGED, message)
+        return Unavailable(UnavailableReason.DATABASE_CHANGED, message)
     if claim is not None and claim != cluster.metadata.uid:
         message = f"another WALCluster (UID {claim}) has claimed these topics in the database: delete it, or {WAY_OUT}"
-        return CannotLook(Obstacle.DATABASE_CLAIMED, message)
+        return Unavailable(UnavailableReason.DATABASE_CLAIMED, message)
     if claim is None and pin.claimed:
         message = f"the claim of WALCluster {name} is gone from the metadata store {store_id}: {WAY_OUT}"
-        return CannotLook(Obstacle.DATABASE_CHANGED, message)
+        return Unavailable(UnavailableReason.DATABASE_CHANGED, message)
     return None
 
 

@@ -32,8 +32,8 @@ from seawall.domain.wal_cluster.verdict import (
     is_grave,
     judge,
     judge_unreachable,
-    look_again_after,
     may_create_topics,
+    observe_again_after,
 )
 from seawall.domain.walconfig.render import render_wal_config
 
@@ -65,9 +65,9 @@ def _case(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Case
         return judge_unreachable(cluster, kafka, observed.now)
     if kafka is None or observed.pool is None:
         raise TypeError("a valid spec was observed only in part")
-    shut = _identity_gate(cluster, spec, kafka, observed)
-    if shut is not None:
-        return shut
+    blocked = _identity_gate(cluster, spec, kafka, observed)
+    if blocked is not None:
+        return blocked
     wal_config = _wanted_config_map(cluster, spec, observed.config_map)
     return Case(cluster, spec, kafka, observed.pool, observed, wal_config)
 
@@ -81,7 +81,7 @@ def _manage_pool(case: Case) -> ClusterDecision:
 
     return Decision(
         case.cluster.status,
-        replace(verdict, after=look_again_after(case, verdict)),
+        replace(verdict, after=observe_again_after(case, verdict)),
         tuple(plan_actions(case)),
         publish,
         publishes_first=True,
@@ -128,8 +128,10 @@ def _identity_gate(cluster: WALCluster, spec: WALClusterSpec, kafka: KafkaView, 
 
 def _claim_gate(cluster: WALCluster, spec: WALClusterSpec, observed: Observed) -> Verdict | None:
     """A claim that was seen stands until it is seen to be gone."""
-    if observed.rival is not None:
-        message = f"the older WALCluster {observed.rival} owns the prefix {spec.topics.prefix} on this Kafka"
+    if observed.conflicting_owner is not None:
+        message = (
+            f"the older WALCluster {observed.conflicting_owner} owns the prefix {spec.topics.prefix} on this Kafka"
+        )
         return Verdict(Outlook.STALLED, Reason.PREFIX_CLAIMED, message)
     before = find_condition(cluster.status.conditions, ConditionType.READY)
     if not observed.claims_known and before is not None and before.reason == Reason.PREFIX_CLAIMED:

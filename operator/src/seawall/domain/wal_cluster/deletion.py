@@ -28,7 +28,7 @@ from seawall.domain.kafka import NoKafka
 from seawall.domain.step import EventType
 from seawall.domain.topics.actions import DeleteTopics
 from seawall.domain.wal_cluster.actions import DecideDeletion, FinishDeletion, RemoveFinalizer
-from seawall.domain.wal_cluster.changed import NOBODY_LOOKED, why_remade, why_unclear, why_written
+from seawall.domain.wal_cluster.changed import NOT_OBSERVED, why_remade, why_unclear, why_written
 from seawall.domain.wal_cluster.going import PoolNow, records_to_decide
 from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
 from seawall.domain.wal_cluster.needed import why_needed
@@ -53,9 +53,9 @@ def decide_deletion(cluster: WALCluster, observed: Observed) -> ClusterDecision:
     if released is not None or isinstance(spec, InvalidSpec):
         actions = () if released is None else (released,)
         return Decision(cluster.status, LET_GO, actions, without_pool(cluster, observed, LET_GO).publish)
-    hindrance = _hindrance(cluster, observed)
-    if hindrance is not None:
-        return without_pool(cluster, observed, hindrance)
+    blocker = _blocker(cluster, observed)
+    if blocker is not None:
+        return without_pool(cluster, observed, blocker)
     return _delete_pool(cluster, observed, spec.topics.topic_names())
 
 
@@ -66,7 +66,7 @@ def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> 
     needs = observed.needs
     pool = None if needs is None else needs.pool
     if needs is None or pool is None:
-        return without_pool(cluster, observed, NOBODY_LOOKED)
+        return without_pool(cluster, observed, NOT_OBSERVED)
     changed = why_unclear(pool) or why_remade(cluster, pool)
     if changed is not None:
         return without_pool(cluster, observed, changed)
@@ -75,7 +75,7 @@ def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> 
     verdict = Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
     if cluster.status.deletion is None:
         return _decide_which(cluster, observed, pool, verdict)
-    kept = why_needed(cluster, topics, needs) or why_written(cluster, pool, needs.looked)
+    kept = why_needed(cluster, topics, needs) or why_written(cluster, pool, needs.observation)
     if kept is not None:
         return without_pool(cluster, observed, kept)
     action = DeleteTopics(tuple(left[:BATCH])) if left else FinishDeletion(tuple(topics))
@@ -92,7 +92,7 @@ def _decide_which(cluster: WALCluster, observed: Observed, pool: PoolNow, verdic
     return without_pool(decided, observed, verdict)
 
 
-def _hindrance(cluster: WALCluster, observed: Observed) -> Verdict | None:
+def _blocker(cluster: WALCluster, observed: Observed) -> Verdict | None:
     """What the deletion has to wait for."""
     kafka = observed.kafka
     if observed.obstacle is not None:
@@ -118,7 +118,7 @@ def _release(cluster: WALCluster, observed: Observed) -> RemoveFinalizer | None:
         (cluster.metadata.is_paused, f"{PAUSED_ANNOTATION} is set"),
         (observed.namespace_terminating, "the namespace is being deleted"),
         (pinned_id(cluster) is None, "Kafka was never reached"),
-        (observed.rival is not None, f"WALCluster {observed.rival} owns them"),
+        (observed.conflicting_owner is not None, f"WALCluster {observed.conflicting_owner} owns them"),
         (_gave_up(cluster, observed), "its Kafka could not be asked for 10 minutes"),
     )
     why = next((why for holds, why in reasons if holds), None)
@@ -129,6 +129,6 @@ def _gave_up(cluster: WALCluster, observed: Observed) -> bool:
     """Whether the deletion has been hindered for ten minutes on end, by the conditions that say so."""
     since = cluster.metadata.deletion_timestamp
     reachable = find_condition(cluster.status.conditions, ConditionType.KAFKA_REACHABLE)
-    if since is None or reachable is None or reachable.status == "True" or _hindrance(cluster, observed) is None:
+    if since is None or reachable is None or reachable.status == "True" or _blocker(cluster, observed) is None:
         return False
     return observed.now - max(since, reachable.last_transition_time) >= GIVE_UP_AFTER

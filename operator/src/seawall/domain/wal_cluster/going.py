@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
-from seawall.domain.ledger.fence import LogSeen, first_record
+from seawall.domain.ledger.fence import ObservedLog, first_record
 from seawall.domain.ledger.intents import FenceRecord, Going
-from seawall.domain.ledger.looked import ReadShards
+from seawall.domain.ledger.observation import ReadShards
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +92,4 @@ def _token(cluster: WALCluster) -> int:
 
 def _first_record(log: LogNow) -> FenceRecord:
     ends = log.offsets
-    return first_record(LogSeen(log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None))
+    return first_record(ObservedLog(log.topic_id, ends.leader_epoch, ends.log_start, ends.high_watermark, None))

@@ -19,7 +19,7 @@ from seawall.api.meta import READOPT_ANNOTATION
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
-from seawall.domain.ledger.looked import ReadShards
+from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.text import listed
 
 RECORD_GONE = (

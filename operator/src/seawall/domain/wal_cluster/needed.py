@@ -20,7 +20,7 @@ from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.ledger.columns import Mask
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.text import listed
 from seawall.domain.wal_cluster.observed import Needs
 from seawall.domain.wal_cluster.reasons import Reason
@@ -37,12 +37,12 @@ def why_needed(cluster: WALCluster, topics: Sequence[str], needs: Needs | None) 
     if needs is None:
         return _waits(Reason.USE_UNKNOWN, "nobody has looked yet whether the topics are still needed")
     claimed = _contended(needs.contender) or _held(needs.holds, topics)
-    if claimed is not None or needs.looked is None:
+    if claimed is not None or needs.observation is None:
         return claimed
-    if isinstance(needs.looked, CannotLook):
-        message = f"it cannot be seen whether the database still needs the topics: {needs.looked.message}"
+    if isinstance(needs.observation, Unavailable):
+        message = f"it cannot be seen whether the database still needs the topics: {needs.observation.message}"
         return _waits(Reason.USE_UNKNOWN, f"{message}; mend that, {NO_DATABASE}, {WAY_OUT}", Outlook.PROGRESSING)
-    return _used(needs.looked, topics)
+    return _used(needs.observation, topics)
 
 
 def _contended(contender: Key | str | None) -> Verdict | None:
@@ -67,9 +67,13 @@ def _held(holds: Sequence[Hold] | str, topics: Sequence[str]) -> Verdict | None:
     return _waits(Reason.HELD, f"{message}, {WAY_OUT}")
 
 
-def _used(looked: Looked, topics: Sequence[str]) -> Verdict | None:
+def _used(observation: Observation, topics: Sequence[str]) -> Verdict | None:
     wanted = frozenset(topics)
-    table, seen, bounds = looked.look.table, looked.look.inputs.topics, looked.look.inputs.bounds
+    table, recorded, bounds = (
+        observation.assessment.table,
+        observation.assessment.inputs.topics,
+        observation.assessment.inputs.bounds,
+    )
     regions = np.bincount(table.regions.topic, minlength=len(table.names))
     rows = [row for row, name in enumerate(table.names) if name in wanted]
 
@@ -79,9 +83,9 @@ def _used(looked: Looked, topics: Sequence[str]) -> Verdict | None:
     if names := those(regions > 0):
         count = int(regions[rows].sum())
         return _in_use(f"{count} regions of the database still write to {listed(names)}: drop their tables")
-    if names := those(seen.unmapped):
+    if names := those(recorded.unmapped):
         return _in_use(f"the database's metadata disagree about the regions of {listed(names)}: reconcile them")
-    if names := those(seen.vanished):
+    if names := those(recorded.vanished):
         return _in_use(f"regions of {listed(names)} vanished less than one openGrace ago and may come back: wait")
     if those(bounds.watched_too_shortly):
         message = "Seawall has watched the database for less than one openGrace: what just vanished may come back: wait"

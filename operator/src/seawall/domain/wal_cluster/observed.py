@@ -13,7 +13,7 @@ from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.held import Hold
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.topics.pool import Pool
 from seawall.domain.wal_cluster.going import PoolNow
@@ -26,20 +26,20 @@ class Needs:
 
     Attributes:
         holds: a sentence if any cannot be read.
-        looked: the ledger, or why nobody can look at it; None where no database is declared.
+        observation: the ledger, or why nobody can look at it; None where no database is declared.
         contender: another WALCluster that claims the topics, or a sentence if not all WALClusters can be read.
         pool: the topics and their records, read after the ledger; None: not read.
     """
 
     holds: Sequence[Hold] | str
-    looked: Looked | CannotLook | None
+    observation: Observation | Unavailable | None
     contender: Key | str | None = None
     pool: PoolNow | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one tick sees. `rival` is an older WALCluster with the same pool.
+    """What one tick sees. `conflicting_owner` is an older WALCluster with the same pool.
 
     `claims_known` is False when not all WALClusters could be read: then nobody knows that there is no rival.
 
@@ -53,13 +53,13 @@ class Observed:
     now: datetime
     kafka: KafkaView | NoKafka | None = None
     pool: Pool | None = None
-    rival: Key | None = None
+    conflicting_owner: Key | None = None
     claims_known: bool = True
     namespace_terminating: bool = False
     config_map: ConfigMap | None = None
     obstacle: str | None = None
     data_plane: DataPlaneView | NoDataPlane | None = None
-    ledger: LedgerPage | CannotLook | None = None
+    ledger: LedgerPage | Unavailable | None = None
     needs: Needs | None = None
     contender: Key | None = None
     """Another WALCluster, younger or older, with the same pool."""

@@ -103,9 +103,9 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
 def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
     """What a person should hear of: Ready, the data plane and the WAL."""
     run = cluster.status.reassignment
-    told = None if run is None or run.failed_change is None else run.failed_change.message
+    reported = None if run is None or run.failed_change is None else run.failed_change.message
     ready = transition_events(cluster.status.conditions, status.conditions)
-    ready = tuple(event for event in ready if event.message != told)  # the run's own controller has told it
+    ready = tuple(event for event in ready if event.message != reported)  # the run's own controller has told it
     adopted = readoption_event(cluster, status)
     others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status))
     return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once

@@ -19,7 +19,7 @@ from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.failure import REFUSED, Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.looked import Obstacle
+from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.text import listed
 from seawall.domain.topics.pool import Pool, TopicState
 from seawall.domain.wal_cluster.data_plane import is_silent, why_other_view
@@ -29,7 +29,7 @@ from seawall.domain.wal_cluster.reasons import Reason
 SOON_SECONDS = 0.5
 RETRY_SECONDS = 5.0
 PATIENT_SECONDS = 20.0
-NEWS = timedelta(seconds=30)
+RECENT = timedelta(seconds=30)
 """What lasts for longer than this will not end in the next second: it is looked at less often."""
 
 
@@ -66,25 +66,25 @@ def judge_unreachable(cluster: WALCluster, problem: NoKafka, now: datetime) -> V
     A wrong password is tried again at the resync only: trying often locks accounts.
     """
     if problem.why is Unreachable.NOT_ANSWERING:
-        is_news = _is_news(cluster, ConditionType.KAFKA_REACHABLE, now)
-        after = RETRY_SECONDS if is_news else PATIENT_SECONDS
+        is_new = _is_recent(cluster, ConditionType.KAFKA_REACHABLE, now)
+        after = RETRY_SECONDS if is_new else PATIENT_SECONDS
         return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after)
     return Verdict(Outlook.STALLED, problem.why.value, problem.message)
 
 
-def look_again_after(case: Case, verdict: Verdict) -> float | None:
+def observe_again_after(case: Case, verdict: Verdict) -> float | None:
     """When to look again: as the verdict says, or sooner while a part of the data plane is silent."""
     if not is_silent(case.observed):
         return verdict.after
-    is_news = _is_news(case.cluster, ConditionType.DATA_PLANE_REACHABLE, case.observed.now)
-    after = RETRY_SECONDS if is_news else PATIENT_SECONDS
+    is_new = _is_recent(case.cluster, ConditionType.DATA_PLANE_REACHABLE, case.observed.now)
+    after = RETRY_SECONDS if is_new else PATIENT_SECONDS
     return after if verdict.after is None else min(after, verdict.after)
 
 
-def _is_news(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:
+def _is_recent(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:
     """Whether a condition that does not hold has not held for a short time only."""
     found = find_condition(cluster.status.conditions, kind)
-    return found is None or found.status == "True" or now - found.last_transition_time < NEWS
+    return found is None or found.status == "True" or now - found.last_transition_time < RECENT
 
 
 def may_create_topics(case: Case) -> bool:
@@ -180,8 +180,8 @@ def _in_state(state: TopicState, reason: Reason, what: str) -> Callable[[Case], 
         names = case.pool.in_state(state)
         if not names:
             return None
-        is_news = _is_news(case.cluster, ConditionType.TOPICS_READY, case.observed.now)
-        after = SOON_SECONDS if is_news else RETRY_SECONDS
+        is_new = _is_recent(case.cluster, ConditionType.TOPICS_READY, case.observed.now)
+        after = SOON_SECONDS if is_new else RETRY_SECONDS
         return Verdict(Outlook.PROGRESSING, reason, f"{len(names)} of {len(case.pool.states)} topics {what}", after)
 
     return check
@@ -200,7 +200,7 @@ def _database_changed(case: Case) -> Verdict | None:
     other = why_other_view(case.cluster, view) if isinstance(view, DataPlaneView) else None
     if other is None:
         return None
-    is_claim = other.why is Obstacle.DATABASE_CLAIMED
+    is_claim = other.why is UnavailableReason.DATABASE_CLAIMED
     reason = Reason.DATABASE_CLAIMED if is_claim else Reason.DATABASE_CHANGED
     return Verdict(Outlook.STALLED, reason, f"{other.message}; nothing is deleted, granted or restarted")
 

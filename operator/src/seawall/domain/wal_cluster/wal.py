@@ -8,7 +8,7 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus, WALStatus
 from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.ledger.lines import TopicLine
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.step import Event
@@ -47,7 +47,7 @@ def _of_ledger(
         case LedgerPage() as page:
             message = f"no region of {len(page.lines)} topics needs records that are gone"
             return (build(KIND, "True", Reason.INTACT, "; ".join((message, *page.problems))),)
-        case CannotLook(why, message):
+        case Unavailable(why, message):
             return (build(KIND, "Unknown", why.value, message),)
         case None:
             is_of_ledger = before is not None and before.reason != Reason.TOPIC_LOST

@@ -24,14 +24,14 @@ from seawall.domain.ledger.held import Hold, HoldView
 from seawall.domain.ledger.hold_limits import NEAR, at_risk_until
 from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.wal_hold.observed import Observed
 from seawall.domain.wal_hold.reasons import Reason
 from seawall.domain.wal_hold.status import measured, published
 from seawall.domain.wal_hold.view import hold_view
 
 RETRY_SECONDS = 5.0
-LOOK_SECONDS = 60.0
+OBSERVE_SECONDS = 60.0
 """The longest time without a look."""
 
 HoldDecision = Decision[WALHoldStatus, WriteRecords]
@@ -45,10 +45,10 @@ def decide(obj: WALHold, observed: Observed) -> HoldDecision:
     if isinstance(hold, InvalidSpec):
         reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
         return _as_it_is(obj, None, Verdict(Outlook.STALLED, reason, hold.message), observed)
-    looked = observed.looked
-    if isinstance(looked, Looked):
-        return _manage(obj, hold, looked, observed)
-    return _as_it_is(obj, hold, _verdict_without_look(looked, observed), observed)
+    observation = observed.observation
+    if isinstance(observation, Observation):
+        return _manage(obj, hold, observation, observed)
+    return _as_it_is(obj, hold, _verdict_without_observation(observation, observed), observed)
 
 
 def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldDecision:
@@ -56,33 +56,35 @@ def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Obser
     return Decision(obj.status, verdict, publish=partial(published, obj, obj.status, hold, observed.time))
 
 
-def _verdict_without_look(looked: CannotLook | None, observed: Observed) -> Verdict:
-    if not observed.has_cluster or looked is None:
+def _verdict_without_observation(observation: Unavailable | None, observed: Observed) -> Verdict:
+    if not observed.has_cluster or observation is None:
         message = "the WALCluster does not exist, or is being deleted: create it, or delete the hold"
         return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
-    return Verdict(Outlook.PROGRESSING, looked.why.value, looked.message, RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, RETRY_SECONDS)
 
 
-def _manage(obj: WALHold, hold: Hold, looked: Looked, observed: Observed) -> HoldDecision:
+def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:
     """A change of its state first; numbers, which are others at each look, with it, or when nothing is to be done."""
-    view = hold_view(looked, observed.ages, may_write=observed.may_write)
+    view = hold_view(observation, observed.ages, may_write=observed.may_write)
     change = next_change(hold, view, observed.time)
     after = hold if change is None else change.hold
     status = measured(obj, after, view)
     publish = partial(published, obj, status, after, observed.time)
     if change is not None:
         return Decision(status, _verdict_of_change(after, view, change.sentence), publish=publish)
-    records = _records_to_write(hold, looked)
-    shards = looked.shards.changed(records)
+    records = _records_to_write(hold, observation)
+    shards = observation.shards.changed(records)
     may_write = bool(shards) and hold.kept_by is None and observed.may_write
-    actions = (WriteRecords(looked.pool, shards, tuple(sorted(records)), looked.cluster),) if may_write else ()
+    actions = (
+        (WriteRecords(observation.pool, shards, tuple(sorted(records)), observation.cluster),) if may_write else ()
+    )
     return Decision(obj.status, _verdict(obj, hold, view, observed), actions, publish)
 
 
-def _records_to_write(hold: Hold, looked: Looked) -> dict[str, FenceRecord]:
+def _records_to_write(hold: Hold, observation: Observation) -> dict[str, FenceRecord]:
     """First contacts of claimed topics."""
-    wanted = looked.topics if hold.claim.everything else hold.claim.offsets.keys()
-    return {name: record for name, record in looked.urgent_records().items() if name in wanted}
+    wanted = observation.topics if hold.claim.everything else hold.claim.offsets.keys()
+    return {name: record for name, record in observation.urgent_records().items() if name in wanted}
 
 
 def _verdict_of_change(hold: Hold, view: HoldView, sentence: str) -> Verdict:
@@ -105,7 +107,7 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
         return _open_request(problem or "it will be granted at the next look")
     if problem is not None:
         message = f"{problem}; what was granted before still stands"
-        return Verdict(Outlook.STALLED, Reason.EDIT_REFUSED, message, LOOK_SECONDS)
+        return Verdict(Outlook.STALLED, Reason.EDIT_REFUSED, message, OBSERVE_SECONDS)
     before = find_condition(obj.status.conditions, ConditionType.READY)
     is_same = before is not None and before.reason == hold.state.value
     message = before.message if before is not None and is_same else f"the hold is {hold.state.value}"
@@ -132,7 +134,7 @@ def _until_next_limit(hold: Hold, time: TrustedTime) -> float:
     if hold.renewal is None:
         return RETRY_SECONDS
     if now is None:
-        return LOOK_SECONDS
-    limits = (hold.renewal.seen_at + hold.ttl * NEAR, hold.renewal.seen_at + hold.ttl, at_risk_until(hold))
+        return OBSERVE_SECONDS
+    limits = (hold.renewal.observed_at + hold.ttl * NEAR, hold.renewal.observed_at + hold.ttl, at_risk_until(hold))
     waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
-    return min([*waits, LOOK_SECONDS])
+    return min([*waits, OBSERVE_SECONDS])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka_log import FirstSince
-from seawall.domain.ledger.looked import CannotLook, Looked
+from seawall.domain.ledger.observation import Observation, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class YoungRecords:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one tick sees. `looked` is None when there is nothing to look at: no WALCluster, or a hold that is over.
+    """What one tick sees. `observation` is None where there is nothing to observe: no WALCluster, or it is over.
 
     The look was made after the hold had been read: it read the intents when the hold existed (design section 3).
     """
 
     time: TrustedTime
-    looked: Looked | CannotLook | None = None
+    observation: Observation | Unavailable | None = None
     has_cluster: bool = False
     may_write: bool = False
     """Whether the WALCluster is not paused: a paused one writes no ConfigMap."""

@@ -31,10 +31,10 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
         state=hold.state,
         granted={} if hold.granted is None else _topics_of(hold.granted),
         granted_logs=None if logs is None else wal_hold.GrantedLogs(topics=logs.count, digest=logs.digest),
-        renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.seen_at),
+        renewal=None if renewal is None else wal_hold.Renewal(renew_time=renewal.stated, seen_time=renewal.observed_at),
         at_risk_time=hold.at_risk_since,
         topics=len(view.topics) if hold.claim.everything else len(hold.claim.offsets),
-        expire_time=None if renewal is None or hold.state.is_final else renewal.seen_at + hold.ttl,
+        expire_time=None if renewal is None or hold.state.is_final else renewal.observed_at + hold.ttl,
         lag_entries=_lag_entries(hold.claim, view),
         lag_bytes=lag_bytes(hold.claim, view.topics),
     )
@@ -55,12 +55,12 @@ def published(
 def _events(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Event, ...]:
     """A state that changed, else what became of Ready: a hold never ends in silence."""
     judged = loss_event(obj.status.conditions, status.conditions, ConditionType.EXPIRY_JUDGED, "limits count again")
-    told = () if judged is None else (judged,)
+    reported = () if judged is None else (judged,)
     if status.state is None or status.state == obj.status.state:
-        return (*transition_events(obj.status.conditions, status.conditions), *told)
+        return (*transition_events(obj.status.conditions, status.conditions), *reported)
     is_warning = status.state in {HoldState.AT_RISK, HoldState.LOST}
     kind = EventType.WARNING if is_warning else EventType.NORMAL
-    return (Event(kind, f"Hold{status.state.value}", verdict.message), *told)
+    return (Event(kind, f"Hold{status.state.value}", verdict.message), *reported)
 
 
 def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, time: TrustedTime) -> tuple[Condition, ...]:

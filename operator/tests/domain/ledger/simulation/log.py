@@ -51,6 +51,6 @@ class Log:
         self.incarnation += 1
         self.leader_epoch, self.log_start, self.high_watermark, self.epoch_ends = 0, 0, 1, {}
 
-    def seen(self) -> TopicLog:
+    def recorded(self) -> TopicLog:
         """What an admin client sees."""
         return TopicLog(self.topic_id, self.leader_epoch, self.log_start, self.high_watermark, 1000)

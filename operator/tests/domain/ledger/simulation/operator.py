@@ -13,15 +13,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
+from seawall.domain.ledger.assess import Assessment, assess
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.dead import DeadRegions
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.held import HeldTopic, Hold, HoldView
 from seawall.domain.ledger.holds import lowest_claims, next_change
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
-from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, seen_column
-from seawall.domain.ledger.look import Look, look
-from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.ledger import Ledger, announcements, permit, plan, recorded_column
+from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.tables import TopicLog
@@ -41,7 +41,7 @@ Calls = Generator[str, None, None]
 class Store:
     """The API server: the seen values, records with the intents, holds, verifications. Writes compare versions."""
 
-    seen: dict[str, int] = field(default_factory=dict)
+    recorded: dict[str, int] = field(default_factory=dict)
     seen_version: int = 0
     records: dict[str, FenceRecord] = field(default_factory=dict)
     records_version: int = 0
@@ -51,11 +51,11 @@ class Store:
     """What the verifications that passed, and are still there, say."""
     stopped: bool = False
 
-    def put_seen(self, seen: dict[str, int], version: int) -> bool:
+    def put_seen(self, recorded: dict[str, int], version: int) -> bool:
         """The run's status."""
         if version != self.seen_version:
             return False
-        self.seen, self.seen_version = seen, version + 1
+        self.recorded, self.seen_version = recorded, version + 1
         return True
 
     def put_records(self, records: dict[str, FenceRecord], version: int) -> bool:
@@ -82,11 +82,11 @@ class Operator:
         self,
         database: Database,
         store: Store,
-        regime: Regime,
+        prune_mode: PruneMode,
         policy: Policy,
         judge_delete: Callable[[str, int, int], None],
     ) -> None:
-        self.database, self.store, self.regime, self.policy = database, store, regime, policy
+        self.database, self.store, self.prune_mode, self.policy = database, store, prune_mode, policy
         self.judge_delete = judge_delete
         self.readoption: Readoption | None = None
         self.unused: Unused | None = None
@@ -116,17 +116,17 @@ class Operator:
 
     def _run(self) -> Calls:
         while True:
-            self.looked = yield from self._look()
-            self.plan = plan(self.looked.inputs)
+            self.observation = yield from self._observe()
+            self.plan = plan(self.observation.inputs)
             version = self.store.seen_version
-            yield from self._write_records(self.looked, {})
-            if not self.read.seen:
+            yield from self._write_records(self.observation, {})
+            if not self.read.recorded:
                 yield from self._see(self.plan, version)
             else:
-                yield from self._purge(self.looked)
+                yield from self._purge(self.observation)
             yield from self._tend_holds(self.plan)
 
-    def _look(self) -> Generator[str, None, Look]:
+    def _observe(self) -> Generator[str, None, Assessment]:
         database, store = self.database, self.store
         earlier = dict(store.records)
         yield "reports"
@@ -136,7 +136,7 @@ class Operator:
         yield "metadata"
         snapshot = database.snapshot()
         yield "offsets"
-        logs = {name: log.seen() for name, log in database.logs.items()}
+        logs = {name: log.recorded() for name, log in database.logs.items()}
         logs = {name: SILENCE if name in self.silent else log for name, log in logs.items()}
         yield "intents"
         self.records_version = store.records_version
@@ -164,7 +164,7 @@ class Operator:
             unused=self.unused,
             dead=self.dead,
             processes={one.datanode_id: one.node_epoch for one in newest_reports(reports)},
-            seen=dict(store.seen),
+            recorded=dict(store.recorded),
             ended=database.now,
             now=START + timedelta(milliseconds=database.now),
             verified=verified,
@@ -172,11 +172,11 @@ class Operator:
             newest_revision=revision,
             earlier=earlier,
         )
-        found = look(self.memory, self.read, self.regime, (self.policy,))
+        found = assess(self.memory, self.read, self.prune_mode, (self.policy,))
         self.memory = found.memory
         return found
 
-    def _write_records(self, found: Look, delete_up_to: dict[str, int]) -> Generator[str, None, bool]:
+    def _write_records(self, found: Assessment, delete_up_to: dict[str, int]) -> Generator[str, None, bool]:
         """By compare-and-swap: what is urgent, and the intents."""
         records = {**self.read.records, **found.marked}
         for name, identity in found.identities.items():
@@ -192,19 +192,19 @@ class Operator:
 
     def _see(self, planned: Ledger, version: int) -> Calls:
         """What may be seen is announced where the mode asks for it, then recorded."""
-        seen = seen_values(planned)
+        recorded = seen_values(planned)
         for one in announcements(planned):
             yield "announce"
             if not self.database.announce(one.topic, one.expected, one.marker, one.revision):
-                seen.pop(one.topic)
-        if seen:
+                recorded.pop(one.topic)
+        if recorded:
             yield "record seen"
-            self.store.put_seen(seen, version)
+            self.store.put_seen(recorded, version)
 
-    def _purge(self, found: Look) -> Calls:
+    def _purge(self, found: Assessment) -> Calls:
         """Intent, then holds anew, then the delete. A run whose topics are all purged or left alone ends."""
-        seen = dict(self.read.seen)
-        self.permit = permit(found.inputs, seen_column(found.inputs.topics.names, seen))
+        recorded = dict(self.read.recorded)
+        self.permit = permit(found.inputs, recorded_column(found.inputs.topics.names, recorded))
         targets = {
             name: target
             for row, name in enumerate(found.inputs.topics.names)
@@ -212,7 +212,7 @@ class Operator:
         }
         if not targets:
             waits = any(self.permit.reason(row) in PASSING for row in range(len(found.inputs.topics)))
-            since = min(self.memory.seen_since.values())
+            since = min(self.memory.recorded_since.values())
             if not waits or self.read.began - since > PATIENCE:
                 yield "end run"
                 self.store.put_seen({}, self.store.seen_version)
@@ -231,7 +231,9 @@ class Operator:
     def alive(self) -> list[Hold]:
         """What arithmetic says of holds; nobody may go by it (a mutant does)."""
         now = START + timedelta(milliseconds=self.database.now)
-        return [one for one in self.store.holds.values() if one.renewal is None or one.renewal.seen_at + one.ttl > now]
+        return [
+            one for one in self.store.holds.values() if one.renewal is None or one.renewal.observed_at + one.ttl > now
+        ]
 
     def delete(self, topic: str, before: int, decided_at: int) -> None:
         """DeleteRecords, which may arrive long after it was decided."""
@@ -244,7 +246,7 @@ class Operator:
             yield "read hold"
             hold, version = self.store.holds[name], self.store.hold_versions[name]
             yield "offsets for hold"
-            logs = {topic: log.seen() for topic, log in self.database.logs.items()}
+            logs = {topic: log.recorded() for topic, log in self.database.logs.items()}
             yield "intents for hold"
             records = dict(self.store.records)
             yield "write hold"

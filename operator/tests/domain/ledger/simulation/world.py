@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from seawall.domain.ledger.held import Claim, Hold
-from seawall.domain.ledger.mode import Mode, Regime
+from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.policy import Policy, Requirement, Safety
 from seawall.domain.ledger.reasons import Reason
 from tests.domain.ledger.simulation.database import Database
@@ -39,7 +39,7 @@ class World:
         self.verifications = Verifications(self.database, self.store, self.logs)
         policy = Policy("policy", safety=replace(SAFETY, verification=required))
         self.operators = [
-            Operator(self.database, self.store, Regime(mode), policy, self._judge_delete) for _ in range(operators)
+            Operator(self.database, self.store, PruneMode(mode), policy, self._judge_delete) for _ in range(operators)
         ]
         self.broken_since: dict[str, int] = {}
         """Topics whose log or files somebody damaged: what the database loses by that is not the operator's doing."""

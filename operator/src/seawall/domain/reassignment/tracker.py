@@ -14,7 +14,7 @@ from functools import cached_property
 
 from seawall.domain.partitions import Partition, PartitionId
 from seawall.domain.reassignment.journal import Journal, PlannedMove
-from seawall.domain.reassignment.observed import Look
+from seawall.domain.reassignment.observed import KafkaState
 
 
 class Direction(StrEnum):
@@ -48,11 +48,11 @@ class Progress(StrEnum):
 
 
 @dataclass(frozen=True)
-class Sight:
+class MoveTracker:
     """A run and a look at its partitions. `refused` has those that Kafka refused to move."""
 
     journal: Journal
-    look: Look
+    kafka: KafkaState
     direction: Direction
     refused: frozenset[PartitionId] = frozenset()
 
@@ -78,7 +78,7 @@ class Sight:
     def foreign(self) -> tuple[PartitionId, ...]:
         """Partitions that somebody else moves, anywhere in the cluster."""
         ours = {Progress.IN_FLIGHT, Progress.TO_CANCEL}
-        return tuple(sorted(found for found in self.look.ongoing if self.progress.get(found) not in ours))
+        return tuple(sorted(found for found in self.kafka.ongoing if self.progress.get(found) not in ours))
 
     @cached_property
     def bytes_left(self) -> int:
@@ -91,10 +91,10 @@ class Sight:
         return move.original if self.direction is Direction.BACK else move.wanted
 
     def _progress(self, move: PlannedMove) -> Progress:
-        found = self.look.partitions.get(move.id)
+        found = self.kafka.partitions.get(move.id)
         if found is None:
-            return Progress.UNKNOWN if move.id.topic in self.look.silent else Progress.LEFT_ALONE
-        if move.id in self.look.ongoing:
+            return Progress.UNKNOWN if move.id.topic in self.kafka.silent else Progress.LEFT_ALONE
+        if move.id in self.kafka.ongoing:
             return self._of_ongoing(move)
         if self.direction is Direction.STAY:
             return Progress.DONE
@@ -114,7 +114,7 @@ class Sight:
 
     def _of_ongoing(self, move: PlannedMove) -> Progress:
         """Whose way it is, by its target: who sends it where we send it helps us."""
-        target = frozenset(self.look.ongoing[move.id].target)
+        target = frozenset(self.kafka.ongoing[move.id].target)
         towards = {frozenset(move.wanted): Direction.FORWARD, frozenset(move.original): Direction.BACK}.get(target)
         if towards is None:
             return Progress.LEFT_ALONE

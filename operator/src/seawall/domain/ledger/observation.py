@@ -8,6 +8,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from seawall.domain.frozen_targets import Target, TargetsLost
+from seawall.domain.ledger.assess import Assessment
 from seawall.domain.ledger.intents import (
     FenceRecord,
     UnreadableRecord,
@@ -17,13 +18,12 @@ from seawall.domain.ledger.intents import (
     raise_intent,
 )
 from seawall.domain.ledger.licence import Licence
-from seawall.domain.ledger.look import Look
 from seawall.domain.ledger.policy import Level, Requirement
 from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard, shard_of
 
 
-class Obstacle(StrEnum):
+class UnavailableReason(StrEnum):
     """Why nobody can look at the ledger now; each member says what ends it."""
 
     INVALID_SPEC = "InvalidSpec"
@@ -55,10 +55,10 @@ class Obstacle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CannotLook:
+class Unavailable:
     """Why, in one word and one sentence. Nothing is known then: it is a reason for all topics, never an empty list."""
 
-    why: Obstacle
+    why: UnavailableReason
     message: str
 
 
@@ -146,7 +146,7 @@ def read_shards(found: Mapping[int, IntentShard | UnreadableShard]) -> ReadShard
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterSeen:
+class ObservedCluster:
     """Which WALCluster was looked at, by which spec and declarations: before a change it must still be so.
 
     `revision` is the metadata store's at that time: one that is lower since was restored from an older copy.
@@ -173,14 +173,14 @@ class Verifying:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class Observation:
     """One look, and what a write needs that is decided from it."""
 
-    cluster: ClusterSeen
+    cluster: ObservedCluster
     pool: PoolId
     topics: frozenset[str]
     """The topics of the pool that exist, those beyond its count too. Metadata may name others: they are nobody's."""
-    look: Look
+    assessment: Assessment
     read: Read
     shards: ReadShards
     frozen: Mapping[str, Target] | TargetsLost = field(default_factory=dict)
@@ -206,16 +206,18 @@ class Looked:
         """Records to write at once, by anybody who looked: first contacts, verdicts, new leader epochs, readoptions."""
         found = {
             name: found.record
-            for name, found in self.look.identities.items()
+            for name, found in self.assessment.identities.items()
             if found.is_urgent and found.record is not None
         }
-        return {name: record for name, record in {**self.look.marked, **found}.items() if name in self.topics}
+        return {name: record for name, record in {**self.assessment.marked, **found}.items() if name in self.topics}
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with what a person declared, one sentence each."""
         whole = (problem for problem in (self.unused_problem, self.dead_problem) if problem is not None)
-        return (*whole, *self.look.dead_problems)
+        return (*whole, *self.assessment.dead_problems)
 
     def readopted(self) -> tuple[str, ...]:
         """The topics that a person's annotation adopted in this look."""
-        return tuple(name for name, found in self.look.identities.items() if found.is_readopted and name in self.topics)
+        return tuple(
+            name for name, found in self.assessment.identities.items() if found.is_readopted and name in self.topics
+        )

@@ -12,9 +12,9 @@ from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
 from seawall.domain.dataplane.flushed import Flushed
 from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost
 from seawall.domain.ledger.fence import Verdict
-from seawall.domain.ledger.ledger import Ledger, permit, plan, seen_column
+from seawall.domain.ledger.ledger import Ledger, permit, plan, recorded_column
 from seawall.domain.ledger.lines import held_by
-from seawall.domain.ledger.looked import Looked
+from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.reasons import Reason
 
 MAX_DECLARED = 512
@@ -22,7 +22,7 @@ MAX_DECLARED = 512
 
 PASSING = frozenset(
     {
-        Reason.NOT_SEEN_TWICE,
+        Reason.AWAITING_REPORTS,
         Reason.WATCHED_TOO_SHORTLY,
         Reason.REGION_STALE,
         Reason.REGION_MISSING,
@@ -43,10 +43,10 @@ UNVERIFIED = frozenset({Reason.VERIFICATION_MISSING, Reason.VERIFICATION_TOO_OLD
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class RunState:
     """One look, as one run sees it."""
 
-    looked: Looked
+    observation: Observation
     status: WALPurgeStatus
     planned: Ledger
     permitted: Ledger
@@ -59,20 +59,24 @@ class Sight:
 
     @classmethod
     def of(
-        cls, looked: Looked, spec: WALPurgeSpec, status: WALPurgeStatus, refused: Mapping[str, str] | None = None
-    ) -> Sight:
+        cls,
+        observation: Observation,
+        spec: WALPurgeSpec,
+        status: WALPurgeStatus,
+        refused: Mapping[str, str] | None = None,
+    ) -> RunState:
         """The ledger twice: what a run that begins now would get to, and what this one may delete now."""
-        inputs = looked.look.inputs
+        inputs = observation.assessment.inputs
         names = inputs.topics.names
-        rows = {name: row for row, name in enumerate(names) if name in looked.topics and spec.selects(name)}
-        permitted = permit(inputs, seen_column(names, dict(looked.read.seen)))
-        frozen = {} if isinstance(looked.frozen, TargetsLost) else looked.frozen
+        rows = {name: row for row, name in enumerate(names) if name in observation.topics and spec.selects(name)}
+        permitted = permit(inputs, recorded_column(names, dict(observation.read.recorded)))
+        frozen = {} if isinstance(observation.frozen, TargetsLost) else observation.frozen
         known = {each.topic: each.message for each in status.refused} | dict(refused or {})
-        return cls(looked, status, plan(inputs), permitted, rows, frozen, known)
+        return cls(observation, status, plan(inputs), permitted, rows, frozen, known)
 
     def known_since(self) -> datetime | None:
         """When this process had known all that the run has seen; None: it knows of none."""
-        read, known = self.looked.read, self.looked.look.memory.seen_since.values()
+        read, known = self.observation.read, self.observation.assessment.memory.recorded_since.values()
         return read.now - timedelta(milliseconds=read.began - max(known)) if known else None
 
     def log_start(self, topic: str) -> int | None:
@@ -110,8 +114,8 @@ class Sight:
         for topic in self.rows:
             if self.against_plan(topic) not in UNVERIFIED:
                 continue
-            required = self.looked.look.policies[topic].safety.verification
-            for running in self.looked.verifying:
+            required = self.observation.assessment.policies[topic].safety.verification
+            for running in self.observation.verifying:
                 if required is not None and running.may_satisfy(topic, required):
                     return running.name
         return None
@@ -121,11 +125,11 @@ class Sight:
         if reason is Reason.FENCE_BROKEN:
             return self._is_suspected_only(topic)
         if reason is Reason.FENCE_BROKEN_ELSEWHERE:
-            return all(map(self._is_suspected_only, self.looked.look.memory.findings))
+            return all(map(self._is_suspected_only, self.observation.assessment.memory.findings))
         return reason in PASSING
 
     def _is_suspected_only(self, topic: str) -> bool:
-        found = self.looked.look.identities.get(topic)
+        found = self.observation.assessment.identities.get(topic)
         return found is not None and found.verdict is not Verdict.BROKEN
 
     def targets(self) -> dict[str, Target]:
@@ -135,10 +139,10 @@ class Sight:
             if len(found) == MAX_TARGETS:
                 break
             values = (self.planned.floor.at(row), self.log_start(topic), self.planned.purge_to.at(row))
-            seen, log_start, purge_to = values
-            if seen is not None and log_start is not None and purge_to is not None:
+            recorded, log_start, purge_to = values
+            if recorded is not None and log_start is not None and purge_to is not None:
                 found[topic] = Target(
-                    seen=seen,
+                    recorded=recorded,
                     log_start=log_start,
                     purge_to=purge_to,
                     declared=self.declared(row),

@@ -13,7 +13,7 @@ from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.kafka import KafkaView
 
 
-def find_rival(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> Key | None:
+def find_conflicting_owner(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALCluster]) -> Key | None:
     """The oldest other WALCluster with this prefix on this Kafka that is older than `cluster` (ties by UID)."""
     older = [other for other in others if _age(other) < _age(cluster) and _claims_the_same(cluster, kafka, other)]
     return min(older, key=_age).metadata.key if older else None
@@ -36,8 +36,8 @@ def why_not_ours(cluster: WALCluster, kafka: KafkaView, others: Iterable[WALClus
     """
     if not complete:
         return "not all WALClusters can be read: an older one may own these topics"
-    rival = find_rival(cluster, kafka, others)
-    return None if rival is None else f"the older WALCluster {rival} owns topics of this prefix"
+    conflicting_owner = find_conflicting_owner(cluster, kafka, others)
+    return None if conflicting_owner is None else f"the older WALCluster {conflicting_owner} owns topics of this prefix"
 
 
 def _age(cluster: WALCluster) -> tuple[datetime, str]:

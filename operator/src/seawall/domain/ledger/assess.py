@@ -25,19 +25,19 @@ from seawall.domain.ledger.identities import (
 from seawall.domain.ledger.identity import Identity
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
-from seawall.domain.ledger.mode import Regime
+from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.policy import EffectivePolicy, Policy, Safety, effective_policy
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.regions import RegionsOfTopics, build_regions
-from seawall.domain.ledger.restarts import kept_for_restarts
-from seawall.domain.ledger.sightings import (
+from seawall.domain.ledger.report_history import (
     Evidence,
-    Sightings,
+    ReportHistory,
+    advance,
     freshness,
-    look_again,
     vanished_topics,
     watched_too_shortly,
 )
+from seawall.domain.ledger.restarts import kept_for_restarts
 from seawall.domain.ledger.tables import Topics, make_topics
 
 VANISHED_KEPT = 3_600_000
@@ -45,7 +45,7 @@ VANISHED_KEPT = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Assessment:
     """The ledger's inputs, and what goes with them."""
 
     memory: Memory
@@ -59,7 +59,7 @@ class Look:
     dead_problems: tuple[str, ...] = ()
     """Why declarations of dead regions are ignored, one sentence each."""
 
-    def with_records_of_others(self, topics: Collection[str]) -> Look:
+    def with_records_of_others(self, topics: Collection[str]) -> Assessment:
         """The same, knowing which topics' logs contradict a region (`witness.py`)."""
         names = self.inputs.topics.names
         column = mask_of((name in topics for name in names), len(names))
@@ -67,25 +67,25 @@ class Look:
         return replace(self, inputs=replace(self.inputs, bounds=bounds))
 
 
-def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy]) -> Look:
+def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable[Policy]) -> Assessment:
     """Puts together what was read. A topic without a policy is shown with the default times."""
     table = build_regions(read.reports, read.snapshot, read.logs)
     names, regions = table.names, table.regions
     by_topic = _effective(names, tuple(policies))
     stale_after, open_grace = _times(names, by_topic)
     read = _of_one_time(read, int(open_grace.min(initial=_milliseconds(Safety().open_grace))))
-    seen_since = _seen_since(memory, read)
-    sightings = look_again(
-        memory.sightings, names, regions, read.began, max(VANISHED_KEPT, int(open_grace.max(initial=0)))
+    recorded_since = _recorded_since(memory, read)
+    reports_history = advance(
+        memory.reports_history, names, regions, read.began, max(VANISHED_KEPT, int(open_grace.max(initial=0)))
     )
-    topics = _topics(table, read, sightings, open_grace)
-    identities = find_identities(memory, read, table, topics, sightings)
+    topics = _topics(table, read, reports_history, open_grace)
+    identities = find_identities(memory, read, table, topics, reports_history)
     findings = find_findings(memory, read, table.names, identities)
-    seen_at = _seen_at(names, read, seen_since)
-    fresh = freshness(sightings, regions, read.began, stale_after, Evidence(seen_at, open_grace))
+    observed_at = _recorded_at(names, read, recorded_since)
+    fresh = freshness(reports_history, regions, read.began, stale_after, Evidence(observed_at, open_grace))
     around = Surroundings(
         began=read.began,
-        last_look=memory.sightings.looked_at,
+        last_observation=memory.reports_history.observed_at,
         table=table,
         snapshot=read.snapshot,
         reports=read.reports,
@@ -109,17 +109,19 @@ def look(memory: Memory, read: Read, regime: Regime, policies: Iterable[Policy])
         unused=read.unused,
         dead=dead.sentences,
     )
-    too_short = watched_too_shortly(sightings, read.began, open_grace)
-    long_enough = seen_at.known & (read.began - seen_at.numbers >= open_grace)
+    too_short = watched_too_shortly(reports_history, read.began, open_grace)
+    long_enough = observed_at.known & (read.began - observed_at.numbers >= open_grace)
     bounds = make_bounds(names, read.logs, claims, Watched(too_short, long_enough), read.now)
     bounds = replace(bounds, restarting=kept_for_restarts(read.restarts, regions, topics, bounds))
     adopted = {name for name, found in identities.items() if found.is_readopted}
     flushed = flushed_ids.remember(memory.flushed.forget(_regions_of(table, adopted)), regions)
     fresh = replace(fresh, dead=dead.dead, contradicted=dead.contradicted)
-    inputs = Inputs(regime, regions, fresh, topics, bounds)
+    inputs = Inputs(prune_mode, regions, fresh, topics, bounds)
     logs = remembered_logs(memory, read, findings, adopted)
-    found = Memory(sightings, flushed, findings, seen_since, dead.watches, logs, first_records(memory, read, adopted))
-    return Look(found, inputs, table, by_topic, identities, marked_records(read, identities), dead.problems)
+    found = Memory(
+        reports_history, flushed, findings, recorded_since, dead.watches, logs, first_records(memory, read, adopted)
+    )
+    return Assessment(found, inputs, table, by_topic, identities, marked_records(read, identities), dead.problems)
 
 
 def _of_one_time(read: Read, open_grace: int) -> Read:
@@ -147,16 +149,16 @@ def _times(names: tuple[str, ...], policies: Mapping[str, EffectivePolicy]) -> t
     return stale, grace
 
 
-def _seen_since(memory: Memory, read: Read) -> dict[tuple[str, int], int]:
+def _recorded_since(memory: Memory, read: Read) -> dict[tuple[str, int], int]:
     """Counted from the end of the look: the value was recorded at some time before."""
-    return {pair: memory.seen_since.get(pair, read.ended) for pair in read.seen.items()}
+    return {pair: memory.recorded_since.get(pair, read.ended) for pair in read.recorded.items()}
 
 
-def _seen_at(names: tuple[str, ...], read: Read, seen_since: Mapping[tuple[str, int], int]) -> Ids:
-    return Ids.of(seen_since[name, read.seen[name]] if name in read.seen else None for name in names)
+def _recorded_at(names: tuple[str, ...], read: Read, recorded_since: Mapping[tuple[str, int], int]) -> Ids:
+    return Ids.of(recorded_since[name, read.recorded[name]] if name in read.recorded else None for name in names)
 
 
-def _topics(table: RegionsOfTopics, read: Read, sightings: Sightings, open_grace: Numbers) -> Topics:
+def _topics(table: RegionsOfTopics, read: Read, reports_history: ReportHistory, open_grace: Numbers) -> Topics:
     grace = dict(zip(table.names, open_grace.tolist(), strict=True))
     return make_topics(
         table.names,
@@ -164,7 +166,7 @@ def _topics(table: RegionsOfTopics, read: Read, sightings: Sightings, open_grace
         logs=read.logs,
         markers={name: marker.pruned_entry_id for name, marker in read.snapshot.topics.items()},
         unmapped=table.unmapped,
-        vanished=vanished_topics(sightings, read.began, lambda name: int(grace[name]) if name in grace else 0),
+        vanished=vanished_topics(reports_history, read.began, lambda name: int(grace[name]) if name in grace else 0),
     )
 
 

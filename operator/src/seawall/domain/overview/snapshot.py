@@ -31,7 +31,7 @@ class Leader:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Snapshot:
     """A WALCluster and what belongs to it.
 
     Attributes:

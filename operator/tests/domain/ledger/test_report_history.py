@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seawall.domain.ledger.columns import Ids
-from seawall.domain.ledger.sightings import Evidence, Sightings, freshness, look_again, vanished_topics
+from seawall.domain.ledger.report_history import Evidence, ReportHistory, advance, freshness, vanished_topics
 from seawall.domain.ledger.tables import Freshness, Regions
 from seawall.domain.ledger.went_back import RETURNS
 
@@ -21,19 +21,19 @@ STALE_AFTER, GRACE = 60, 80
 class Watched:
     """One region of one topic, looked at from time to time."""
 
-    sightings: Sightings
+    reports_history: ReportHistory
 
-    def look(self, now: int, report: int | None, leader: int = 1, epoch: int = 1, route: int = 1) -> None:
+    def observe(self, now: int, report: int | None, leader: int = 1, epoch: int = 1, route: int = 1) -> None:
         self.regions = rows(1, report, leader, epoch if report is not None else None, route)
         self.now = now
-        self.sightings = look_again(self.sightings, ("wal_0",), self.regions, now, GRACE)
+        self.reports_history = advance(self.reports_history, ("wal_0",), self.regions, now, GRACE)
 
-    def fresh(self, seen_at: int | None, grace: int = 0) -> Freshness:
-        evidence = Evidence(Ids.of([seen_at]), np.array([grace]))
-        return freshness(self.sightings, self.regions, self.now, np.array([STALE_AFTER]), evidence)
+    def fresh(self, observed_at: int | None, grace: int = 0) -> Freshness:
+        evidence = Evidence(Ids.of([observed_at]), np.array([grace]))
+        return freshness(self.reports_history, self.regions, self.now, np.array([STALE_AFTER]), evidence)
 
-    def seen_twice(self, seen_at: int | None, grace: int = 0) -> bool:
-        return bool(self.fresh(seen_at, grace).seen_twice[0])
+    def reported_twice(self, observed_at: int | None, grace: int = 0) -> bool:
+        return bool(self.fresh(observed_at, grace).reported_twice[0])
 
     def stale(self) -> bool:
         return bool(self.fresh(None).stale[0])
@@ -66,17 +66,17 @@ def rows(count: int, report: int | None, leader: int, epoch: int | None, route: 
 
 def watched(*reports: int | None) -> Watched:
     """Looks at 10, 20, 30 … with these reports."""
-    found = Watched(Sightings.none(0))
+    found = Watched(ReportHistory.none(0))
     for number, report in enumerate(reports):
-        found.look(10 * (number + 1), report)
+        found.observe(10 * (number + 1), report)
     return found
 
 
 def test_two_advances_after_the_value_was_seen_are_enough_and_one_is_not() -> None:
-    assert not watched(1, 2, 3).seen_twice(seen_at=15)  # 2 arrived after 10, 3 after 20
-    assert watched(1, 2, 3, 4).seen_twice(seen_at=15)
-    assert not watched(1, 2, 3, 3, 3).seen_twice(seen_at=15)
-    assert not watched(1, 2, 3, 4).seen_twice(seen_at=None)
+    assert not watched(1, 2, 3).reported_twice(observed_at=15)  # 2 arrived after 10, 3 after 20
+    assert watched(1, 2, 3, 4).reported_twice(observed_at=15)
+    assert not watched(1, 2, 3, 3, 3).reported_twice(observed_at=15)
+    assert not watched(1, 2, 3, 4).reported_twice(observed_at=None)
 
 
 def test_the_first_report_is_no_advance() -> None:
@@ -86,9 +86,9 @@ def test_the_first_report_is_no_advance() -> None:
 
 def test_an_age_counts_by_the_operators_clock() -> None:
     found = watched(1, 2)
-    found.look(20 + STALE_AFTER, 2)
+    found.observe(20 + STALE_AFTER, 2)
     assert not found.stale()
-    found.look(21 + STALE_AFTER, 2)
+    found.observe(21 + STALE_AFTER, 2)
     assert found.stale()
 
 
@@ -97,59 +97,59 @@ def test_a_datanode_whose_clock_is_hours_off_is_as_good() -> None:
     for clock in (hours, 10**12 - hours):
         found = watched(clock, clock + 1, clock + 2, clock + 3)
         assert not found.stale()
-        assert found.seen_twice(seen_at=15)
+        assert found.reported_twice(observed_at=15)
 
 
 def test_a_new_epoch_a_new_leader_or_a_new_route_starts_over() -> None:
     for change in ({"epoch": 2}, {"leader": 2}, {"route": 2}):
         found = watched(1, 2, 3, 4)
-        found.look(50, 5, **change)
-        assert not found.seen_twice(seen_at=0)
+        found.observe(50, 5, **change)
+        assert not found.reported_twice(observed_at=0)
         assert not found.settled()
         assert found.stale()
         for number in range(3):
-            found.look(60 + 10 * number, 6 + number, **change)
-        assert found.seen_twice(seen_at=55)
+            found.observe(60 + 10 * number, 6 + number, **change)
+        assert found.reported_twice(observed_at=55)
         assert found.settled()
 
 
 def test_a_report_of_the_epoch_before_neither_counts_nor_starts_over() -> None:
     found = watched(1, 2, 3, 4)
-    found.look(50, 9, epoch=0)
+    found.observe(50, 9, epoch=0)
     assert found.stale()
-    found.look(60, 5)
-    assert found.seen_twice(seen_at=15)
+    found.observe(60, 5)
+    assert found.reported_twice(observed_at=15)
 
 
 def test_a_datanode_that_was_restored_with_an_older_epoch_is_believed_after_a_while_and_starts_over() -> None:
     """Found here: it was stale until the operator restarted."""
     found = watched(1, 2, 3, 4)
     for number in range(4):
-        found.look(50 + 10 * number, 5 + number, epoch=0)
+        found.observe(50 + 10 * number, 5 + number, epoch=0)
         assert found.stale(), number
-    found.look(90, 9, epoch=0)
+    found.observe(90, 9, epoch=0)
     assert not found.stale(), "the third advance began a new streak, and this one is its first"
     assert not found.settled()
-    assert not found.seen_twice(seen_at=0), "no evidence is taken over"
+    assert not found.reported_twice(observed_at=0), "no evidence is taken over"
     for number in range(2):
-        found.look(100 + 10 * number, 10 + number, epoch=0)
-    assert found.seen_twice(seen_at=75)
+        found.observe(100 + 10 * number, 10 + number, epoch=0)
+    assert found.reported_twice(observed_at=75)
     assert found.settled()
 
 
 def test_a_datanode_whose_clock_was_set_back_is_believed_after_a_while_and_starts_over() -> None:
     found = watched(1001, 1002, 1003, 1004)
     for number in range(5):
-        found.look(50 + 10 * number, number)
+        found.observe(50 + 10 * number, number)
     assert not found.stale()
     assert not found.settled()
-    assert not found.seen_twice(seen_at=0)
+    assert not found.reported_twice(observed_at=0)
 
 
 def test_two_processes_that_report_in_turn_are_never_believed_the_older_one() -> None:
     found = watched(1, 2, 3, 4)
     for number in range(20):
-        found.look(50 + 10 * number, 5 + number, epoch=number % 2)
+        found.observe(50 + 10 * number, 5 + number, epoch=number % 2)
         if number % 2 == 0:
             assert found.stale()
 
@@ -157,7 +157,7 @@ def test_two_processes_that_report_in_turn_are_never_believed_the_older_one() ->
 def test_a_copy_that_is_repeated_is_never_believed() -> None:
     found = watched(1, 2, 3, 4)
     for number in range(20):
-        found.look(50 + 10 * number, 3, epoch=0)
+        found.observe(50 + 10 * number, 3, epoch=0)
         assert found.stale()
 
 
@@ -170,10 +170,10 @@ def test_what_went_back_proves_nothing_before_it_advanced_again_and_again(
     reports: list[tuple[int, int] | None],
 ) -> None:
     """I5: an older report never widens what may be deleted, whatever came in which order."""
-    found = Watched(Sightings.none(0))
+    found = Watched(ReportHistory.none(0))
     heard: list[tuple[int, int]] = []
     for number, one in enumerate(reports):
-        found.look(10 * (number + 1), one[1] if one else None, epoch=one[0] if one else 1)
+        found.observe(10 * (number + 1), one[1] if one else None, epoch=one[0] if one else 1)
         heard += [one] if one else []
         if one is None or one >= max(heard):
             continue
@@ -183,7 +183,7 @@ def test_what_went_back_proves_nothing_before_it_advanced_again_and_again(
                 break
             advances += earlier > later
         assert found.stale()
-        assert not found.seen_twice(seen_at=0)
+        assert not found.reported_twice(observed_at=0)
         assert not found.settled()
         if advances >= RETURNS:
             return  # it is believed, and all that came before is forgotten
@@ -193,13 +193,13 @@ def test_an_old_report_that_is_repeated_is_stale() -> None:
     found = watched(1, 2, 3, 2)
     assert found.stale()
     assert not found.settled()
-    found.look(50, 4)
+    found.observe(50, 4)
     assert not found.stale()
 
 
 def test_a_missing_report_does_not_start_over() -> None:
     found = watched(1, 2, None, 3, 4)
-    assert found.seen_twice(seen_at=15)
+    assert found.reported_twice(observed_at=15)
 
 
 def test_a_leader_is_settled_after_three_advances() -> None:
@@ -209,27 +209,27 @@ def test_a_leader_is_settled_after_three_advances() -> None:
 
 def test_open_grace_is_a_minimum_on_top() -> None:
     found = watched(1, 2, 3, 4)
-    assert not found.seen_twice(seen_at=15, grace=GRACE)
-    found.look(15 + GRACE, 5)
-    assert found.seen_twice(seen_at=15, grace=GRACE)
+    assert not found.reported_twice(observed_at=15, grace=GRACE)
+    found.observe(15 + GRACE, 5)
+    assert found.reported_twice(observed_at=15, grace=GRACE)
 
 
 def test_an_operator_that_restarts_waits_again() -> None:
     found = watched(1, 2, 3, 4)
-    restarted = Watched(Sightings.none(45))
-    restarted.look(50, 5)
+    restarted = Watched(ReportHistory.none(45))
+    restarted.observe(50, 5)
     assert restarted.stale()
-    assert not restarted.seen_twice(seen_at=0)
-    assert found.seen_twice(seen_at=15)
+    assert not restarted.reported_twice(observed_at=0)
+    assert found.reported_twice(observed_at=15)
 
 
 def test_a_region_that_vanished_is_missed_for_one_grace() -> None:
     found = watched(1, 2)
     nothing = rows(0, None, 1, None, 1)
-    after = look_again(found.sightings, ("wal_0",), nothing, 30, GRACE)
+    after = advance(found.reports_history, ("wal_0",), nothing, 30, GRACE)
     assert vanished_topics(after, 30, lambda _: GRACE) == {"wal_0"}
-    later = look_again(after, ("wal_0",), nothing, 29 + GRACE, GRACE)
+    later = advance(after, ("wal_0",), nothing, 29 + GRACE, GRACE)
     assert vanished_topics(later, 29 + GRACE, lambda _: GRACE) == {"wal_0"}
     assert vanished_topics(later, 30 + GRACE, lambda _: GRACE) == frozenset()
-    back = look_again(after, ("wal_0",), found.regions, 40, GRACE)
+    back = advance(after, ("wal_0",), found.regions, 40, GRACE)
     assert back.vanished == ()

@@ -30,11 +30,11 @@ class Line:
     """The other WALClusters on the same Kafka whose runs are not over, as far as they matter to one.
 
     Attributes:
-        elder: the first of those that go before it; its run has to end first.
+        ahead: the first of those that go before it; its run has to end first.
         contender: one that goes after it, and has begun all the same.
     """
 
-    elder: Key | None = None
+    ahead: Key | None = None
     contender: Key | None = None
 
 
@@ -42,9 +42,9 @@ def find_line(cluster: WALCluster, others: Iterable[WALCluster]) -> Line:
     """Who has the turn goes first, then who has begun, then the oldest."""
     rank = _rank(cluster)
     in_line = sorted((other for other in others if _is_in_line(cluster, other)), key=_rank)
-    elder = next((other.metadata.key for other in in_line if _rank(other) < rank), None)
+    ahead = next((other.metadata.key for other in in_line if _rank(other) < rank), None)
     contender = next((other.metadata.key for other in in_line if _rank(other) > rank and _has_begun(other)), None)
-    return Line(elder, contender)
+    return Line(ahead, contender)
 
 
 def has_turn(run: ReassignmentStatus) -> bool:

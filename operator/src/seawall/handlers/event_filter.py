@@ -41,7 +41,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Fingerprints:
     """What was last seen of an object.
 
     Attributes:
@@ -52,29 +52,29 @@ class _Seen:
     """
 
     own: Fingerprint
-    told: Fingerprint
+    reported: Fingerprint
     kafka: Fingerprint
     family: Key | None
 
 
-class News:
+class EventFilter:
     """Tells events that matter from those that do not: most are caused by status writes, ours or another's."""
 
     def __init__(self) -> None:
-        self._seen: dict[Subject, _Seen] = {}
+        self._observed_before: dict[Subject, _Fingerprints] = {}
         self._families: defaultdict[Key, set[Subject]] = defaultdict(set)
 
     def wakes(self, kind: str, body: Body, *, deleted: bool) -> set[Subject]:
         """The objects to look at because of an event about an object of this kind."""
         metadata = body["metadata"]
         subject = Subject(kind, Key(metadata["namespace"], metadata["name"]))
-        before = self._seen.get(subject)
-        now = _look(kind, subject.key, body)
+        before = self._observed_before.get(subject)
+        now = _observe(kind, subject.key, body)
         self._remember(subject, None if deleted else now)
         woken: set[Subject] = set()
         if deleted or before is None or before.own != now.own:
             woken.add(subject)
-        if (deleted or before is None or before.told != now.told) and now.family is not None:
+        if (deleted or before is None or before.reported != now.reported) and now.family is not None:
             woken.update(self._dependents(subject, now.family))
         if before is not None and before.kafka != now.kafka:
             woken.add(Subject(BROKERS, subject.key))
@@ -83,22 +83,22 @@ class News:
     def _dependents(self, subject: Subject, family: Key) -> set[Subject]:
         return {found for found in self._families.get(family, ()) if found.kind in DEPENDENTS[subject.kind]} - {subject}
 
-    def _remember(self, subject: Subject, now: _Seen | None) -> None:
-        before = self._seen.pop(subject, None)
+    def _remember(self, subject: Subject, now: _Fingerprints | None) -> None:
+        before = self._observed_before.pop(subject, None)
         if before is not None and before.family is not None:
             self._families[before.family].discard(subject)
             if not self._families[before.family]:
                 del self._families[before.family]
         if now is not None:
-            self._seen[subject] = now
+            self._observed_before[subject] = now
             if now.family is not None:
                 self._families[now.family].add(subject)
 
 
-def _look(kind: str, key: Key, body: Body) -> _Seen:
+def _observe(kind: str, key: Key, body: Body) -> _Fingerprints:
     own = _own(body["metadata"])
     kafka = _of_kafka(body.get("status") or {}) if kind == WAL_CLUSTER.kind else ()
-    return _Seen(own, _TOLD.get(kind, _metadata_only)(body), kafka, _family(kind, key, body))
+    return _Fingerprints(own, _REPORTED.get(kind, _metadata_only)(body), kafka, _family(kind, key, body))
 
 
 def _own(metadata: Body) -> Fingerprint:
@@ -138,7 +138,7 @@ def _of_hold(body: Body) -> Fingerprint:
     return metadata.get("uid"), metadata.get("deletionTimestamp"), claimed, (body.get("status") or {}).get("state")
 
 
-_TOLD: Mapping[str, Callable[[Body], Fingerprint]] = {
+_REPORTED: Mapping[str, Callable[[Body], Fingerprint]] = {
     WAL_PURGE.kind: _of_run,
     WAL_HOLD.kind: _of_hold,
     WAL_VERIFICATION.kind: _of_run,

@@ -44,12 +44,12 @@ class Vanished:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sightings:
+class ReportHistory:
     """One row for each region of the last look, by region id; times in ms of the operator's monotonic clock."""
 
     since: int
     """When this process began to watch."""
-    looked_at: int
+    observed_at: int
     """The last look: a time before its reports were read."""
     names: tuple[str, ...]
     topic: Numbers
@@ -71,12 +71,12 @@ class Sightings:
     vanished: tuple[Vanished, ...]
 
     @classmethod
-    def none(cls, now: int) -> Sightings:
+    def none(cls, now: int) -> ReportHistory:
         """Nothing was seen yet."""
         none = Ids.unknown(0)
         return cls(
             since=now,
-            looked_at=now,
+            observed_at=now,
             names=(),
             topic=np.zeros(0, np.int64),
             region=np.zeros(0, np.uint64),
@@ -93,7 +93,9 @@ class Sightings:
         )
 
 
-def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now: int, keep_vanished: int) -> Sightings:
+def advance(
+    before: ReportHistory, names: tuple[str, ...], regions: Regions, now: int, keep_vanished: int
+) -> ReportHistory:
     """The sightings after one more look; `now` was taken before its reports were read.
 
     `keep_vanished` is the longest openGrace, in milliseconds.
@@ -106,16 +108,16 @@ def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now:
     old_epoch, old_reported = _old(before.epoch, at), _old(before.reported_at, at)
     same_route = _old(before.leader, at).equals(leader) & _old(before.route_revision, at).equals(route)
     older = old_epoch.above(epoch) | (old_epoch.equals(epoch) & old_reported.above(reported))
-    went_back, returned = before.went_back.take(at).only(same_route).look_again(older & same_route, epoch, reported)
+    went_back, returned = before.went_back.take(at).only(same_route).advance(older & same_route, epoch, reported)
     late = older | ~epoch.known
     kept = same_route & (late | old_epoch.equals(epoch)) & ~returned
     advanced = kept & ~late & reported.above(old_reported)
-    this_look = Ids.of_known(np.full(len(region), now, np.int64))
-    last_look = Ids.of_known(np.full(len(region), before.looked_at, np.int64))
+    this_observation = Ids.of_known(np.full(len(region), now, np.int64))
+    last_observation = Ids.of_known(np.full(len(region), before.observed_at, np.int64))
     arrived_after = _old(before.arrived_after, at).only(kept)
-    return Sightings(
+    return ReportHistory(
         since=before.since,
-        looked_at=now,
+        observed_at=now,
         names=names,
         topic=regions.topic[rows],
         region=region,
@@ -123,66 +125,68 @@ def look_again(before: Sightings, names: tuple[str, ...], regions: Regions, now:
         route_revision=route,
         epoch=choose(kept, old_epoch, epoch),
         reported_at=choose(kept & late, old_reported, reported),
-        streak_since=choose(kept, _old(before.streak_since, at), this_look),
-        advanced_at=choose(advanced, this_look, _old(before.advanced_at, at).only(kept)),
-        arrived_after=choose(advanced, last_look, arrived_after),
+        streak_since=choose(kept, _old(before.streak_since, at), this_observation),
+        advanced_at=choose(advanced, this_observation, _old(before.advanced_at, at).only(kept)),
+        arrived_after=choose(advanced, last_observation, arrived_after),
         earlier_arrived_after=choose(advanced, arrived_after, _old(before.earlier_arrived_after, at).only(kept)),
         went_back=went_back,
         vanished=_vanished(before, names, region, regions.topic[rows], now=now, keep=keep_vanished),
     )
 
 
-def freshness(sightings: Sightings, regions: Regions, now: int, stale_after: Numbers, evidence: Evidence) -> Freshness:
+def freshness(
+    reports_history: ReportHistory, regions: Regions, now: int, stale_after: Numbers, evidence: Evidence
+) -> Freshness:
     """What the sightings say of each row of `regions`; the last look was of the same table. No row is dead."""
-    at = rows_of(sightings.region, regions.region)
-    advanced_at, earlier = _old(sightings.advanced_at, at), _old(sightings.earlier_arrived_after, at)
-    newest = is_newest(sightings, regions)
+    at = rows_of(reports_history.region, regions.region)
+    advanced_at, earlier = _old(reports_history.advanced_at, at), _old(reports_history.earlier_arrived_after, at)
+    newest = is_newest(reports_history, regions)
     none = np.zeros(len(regions), np.bool_)
     return Freshness(
         stale=~newest | ~advanced_at.known | (now - advanced_at.numbers > stale_after[regions.topic]),
-        settled=is_settled(sightings, regions),
-        seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),
+        settled=is_settled(reports_history, regions),
+        reported_twice=newest & evidence.is_complete(earlier, regions.topic, now),
         dead=none,
         contradicted=none,
     )
 
 
-def is_settled(sightings: Sightings, regions: Regions) -> Mask:
+def is_settled(reports_history: ReportHistory, regions: Regions) -> Mask:
     """By region, whether its report is the newest, and the second advance at least of its streak."""
-    at = rows_of(sightings.region, regions.region)
-    earlier = _old(sightings.earlier_arrived_after, at)
-    return is_newest(sightings, regions) & earlier.above(_old(sightings.streak_since, at))
+    at = rows_of(reports_history.region, regions.region)
+    earlier = _old(reports_history.earlier_arrived_after, at)
+    return is_newest(reports_history, regions) & earlier.above(_old(reports_history.streak_since, at))
 
 
-def is_newest(sightings: Sightings, regions: Regions) -> Mask:
+def is_newest(reports_history: ReportHistory, regions: Regions) -> Mask:
     """By region, whether its report is the newest that was ever seen of its leader: an old one may be repeated."""
-    at = rows_of(sightings.region, regions.region)
-    same_epoch = _old(sightings.epoch, at).equals(regions.epoch)
-    return same_epoch & _old(sightings.reported_at, at).equals(regions.reported_at)
+    at = rows_of(reports_history.region, regions.region)
+    same_epoch = _old(reports_history.epoch, at).equals(regions.epoch)
+    return same_epoch & _old(reports_history.reported_at, at).equals(regions.reported_at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Since when this process knows that the value was seen, and the minimum on top, by topic."""
 
-    seen_at: Ids
+    observed_at: Ids
     """A time after this process read that the value is recorded (in mode B: announced)."""
     open_grace: Numbers
 
     def is_complete(self, earlier_arrived_after: Ids, topic: Numbers, now: int) -> Mask:
         """By region: two advances of one streak since then, and openGrace is over."""
-        over = now - self.seen_at.numbers >= self.open_grace
-        return earlier_arrived_after.above(self.seen_at.take(topic)) & over[topic]
+        over = now - self.observed_at.numbers >= self.open_grace
+        return earlier_arrived_after.above(self.observed_at.take(topic)) & over[topic]
 
 
-def vanished_topics(sightings: Sightings, now: int, open_grace: Callable[[str], int]) -> frozenset[str]:
+def vanished_topics(reports_history: ReportHistory, now: int, open_grace: Callable[[str], int]) -> frozenset[str]:
     """The topics of which a region vanished less than one grace ago."""
-    return frozenset(gone.topic for gone in sightings.vanished if now - gone.missed_at < open_grace(gone.topic))
+    return frozenset(gone.topic for gone in reports_history.vanished if now - gone.missed_at < open_grace(gone.topic))
 
 
-def watched_too_shortly(sightings: Sightings, now: int, open_grace: Numbers) -> Mask:
+def watched_too_shortly(reports_history: ReportHistory, now: int, open_grace: Numbers) -> Mask:
     """By topic, whether the operator began to watch less than one grace ago."""
-    return now - sightings.since < open_grace
+    return now - reports_history.since < open_grace
 
 
 def _old(column: Ids, at: Ids) -> Ids:
@@ -191,7 +195,7 @@ def _old(column: Ids, at: Ids) -> Ids:
 
 
 def _vanished(
-    before: Sightings, names: tuple[str, ...], region: RegionIds, topic: Numbers, *, now: int, keep: int
+    before: ReportHistory, names: tuple[str, ...], region: RegionIds, topic: Numbers, *, now: int, keep: int
 ) -> tuple[Vanished, ...]:
     """Regions of the last look that their topic does not have any more, and those missed earlier and not back yet."""
     number_of = {name: number for number, name in enumerate(names)}

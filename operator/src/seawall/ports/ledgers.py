@@ -8,14 +8,14 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.ledger.looked import CannotLook
+from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 
 
 class Ledgers(Protocol):
     """The newest looks at ledgers and their databases. A WALCluster is woken when there is news of it."""
 
-    def latest(self, key: Key) -> LedgerPage | CannotLook | None:
+    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
         """What the newest look at the ledger of the object `key` found; None: there was none yet."""
         ...
 
