@@ -26,18 +26,18 @@ from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import (
+from seawall.api.v1alpha1.cluster import (
     BrokersStatus,
     DataPlaneStatus,
     KafkaStatus,
     WALCluster,
     WALClusterStatus,
 )
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
-from seawall.controllers.wal_purge import WALPurgeController
+from seawall.api.v1alpha1.purge import Stage, WALPurge
+from seawall.controllers.purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
-from seawall.handlers.wal_telemetry import WALTelemetry
+from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts, MaintenanceSwitch

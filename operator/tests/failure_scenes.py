@@ -9,13 +9,13 @@ from typing import Any
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
 from seawall.api.resource import AnyResource
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.brokers import BrokersController
-from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.conditions import find_condition
 from seawall.reconciler import Reconciler, Ticked
 from tests import purge_world, reassignment_world, restart_world, test_brokers, verification_world

@@ -12,17 +12,17 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import (
+from seawall.api.v1alpha1.cluster import (
     BrokersStatus,
     DataPlaneStatus,
     KafkaStatus,
     WALCluster,
     WALClusterStatus,
 )
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold, WALHoldStatus
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.controllers.wal_purge import WALPurgeController
+from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldStatus
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.controllers.purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.intents import FenceRecord

@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers.replication import ReplicationController
+from seawall.controllers.cluster import WALClusterController
+from seawall.controllers.reassignment import ReplicationController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.partitions import NO_RATES, PartitionId
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener

@@ -13,15 +13,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
-from seawall.api.v1alpha1.restart import RestartStatus, RollStage
-from seawall.api.v1alpha1.wal_cluster import (
+from seawall.api.v1alpha1.cluster import (
     BrokersStatus,
     DataPlaneStatus,
     KafkaStatus,
     WALCluster,
     WALClusterStatus,
 )
-from seawall.controllers.restart import RestartController
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
+from seawall.controllers.rollout import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.ledger.intents import raise_intent
 from seawall.domain.ledger.observation import Observation

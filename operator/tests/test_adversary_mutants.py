@@ -13,24 +13,21 @@ from typing import Any
 import pytest
 
 from seawall import observe
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.controllers import (
-    permission,
-    replication,
-    topic_deletion,
-    wal_cluster,
-    wal_purge,
-    wal_verification,
-)
+from seawall.controllers import cluster as wal_cluster
+from seawall.controllers import permission, topic_deletion
+from seawall.controllers import purge as wal_purge
+from seawall.controllers import reassignment as replication
+from seawall.controllers import verification as wal_verification
 from seawall.domain.clocks import ServerTime, TrustedTime
+from seawall.domain.cluster import deletion, needed
+from seawall.domain.cluster.going import PoolNow
 from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
-from seawall.domain.restart import health
+from seawall.domain.rollout import health
 from seawall.domain.verification import decide, running
-from seawall.domain.wal_cluster import deletion, needed
-from seawall.domain.wal_cluster.going import PoolNow
 from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
 from tests.adversary.reports import sample_of

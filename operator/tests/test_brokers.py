@@ -8,17 +8,17 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Condition, ConditionType, Key
+from seawall.api.v1alpha1.cluster import KafkaStatus, WALCluster
 from seawall.api.v1alpha1.kafka_brokers import BrokerState
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
-from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster
 from seawall.controllers.brokers import BrokersController
+from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.brokers.decide import SOON_SECONDS
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
-from seawall.handlers.broker_telemetry import BrokerTelemetry
+from seawall.handlers.metrics.brokers import BrokerTelemetry
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts

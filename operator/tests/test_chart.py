@@ -14,13 +14,13 @@ import pytest
 import yaml
 
 from seawall.adapters.dataplane.http import MAX_BYTES
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_hold import HoldState
-from seawall.api.v1alpha1.wal_purge import Stage
-from seawall.api.v1alpha1.wal_verification import Outcome as Verdict
-from seawall.domain.restart.health import RESTARTING, SERVING
+from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.purge import Stage
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.verification import Outcome as Verdict
+from seawall.domain.rollout.health import RESTARTING, SERVING
 from seawall.domain.topics.pool import TopicState
-from seawall.handlers.telemetry import Telemetry
+from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.reconciler import Outcome
 from seawall.settings import Settings
 from seawall_e2e.loopback.processes import binaries_folder

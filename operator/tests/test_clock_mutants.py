@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from seawall.adapters.server_dates import ServerDates
-from seawall.controllers import ledger_watch
+from seawall.controllers import ledger as ledger_watch
 from seawall.domain import clocks
 from seawall.domain.clocks import Agreement, ServerTime, TrustedTime
 from seawall.domain.ledger import hold_limits, holds

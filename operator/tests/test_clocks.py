@@ -9,10 +9,12 @@ import pytest
 from prometheus_client import generate_latest
 
 from seawall.api.meta import Condition, ConditionType, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.controllers.permission import require_licence
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.database import usable_readoption
+from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
 from seawall.domain.ledger.licence import Licence
@@ -20,9 +22,7 @@ from seawall.domain.ledger.observation import ObservedCluster
 from seawall.domain.overview.findings import Severity, find_all
 from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.domain.rollout.requests import parse_override
-from seawall.domain.wal_cluster.database import usable_readoption
-from seawall.domain.wal_cluster.observed import Observed
-from seawall.handlers.telemetry import Telemetry
+from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.observe.declarations import Declarations, current_licence, read_declarations
 from tests.domain.two_clocks import agreed, ahead
 from tests.purge_world import WAL, World

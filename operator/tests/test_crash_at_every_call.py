@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import REFUSED_SECONDS
 from seawall.domain.ledger.intents import FenceRecord

@@ -9,8 +9,8 @@ import pytest
 
 from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Forbidden

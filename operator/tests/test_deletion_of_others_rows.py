@@ -8,9 +8,9 @@ import pytest
 
 from seawall import observe
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.domain.cluster import needed
 from seawall.domain.ledger import fence
-from seawall.domain.wal_cluster import needed
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
 from tests.purge_world import CLUSTER, TOPICS, WAL, World
 from tests.support.mutants import find_survivors

@@ -17,7 +17,7 @@ from datetime import timedelta
 import pytest
 
 import seawall.controllers
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.errors import Forbidden, OutsideUnavailable, SeawallError
 from seawall.domain.failure import REFUSED_SECONDS, UNANSWERED_SECONDS
 from seawall.domain.step import EventType

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.brokers.decide import Observed
 from seawall.reconciler import Reconciler
 from tests import failure_scenes as scenes
@@ -81,8 +81,8 @@ def brokers_forget(patch: pytest.MonkeyPatch) -> None:
 
 
 def datanodes_are_healthy_whatever_fails(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("seawall.domain.restart.health.REFUSED", "")
-    patch.setattr("seawall.domain.restart.health.UNANSWERED", "")
+    patch.setattr("seawall.domain.rollout.health.REFUSED", "")
+    patch.setattr("seawall.domain.rollout.health.UNANSWERED", "")
 
 
 MUTANTS: tuple[Mutant, ...] = (

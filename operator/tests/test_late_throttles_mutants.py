@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from seawall.controllers import replication
-from seawall.domain.reassignment import decide, late, throttling
+from seawall.controllers import reassignment as replication
+from seawall.domain.reassignment import late, throttling
+from seawall.domain.reassignment import run as decide
 from seawall.domain.reassignment.actions import RememberLists
 from seawall.domain.reassignment.line import Line
 from tests import test_late_throttles as stories

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Condition, ConditionType, Key
-from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.hold import WALHold
 from seawall.cli import ledger as cli
-from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.controllers.ledger import LedgerWatch
+from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.wal import wal_conditions, wal_event, wal_status
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
-from seawall.domain.wal_cluster.observed import Observed
-from seawall.domain.wal_cluster.wal import wal_conditions, wal_event, wal_status
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.meters import FakeMeters
 from tests.purge_world import NAMESPACE, TOPICS, WAL, Calls, World

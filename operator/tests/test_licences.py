@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.controllers import wal_purge
-from seawall.controllers.wal_purge import WALPurgeController
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.controllers import purge as wal_purge
+from seawall.controllers.purge import WALPurgeController
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.purge.actions import Announce, DeleteRecords
@@ -172,7 +172,7 @@ def test_intents_that_are_gone_are_a_finding_and_no_first_contact() -> None:
 
 def remember_shards(world: World) -> None:
     """What the controller of the WALCluster writes of the newest page."""
-    from seawall.api.v1alpha1.wal_cluster import WALStatus  # noqa: PLC0415 - one test's
+    from seawall.api.v1alpha1.cluster import WALStatus  # noqa: PLC0415 - one test's
     from seawall.domain.ledger.shards import shards_of  # noqa: PLC0415
 
     cluster = world.cluster()

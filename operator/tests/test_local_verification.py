@@ -15,7 +15,7 @@ import pytest
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.cli.local_verification import LocalVerification
-from seawall.controllers.wal_hold import WALHoldController
+from seawall.controllers.hold import WALHoldController
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.verification.request import PATHS
 from seawall.reconciler import Reconciler

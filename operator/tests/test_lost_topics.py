@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Condition, ConditionType
-from seawall.api.v1alpha1.wal_cluster import WALStatus
+from seawall.api.v1alpha1.cluster import WALStatus
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.ledger.shards import PoolId, shard_of, shards_of

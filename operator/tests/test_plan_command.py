@@ -15,8 +15,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from seawall.api.meta import Key
 from seawall.cli import plan as cli
+from seawall.controllers.reassignment import ReplicationController
 from seawall.controllers.reassignment_preview import ReassignmentPreview
-from seawall.controllers.replication import ReplicationController
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.journal import Journal, PlannedMove

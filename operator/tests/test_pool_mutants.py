@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers import topic_creation, topic_deletion
 from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
+from seawall.domain.cluster import changed, decide, deletion, going
+from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.partitions import BrokerState
 from seawall.domain.topics import placing
-from seawall.domain.wal_cluster import changed, decide, deletion, going
-from seawall.domain.wal_cluster.lost import MissingTopics, find_missing
 from tests import test_crash_at_every_call as crashes
 from tests import test_lost_topics as lost
 from tests import test_made_topics as made_topics

@@ -14,9 +14,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_purge import WALPurge, WALPurgeSpec
+from seawall.api.v1alpha1.purge import WALPurge, WALPurgeSpec
 from seawall.cli import purge as cli
-from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.purge_preview import PurgePreview
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason

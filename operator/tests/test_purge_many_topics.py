@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
+from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.purge import stages
 from seawall.reconciler import Outcome
 from tests.fakes.dataplane import FakeRegion

@@ -13,9 +13,12 @@ import pytest
 
 from seawall import observe
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.controllers import topic_deletion, wal_hold, wal_purge
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.controllers import hold as wal_hold
+from seawall.controllers import purge as wal_purge
+from seawall.controllers import topic_deletion
+from seawall.domain.cluster import needed
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.ledger import assess, dead_watch, offsets, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
@@ -26,7 +29,6 @@ from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.report_history import ReportHistory, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import stages, state
-from seawall.domain.wal_cluster import needed
 from seawall.observe.named_cluster import named_cluster
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster
 from seawall.observe.recent_topics import RecentTopics

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.controllers.wal_purge_policy import WALPurgePolicyController
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import Stage, WALPurge
+from seawall.controllers.policy import WALPurgePolicyController
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.ledger.reasons import Reason
 from seawall.reconciler import Outcome, Reconciler

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.restart import DatanodeRow, Restarting, RestartStatus, RollStage
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
+from seawall.api.v1alpha1.purge import Stage, WALPurge
+from seawall.api.v1alpha1.rollout import DatanodeRow, Restarting, RestartStatus, RollStage
 from tests.purge_world import World
 from tests.support.clock import START
 

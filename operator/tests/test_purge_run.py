@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
 from tests.purge_world import NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
 from tests.support.clock import START

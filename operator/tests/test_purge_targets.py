@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_purge import (
+from seawall.api.v1alpha1.purge import (
     AskedRegion,
     FlushStatus,
     FrozenTargets,

@@ -10,8 +10,9 @@ import pytest
 
 from seawall import observe
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge
-from seawall.controllers import targets, wal_purge
+from seawall.api.v1alpha1.purge import FrozenTargets, Stage, WALPurge
+from seawall.controllers import purge as wal_purge
+from seawall.controllers import targets
 from seawall.domain import frozen_targets
 from seawall.domain.frozen_targets import DATA_KEY, Target, Written
 from seawall.domain.kubernetes import ConfigMap

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import ConditionType
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
-from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
+from seawall.api.v1alpha1.purge import Stage, WALPurge
+from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
 from tests.purge_world import SAFETY
 from tests.verification_world import CHECK, VerificationWorld

@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ObjectMeta
-from seawall.controllers import replicas_needed, replication, wal_cluster
+from seawall.controllers import cluster as wal_cluster
+from seawall.controllers import reassignment as replication
+from seawall.controllers import replicas_needed
 from seawall.domain.brokers import decide as brokers_step
 from seawall.domain.brokers import health, view
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
-from seawall.domain.reassignment import batch, case, decide, leaders, stages, throttling, tracker
+from seawall.domain.reassignment import batch, case, leaders, stages, throttling, tracker
+from seawall.domain.reassignment import decide as replication_decide
+from seawall.domain.reassignment import run as decide
 from seawall.domain.reassignment.actions import RememberLists, SetThrottle
 from seawall.domain.reassignment.batch import Batch
 from seawall.domain.reassignment.line import Line, find_line
 from seawall.domain.reassignment.observed import KafkaState
 from seawall.domain.reassignment.tracker import MoveTracker, Progress
-from seawall.domain.replication import decide as replication_decide
 from seawall.domain.topics import pool
 from tests import test_brokers as brokers
 from tests import test_reassignment_min_isr as min_isr

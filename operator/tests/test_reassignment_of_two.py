@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.partitions import NO_RATES, Rates
 from seawall.reconciler import Reconciler
 from tests.fakes.kafka_moves import advance

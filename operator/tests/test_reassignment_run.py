@@ -8,7 +8,7 @@ import pytest
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import Restarting, RestartStatus, RollStage
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas

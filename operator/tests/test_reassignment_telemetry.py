@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from seawall.handlers.reassignment_telemetry import ReassignmentTelemetry
+from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from tests.reassignment_world import WAL, World
 
 

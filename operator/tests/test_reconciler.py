@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.controllers.wal_cluster import WALClusterController
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Refused
 from seawall.observe.ledger import LedgerObserver

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, ConditionType, Key
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import FrozenTargets, Stage, WALPurge, WALPurgeStatus
-from seawall.controllers.restart import RestartController
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.purge import FrozenTargets, Stage, WALPurge, WALPurgeStatus
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.controllers.rollout import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict

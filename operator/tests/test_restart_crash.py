@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.reconciler import Outcome
 from tests.restart_world import CHANGES, SET, WAL, World

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Key
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.errors import Conflict
 from seawall.domain.rollout.actions import SetMaintenance
 from tests.fakes.dataplane import FakeDataPlane

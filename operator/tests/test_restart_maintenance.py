@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import MAINTENANCE_FINALIZER
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.rollout import RollStage
 from tests.fakes.dataplane import FakeDataPlane
 from tests.purge_world import Calls
 from tests.restart_world import DATABASE, WAL, World

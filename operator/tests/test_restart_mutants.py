@@ -10,19 +10,17 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
-from seawall.controllers.restart import RestartController
+from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
+from seawall.controllers.rollout import RestartController
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger import rollout_claims as claims
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
-from seawall.domain.restart import decide, gather, health
-from seawall.domain.restart.observed import Observed
-from seawall.domain.rollout import answers, begin, checks, finish, maintenance
-from seawall.domain.rollout import decide as roll
+from seawall.domain.rollout import answers, begin, checks, decide, finish, gather, health, maintenance, roll
 from seawall.domain.rollout.answers import Answers
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.observe import datanodes as datanode_reads
 from seawall.observe import ledger as ledger_reads

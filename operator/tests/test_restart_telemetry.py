@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.handlers.restart_telemetry import RestartTelemetry
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.handlers.metrics.rollout import RestartTelemetry
 from tests.restart_world import WAL, World
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.cluster import deletion
+from seawall.domain.cluster.actions import DecideDeletion, FinishDeletion
 from seawall.domain.errors import Conflict
 from seawall.domain.ledger.shards import PoolId, shard_of
-from seawall.domain.wal_cluster import deletion
-from seawall.domain.wal_cluster.actions import DecideDeletion, FinishDeletion
 from tests.fakes.intents import FakeIntentStore
 from tests.purge_world import CLUSTER, NAMESPACE, TOPICS, WAL, Calls, World
 from tests.test_topic_deletion import DELETE, controller, drop_tables, going, is_gone, live, reported, until_it_acts

@@ -13,11 +13,11 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.resource import Listing, ResourceT
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli import status as cli
 from seawall.domain.errors import Forbidden, Refused
 from tests import restart_world

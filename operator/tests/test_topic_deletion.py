@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.controllers.wal_cluster import WALClusterController
+from seawall.domain.cluster import deletion
+from seawall.domain.cluster.actions import ClusterAction
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.step import Act
 from seawall.domain.topics.actions import DeleteTopics
-from seawall.domain.wal_cluster import deletion
-from seawall.domain.wal_cluster.actions import ClusterAction
 from seawall.reconciler import Reconciler
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.ledgers import FakeLedgers

@@ -14,7 +14,7 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.controllers.brokers import BrokersController
-from seawall.controllers.ledger_watch import LedgerWatch
+from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.errors import SeawallError
 from seawall.reconciler import Outcome, Reconciler
 from tests import purge_world, test_brokers, verification_world

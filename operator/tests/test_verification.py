@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge_template import ClusterRef
-from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
-from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage, WALVerification
+from seawall.api.v1alpha1.verification import Outcome, VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.verification.request import database_version
 from seawall.domain.verification.spark import Ended, Stuck

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage
+from seawall.api.v1alpha1.verification import Outcome, VerificationStage
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Forbidden
 from tests.purge_world import NAMESPACE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.wal_verification import Outcome
+from seawall.api.v1alpha1.verification import Outcome
 from tests.support.deaths import die_at_every_call
 from tests.verification_world import VerificationWorld
 

@@ -12,8 +12,8 @@ import pytest
 from seawall import observe
 from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
-from seawall.api.v1alpha1.wal_verification import Outcome
-from seawall.controllers.wal_verification import WALVerificationController
+from seawall.api.v1alpha1.verification import Outcome
+from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger.observation import Verifying
 from seawall.domain.verification import allowed as allowing
 from seawall.domain.verification import decide, frozen, holding, observed, releasing, running, selection, summary

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_verification import Outcome, VerificationStage, WALVerification
-from seawall.controllers.wal_hold import WALHoldController
-from seawall.controllers.wal_verification import WALVerificationController
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.verification import Outcome, VerificationStage, WALVerification
+from seawall.controllers.hold import WALHoldController
+from seawall.controllers.verification import WALVerificationController
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.step import Act

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
+from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
-from seawall.controllers.verification_schedule import VerificationScheduleController
+from seawall.controllers.schedule import VerificationScheduleController
 from seawall.domain.conditions import find_condition
-from seawall.domain.verification_schedule.decide import CreateVerification, decide
-from seawall.domain.verification_schedule.decide import Observed as Snapshot
-from seawall.domain.verification_schedule.runs import slices
+from seawall.domain.verification.schedule import CreateVerification, decide
+from seawall.domain.verification.schedule import Observed as Snapshot
+from seawall.domain.verification.schedule_runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
 from tests.purge_world import CLUSTER, NAMESPACE, WAL, Guard

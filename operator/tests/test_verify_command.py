@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
-from seawall.api.v1alpha1.wal_verification import WALVerificationSpec
+from seawall.api.v1alpha1.verification import WALVerificationSpec
 from seawall.cli import verify as cli
 from seawall.domain.errors import Refused
 from tests.purge_world import CLUSTER

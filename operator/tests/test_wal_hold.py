@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.api.v1alpha1.wal_purge import Stage
-from seawall.controllers.ledger_watch import LedgerWatch
-from seawall.controllers.wal_hold import WALHoldController
+from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.api.v1alpha1.purge import Stage
+from seawall.controllers.hold import WALHoldController
+from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.ledger.shards import PoolId, shard_of

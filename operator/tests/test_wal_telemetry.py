@@ -9,15 +9,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_hold import HoldState
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurgeStatus
-from seawall.api.v1alpha1.wal_verification import Outcome, WALVerificationStatus
-from seawall.controllers.ledger_watch import LedgerWatch
-from seawall.controllers.wal_hold import WALHoldController
-from seawall.controllers.wal_purge import WALPurgeController
-from seawall.domain.purge_policy.plan import expected_period
-from seawall.handlers.telemetry import Telemetry
-from seawall.handlers.wal_telemetry import WALTelemetry
+from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.purge import Stage, WALPurgeStatus
+from seawall.api.v1alpha1.verification import Outcome, WALVerificationStatus
+from seawall.controllers.hold import WALHoldController
+from seawall.controllers.ledger import LedgerWatch
+from seawall.controllers.purge import WALPurgeController
+from seawall.domain.policy.plan import expected_period
+from seawall.handlers.metrics.ledger import WALTelemetry
+from seawall.handlers.metrics.telemetry import Telemetry
 from seawall.reconciler import Reconciler
 from tests.domain.purges import NOON, make_policy
 from tests.fakes.meters import FakeMeters

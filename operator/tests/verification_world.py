@@ -14,11 +14,11 @@ from hashlib import sha256
 from typing import Any
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification, WALVerificationSpec
-from seawall.controllers.wal_hold import WALHoldController
-from seawall.controllers.wal_verification import WALVerificationController
+from seawall.api.v1alpha1.verification import Outcome, WALVerification, WALVerificationSpec
+from seawall.controllers.hold import WALHoldController
+from seawall.controllers.verification import WALVerificationController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.verification.names import attempt_key

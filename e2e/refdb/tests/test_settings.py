@@ -9,7 +9,7 @@ import yaml
 
 from refdb.errors import DatabaseError
 from refdb.wal.options import duration, size, wal_options
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.domain.walconfig.render import render_wal_config
 
 EXAMPLES = Path(__file__).parents[3] / "crds/examples/valid"

@@ -11,9 +11,9 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALClusterStatus
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALClusterStatus
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.ports import DataPlanes
 from seawall.reconciler import Outcome, Reconciler
 from tests.adversary.clocks import Clocks

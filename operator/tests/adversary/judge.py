@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from seawall.api.v1alpha1.wal_hold import WALHold
+from seawall.api.v1alpha1.hold import WALHold
 from tests.fakes.kafka_log import FakeLog
 
 if TYPE_CHECKING:  # it imports this module

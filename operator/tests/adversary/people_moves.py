@@ -7,10 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
 from tests.adversary.arena import RUNS, Arena, granter_of, tick
 from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 

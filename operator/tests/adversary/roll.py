@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.data_plane import GreptimeDB
-from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
-from seawall.controllers.restart import RestartController
+from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
+from seawall.controllers.rollout import RestartController
 from seawall.domain.conditions import find_condition
 from seawall.domain.rollout_reasons import Reason
 from seawall.observe.datanodes import DatanodeObserver

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.verification.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import RUNS, Arena, granter_of

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.verification.request import FILE, Subject, write_request
 from seawall.domain.verification.selection import TopicRange

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from seawall.adapters.kube import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.ports import Kube
 from tests.fakes.kube import FakeKube
 from tests.support.kube import OBJECTS, KubeClient

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_spark import CONTAINER, KubeSparkApplications
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.verification.spark import Driver, Ended, Stuck
 from seawall.ports import SparkApplications
 from tests.contract.kube_beds import Bed, FakeBed, RealBed

@@ -8,8 +8,8 @@ import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
 from seawall.api.resource import Listing
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event, EventType

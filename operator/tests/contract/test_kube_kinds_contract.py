@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.api.v1alpha1.purge_template import ClusterRef, SafetySpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
 from seawall.domain.errors import Conflict
 from tests.contract.kube_beds import Bed
 

@@ -10,7 +10,7 @@ import pytest
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Refused
 from seawall.domain.frozen_targets import Target, TargetsLost, parts_of

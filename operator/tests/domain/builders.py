@@ -6,19 +6,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seawall.api.meta import ObjectMeta
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain import decision
+from seawall.domain.cluster.actions import ClusterAction
+from seawall.domain.cluster.decide import decide
+from seawall.domain.cluster.going import LogNow, PoolNow, records_to_decide
+from seawall.domain.cluster.lost import MissingTopics
+from seawall.domain.cluster.observed import Needs, Observed
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import Configs, KafkaView, Topic
 from seawall.domain.kafka_log import LogOffsets
 from seawall.domain.step import Act, Record, Step, Wait
 from seawall.domain.topics.pool import desired_configs, observe_pool
-from seawall.domain.wal_cluster.actions import ClusterAction
-from seawall.domain.wal_cluster.decide import decide
-from seawall.domain.wal_cluster.going import LogNow, PoolNow, records_to_decide
-from seawall.domain.wal_cluster.lost import MissingTopics
-from seawall.domain.wal_cluster.observed import Needs, Observed
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 CLUSTER_ID = "cluster-1"

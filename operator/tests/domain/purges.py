@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall.api.meta import Condition, ConditionType, ObjectMeta, OwnerReference
-from seawall.api.v1alpha1.wal_purge import RunTopics, Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy, WALPurgePolicySpec, WALPurgePolicyStatus
+from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec, WALPurgePolicyStatus
+from seawall.api.v1alpha1.purge import RunTopics, Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.reasons import Reason as Against
 

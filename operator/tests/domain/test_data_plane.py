@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
+from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
 from seawall.domain.dataplane.identity import Node, NodeRole
@@ -17,7 +18,6 @@ from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.step import Act, EventType, Record, Wait
-from seawall.domain.wal_cluster.observed import Observed
 from tests.domain.builders import (
     NOW,
     PINNED,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import READOPT_ANNOTATION, ConditionType
-from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, WALCluster
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
+from seawall.domain.cluster.database import Pin, next_pin, why_other_database
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.step import Record
-from seawall.domain.wal_cluster.database import Pin, next_pin, why_other_database
 from tests.domain.builders import (
     NOW,
     PINNED,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType
-from seawall.api.v1alpha1.wal_cluster import DeletionStatus, WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, transition_events
 from seawall.domain.decision import Decision, Published, settle, silent
 from seawall.domain.failure import REFUSED_SECONDS, UNANSWERED_SECONDS, Failure

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALClusterStatus
+from seawall.domain.cluster.actions import FinishDeletion, RemoveFinalizer
+from seawall.domain.cluster.deletion import BATCH
+from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import DeleteTopics
-from seawall.domain.wal_cluster.actions import FinishDeletion, RemoveFinalizer
-from seawall.domain.wal_cluster.deletion import BATCH
-from seawall.domain.wal_cluster.observed import Observed
 from tests.domain.builders import (
     NOW,
     PINNED,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.api.v1alpha1.wal_purge import MAX_PARTS, FrozenTargets
+from seawall.api.v1alpha1.purge import MAX_PARTS, FrozenTargets
 from seawall.domain import frozen_targets
 from seawall.domain.frozen_targets import (
     DATA_KEY,

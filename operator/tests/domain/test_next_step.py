@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.domain.cluster.actions import AddFinalizer, RemoveFinalizer, WriteConfigMap
+from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import CreateTopics, GuardRetention
-from seawall.domain.wal_cluster.actions import AddFinalizer, RemoveFinalizer, WriteConfigMap
-from seawall.domain.wal_cluster.observed import Observed
 from seawall.domain.walconfig.render import render_wal_config
 from tests.domain.builders import (
     NOW,

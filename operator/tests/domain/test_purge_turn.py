@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
-from seawall.api.v1alpha1.wal_purge import FINISHED, Stage, WALPurge
+from seawall.api.v1alpha1.purge import FINISHED, Stage, WALPurge
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import settle
 from seawall.domain.purge.decide import decide

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
-from seawall.domain.wal_cluster.ownership import find_conflicting_owner
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
+from seawall.domain.cluster.ownership import find_conflicting_owner
 from tests.domain.builders import NOW, PINNED, make_cluster, make_kafka, make_spec
 
 KAFKA = make_kafka()

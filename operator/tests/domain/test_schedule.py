@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicySpec
+from seawall.api.v1alpha1.policy import WALPurgePolicySpec
 from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
 
 ANCHOR = datetime(2026, 1, 1, tzinfo=UTC)

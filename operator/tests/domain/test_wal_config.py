@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.domain.walconfig.render import readable_size, render_wal_config
 from tests.domain.builders import make_spec
 

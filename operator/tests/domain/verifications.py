@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.verification import WALVerification
 
 ENDED = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
 METADATA = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from seawall.api.meta import Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.observation import Unavailable

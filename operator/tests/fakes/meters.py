@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_purge import WALPurgeStatus
-from seawall.api.v1alpha1.wal_verification import WALVerificationStatus
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.brokers.view import BrokersFound
 from seawall.domain.ledger.numbers import LedgerNumbers
 from seawall.domain.topics.pool import Pool

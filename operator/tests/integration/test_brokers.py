@@ -11,8 +11,8 @@ from seawall.adapters.clock import MonotonicStopwatch, SystemClock
 from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
 from seawall.adapters.server_dates import ServerDates
 from seawall.api.meta import Condition, ConditionType, Key
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.controllers.brokers import BrokersController
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.kafka import ConfigChange, KafkaConnection, NewTopic

@@ -8,7 +8,7 @@ import pytest
 
 from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Refused
 from seawall_e2e.loopback import ApiServer
 from seawall_e2e.waiting import wait_until

@@ -31,15 +31,15 @@ from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.adapters.server_dates import ServerDates
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import (
+from seawall.api.v1alpha1.cluster import (
     BrokersStatus,
     DataPlaneStatus,
     KafkaStatus,
     WALCluster,
     WALClusterStatus,
 )
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.controllers.wal_purge import WALPurgeController
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.controllers.purge import WALPurgeController
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.domain.ledger.observation import read_shards

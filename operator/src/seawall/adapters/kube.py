@@ -14,7 +14,7 @@ from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.repeats import Repeats
 from seawall.api.meta import GROUP, VERSION, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event

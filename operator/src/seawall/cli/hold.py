@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from seawall.adapters.kube import path_of
 from seawall.adapters.kube_api import KubeApi
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_hold import WAL_HOLD, HoldState
+from seawall.api.v1alpha1.hold import WAL_HOLD, HoldState
 from seawall.domain.errors import Refused
 
 

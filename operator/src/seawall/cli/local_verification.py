@@ -13,11 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.verification import Outcome
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
-from seawall.api.v1alpha1.wal_verification import Outcome
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.observation import Unavailable

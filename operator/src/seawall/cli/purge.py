@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from seawall.api.meta import GROUP, VERSION, ConditionType
-from seawall.api.v1alpha1.wal_purge import WAL_PURGE, Stage
+from seawall.api.v1alpha1.purge import WAL_PURGE, Stage
 from seawall.cli.ledger import ask_operator, table
 from seawall.domain.errors import Refused
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli.ledger import Get, read_lease
 from seawall.cli.status_text import describe
 from seawall.domain.cluster_name import NamingT, of_cluster

@@ -20,10 +20,10 @@ from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
+from seawall.api.v1alpha1.verification import OVER, WAL_VERIFICATION, VerificationStage
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER, WALCluster
-from seawall.api.v1alpha1.wal_verification import OVER, WAL_VERIFICATION, VerificationStage
 from seawall.cli.local_verification import LocalVerification
 from seawall.cli.purge import Api
 from seawall.domain.errors import Refused

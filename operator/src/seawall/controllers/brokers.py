@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, decide, pause_after
 from seawall.domain.brokers.reasons import Reason

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.cluster.database import is_about_the_claim
 from seawall.domain.dataplane.flushed import Flushed, why_less_flushed
 from seawall.domain.dataplane.reports import region_reports
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.observation import ObservedCluster, Unavailable, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
-from seawall.domain.wal_cluster.database import is_about_the_claim
 from seawall.observe.declarations import current_licence
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.errors import Refused
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.purge.preview import PlannedRun, plan_run

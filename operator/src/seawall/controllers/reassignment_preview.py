@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.controllers.replication import ReplicationController
+from seawall.controllers.reassignment import ReplicationController
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.reassignment.preview import PlannedReassignment, preview
 

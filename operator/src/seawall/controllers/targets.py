@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.frozen_targets import Target, TargetsLost, Written, freeze
 from seawall.observe.targets import read_frozen

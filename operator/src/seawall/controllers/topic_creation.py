@@ -1,4 +1,4 @@
-"""Makes missing topics; one that was written to only when a person readopts it (`domain/wal_cluster/lost.py`)."""
+"""Makes missing topics; one that was written to only when a person readopts it (`domain/cluster/lost.py`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.cluster.identity import pinned_id
+from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.ledger.fence import parse_readoption
@@ -14,8 +16,6 @@ from seawall.domain.ledger.observation import ReadShards, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
-from seawall.domain.wal_cluster.identity import pinned_id
-from seawall.domain.wal_cluster.lost import MissingTopics, find_missing
 from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube, PartitionReassigner
 
 

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.cluster.changed import why_remade, why_unclear, why_written
+from seawall.domain.cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
+from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.needed import why_needed
+from seawall.domain.cluster.observed import Needs
+from seawall.domain.cluster.ownership import find_contender
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import ReadShards, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
-from seawall.domain.wal_cluster.changed import why_remade, why_unclear, why_written
-from seawall.domain.wal_cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
-from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
-from seawall.domain.wal_cluster.needed import why_needed
-from seawall.domain.wal_cluster.observed import Needs
-from seawall.domain.wal_cluster.ownership import find_contender
 from seawall.observe.claims import read_holds
 from seawall.observe.ledger import LedgerObserver
 from seawall.ports import KafkaAdmin, KafkaLogs, Kube

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 
 NamingT = TypeVar("NamingT", WALHold, WALPurge, WALPurgePolicy, WALVerification)
 

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_purge import MAX_PARTS, FrozenTargets, WALPurge
+from seawall.api.v1alpha1.purge import MAX_PARTS, FrozenTargets, WALPurge
 from seawall.domain.errors import SeawallError
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.packed import Damaged, pack, unpack

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from seawall.api.duration import format_duration
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicySpec
+from seawall.api.v1alpha1.policy import WALPurgePolicySpec
 
 CRON_FIELDS = 5
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall.api.meta import GROUP, ConditionType, Key
-from seawall.api.v1alpha1.wal_cluster import WAL_CLUSTER
-from seawall.api.v1alpha1.wal_hold import WAL_HOLD
-from seawall.api.v1alpha1.wal_purge import WAL_PURGE
-from seawall.api.v1alpha1.wal_purge_policy import WAL_PURGE_POLICY
-from seawall.api.v1alpha1.wal_verification import WAL_VERIFICATION
+from seawall.api.v1alpha1.cluster import WAL_CLUSTER
+from seawall.api.v1alpha1.hold import WAL_HOLD
+from seawall.api.v1alpha1.policy import WAL_PURGE_POLICY
+from seawall.api.v1alpha1.purge import WAL_PURGE
+from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.controllers.brokers import BROKERS
 
 Body = Mapping[str, Any]

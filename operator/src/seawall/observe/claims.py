@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.cluster_name import cluster_name, of_cluster
 from seawall.domain.errors import SeawallError
 from seawall.domain.ledger.bounds import Verified

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import AutoPrune, Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable

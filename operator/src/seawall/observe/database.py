@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar, cast
 
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.database import is_about_the_claim, usable_readoption, why_other_database
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction
 from seawall.domain.dataplane.metadata import MetadataSnapshot
@@ -19,7 +20,6 @@ from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import PruneMode, prune_mode_of
 from seawall.domain.ledger.observation import UnavailableReason
-from seawall.domain.wal_cluster.database import is_about_the_claim, usable_readoption, why_other_database
 from seawall.observe.connections import prunes
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.ports import DataPlaneParts

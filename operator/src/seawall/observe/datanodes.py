@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
-from seawall.api.v1alpha1.restart import RestartStatus
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.rollout import RestartStatus
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Observation, Unavailable
-from seawall.domain.restart.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
-from seawall.domain.restart.observed import Observed
 from seawall.domain.rollout.answers import why_other_database, with_witnesses
 from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
 from seawall.domain.rollout.maintenance import address_of
+from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
 from seawall.observe.ledger import LedgerObserver

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seawall.api.meta import DEAD_ANNOTATION, READOPT_ANNOTATION, UNUSED_ANNOTATION
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.dead import DeadRegions, parse_dead
 from seawall.domain.ledger.fence import Readoption, parse_readoption

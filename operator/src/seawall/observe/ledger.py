@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.domain.cluster.database import claim_on, usable_readoption
 from seawall.domain.dataplane.connection import NoDataPlane, PartRefused, PartUnavailable
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import newest_ids, region_reports
@@ -33,7 +34,6 @@ from seawall.domain.ledger.observation import (
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.rollout_claims import claims_of
 from seawall.domain.ledger.shards import IntentShard, PoolId, shards_of
-from seawall.domain.wal_cluster.database import claim_on, usable_readoption
 from seawall.observe.claims import read_holds, read_policies, read_verifications
 from seawall.observe.database import DatabaseAnswers, newest_revision, read_database
 from seawall.observe.declarations import current_licence, read_declarations

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.restart import Maintenance
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.rollout import Maintenance
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import OutsideUnavailable, Refused

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.ledger.assess import Assessment, assess
 from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.observation import Observation, Unavailable

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from seawall.api.meta import InvalidSpec, Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.ports import Kube
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.domain.cluster.database import why_other_database
+from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.ownership import find_contender, why_not_ours
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
-from seawall.domain.wal_cluster.database import why_other_database
-from seawall.domain.wal_cluster.identity import pinned_id, why_wrong
-from seawall.domain.wal_cluster.ownership import find_contender, why_not_ours
 from seawall.observe.connections import resolve_data_plane, resolve_kafka
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from seawall.api.v1alpha1.wal_purge import FrozenTargets, WALPurge
+from seawall.api.v1alpha1.purge import FrozenTargets, WALPurge
 from seawall.domain.frozen_targets import Target, parts_of, thaw
 from seawall.ports import Kube
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
-from seawall.api.v1alpha1.wal_cluster import WALCluster
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 from seawall.domain.rollout.workload import Eviction, Pod, StatefulSet

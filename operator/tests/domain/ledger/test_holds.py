@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds

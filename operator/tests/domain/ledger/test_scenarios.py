@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.ledger import assess as ledger_look
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationRequirement
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_verification import WALVerification
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.declared import policy_of, verified_by
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety, strictest

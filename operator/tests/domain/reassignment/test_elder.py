@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStage, ReassignmentStatus
-from seawall.api.v1alpha1.wal_cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.domain.reassignment.line import Line, find_line
 from tests.domain.builders import make_cluster
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.api.v1alpha1.restart import MeasuredReplay
+from seawall.api.v1alpha1.rollout import MeasuredReplay
 from seawall.domain.ledger.declaration import Grounds
 from seawall.domain.rollout.checks import GATE, Candidate, against, let_through, refusal
 from seawall.domain.rollout.facts import BadRecord, Facts

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.api.v1alpha1.restart import MeasuredReplay, Restarting
+from seawall.api.v1alpha1.rollout import MeasuredReplay, Restarting
 from seawall.domain.rollout.replay import Progress, measure, progress, replay_seconds, restart_budget, startup_seconds
 from tests.domain.rollout.builders import MI, NOW, make_datanode, make_facts, with_region
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.rollout.checks import refusal
 from seawall.domain.rollout.facts import BadRecord
 from seawall.domain.rollout.scans import bad_records

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seawall.api.v1alpha1.restart import RollStage
+from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.decision import step_of
 from seawall.domain.rollout import finish, maintenance
 from seawall.domain.rollout.actions import RolloutAction, SetMaintenance
-from seawall.domain.rollout.decide import decide
 from seawall.domain.rollout.maintenance import ON_ITS_WAY
+from seawall.domain.rollout.roll import decide
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.domain.step import Act
 from tests.domain.rollout.builders import METASRV, make_statefulset

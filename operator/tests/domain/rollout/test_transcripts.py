@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from seawall.api.v1alpha1.restart import RollStage
+from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.decision import step_of
 from seawall.domain.failure import Failure
 from seawall.domain.ledger.declaration import Grounds
-from seawall.domain.rollout.decide import decide
 from seawall.domain.rollout.facts import Limits
+from seawall.domain.rollout.roll import decide
 from seawall.domain.rollout.workload import Termination, UpdateStrategy
 from seawall.domain.step import Act, Record
 from tests.domain.rollout.builders import NOW, make_statefulset

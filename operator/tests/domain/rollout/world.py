@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from seawall.api.v1alpha1.restart import RestartStatus
+from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.domain.decision import step_of
 from seawall.domain.rollout.actions import (
     Evict,
@@ -24,10 +24,10 @@ from seawall.domain.rollout.actions import (
     SetMaintenance,
     SetPartition,
 )
-from seawall.domain.rollout.decide import decide
 from seawall.domain.rollout.decision import Observed
 from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.maintenance import address_of
+from seawall.domain.rollout.roll import decide
 from seawall.domain.rollout.workload import Pod, StatefulSet, UpdateStrategy
 from seawall.domain.step import Act, Record, Step, Wait
 from tests.domain.rollout.builders import METASRV, MI, NOW, make_datanode, make_facts, make_statefulset, make_topic

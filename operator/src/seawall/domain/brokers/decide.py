@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.repair import RepairMinISR, min_isr_repairs
 from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_observed

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from seawall.api.meta import REBALANCE_ANNOTATION
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, QuorumStatus
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionStatus

@@ -1,13 +1,13 @@
 """What is corrected of Kafka's own topics, where a person lets Seawall do so: their min.insync.replicas.
 
-The replicas that they lack are made by the run that moves the pool's (`domain/replication/demand.py`).
+The replicas that they lack are made by the run that moves the pool's (`domain/reassignment/demand.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.domain.brokers.view import InternalTopic, ReplicationView
 from seawall.domain.kafka import MIN_ISR, ConfigChange
 from seawall.domain.min_isr import Limit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.cluster import KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.kafka_brokers import BrokerStatus
-from seawall.api.v1alpha1.wal_cluster import KafkaStatus, WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.brokers.health import Finding, quorum_health, quorum_status, replication_health
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerNumbers, BrokersFound, ReplicationView

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
+from seawall.api.v1alpha1.verification import Outcome, WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
-from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_purge_policy import WALPurgePolicy
-from seawall.api.v1alpha1.wal_verification import Outcome, WALVerification
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal
 from seawall.domain.ledger.policy import Level, Policy, Requirement, Safety

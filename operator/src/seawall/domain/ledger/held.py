@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.ledger.fence import Break, Finding
 
 

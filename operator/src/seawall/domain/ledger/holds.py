@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import Agreement, TrustedTime
 from seawall.domain.ledger.fence import Break
 from seawall.domain.ledger.held import Claim, Hold, HoldChange, HoldView, Renewal

@@ -7,7 +7,7 @@ waits for anything else keeps no purge away: that may take days, and disks are f
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.restart import RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.rollout_reasons import Blocker, FailureReason
 

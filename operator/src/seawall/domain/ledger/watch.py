@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.domain.decision import Decision, silent
 from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords, claim_of
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason

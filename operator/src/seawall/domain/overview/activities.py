@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
-from seawall.api.v1alpha1.restart import RestartStatus, RollStage
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.snapshot import Snapshot
 from seawall.domain.rollout.replay import START

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seawall.api.v1alpha1.restart import DatanodeRow, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import DatanodeRow, RestartStatus, RollStage
 from seawall.domain.overview.activities import Progress, end_of_replay, is_rolling
 
 SERVES, DUE, RESTARTED_NEXT = "Serves", "Due", "Next"

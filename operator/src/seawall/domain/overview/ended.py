@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.reassignment import OVER
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_purge import WALPurge
-from seawall.api.v1alpha1.wal_verification import WALVerification
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.snapshot import Snapshot
 

@@ -18,16 +18,16 @@ from seawall.api.meta import (
     ConditionType,
 )
 from seawall.api.resource import AnyResource
-from seawall.api.v1alpha1.restart import RollStage
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import HoldState
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain import rollout_reasons as rollout
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.ended import newest_failures
 from seawall.domain.overview.snapshot import Leader, Snapshot
-from seawall.domain.rollout.decide import WARNINGS
+from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
-from seawall.domain.verification_schedule.condition import SUSPENDED
+from seawall.domain.verification.schedule_condition import SUSPENDED
 
 SILENT = timedelta(minutes=1)
 """A Lease that was not renewed for this long has no holder who lives, whatever the clocks of the machines say."""

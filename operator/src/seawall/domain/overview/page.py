@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from seawall.api.meta import ConditionType
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, TopicsStatus, WALClusterStatus, WALStatus
+from seawall.api.v1alpha1.hold import ALL_TOPICS, HoldState, WALHold
 from seawall.api.v1alpha1.kafka_brokers import BrokerState
-from seawall.api.v1alpha1.wal_cluster import DataPlaneStatus, TopicsStatus, WALClusterStatus, WALStatus
-from seawall.api.v1alpha1.wal_hold import ALL_TOPICS, HoldState, WALHold
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.activities import Activity, list_activities
 from seawall.domain.overview.datanodes import DatanodeLine, list_datanodes

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.wal_purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict, transition_events
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.frozen_targets import TargetsLost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.wal_purge import AskedRegion, WALPurgeSpec
+from seawall.api.v1alpha1.purge import AskedRegion, WALPurgeSpec
 from seawall.domain.ledger import offsets
 from seawall.domain.ledger.ledger import Holder, as_bytes
 from seawall.domain.ledger.reasons import Reason

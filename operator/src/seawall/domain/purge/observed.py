@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.frozen_targets import Written
 from seawall.domain.ledger.observation import Observation, Unavailable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seawall.api.v1alpha1.wal_purge import AskedRegion, WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.purge import AskedRegion, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.page import build_lines, line_to_json

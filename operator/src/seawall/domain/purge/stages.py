@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from seawall.api.v1alpha1.wal_purge import FlushStatus, RefusedTopic, Stage, WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.purge import FlushStatus, RefusedTopic, Stage, WALPurgeSpec, WALPurgeStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.decision import Decision

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.purge import WALPurgeSpec, WALPurgeStatus
 from seawall.domain.dataplane.flushed import Flushed
 from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost
 from seawall.domain.ledger.fence import Verdict

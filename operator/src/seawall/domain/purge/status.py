@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from seawall.api.v1alpha1.wal_purge import PlannedTopic, RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
+from seawall.api.v1alpha1.purge import PlannedTopic, RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
 from seawall.domain.conditions import ConditionBuilder, Verdict
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger import rules

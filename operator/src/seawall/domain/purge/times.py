@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from seawall.api.v1alpha1.wal_purge import WALPurgeSpec, WALPurgeStatus
+from seawall.api.v1alpha1.purge import WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.declared import safety_of
 from seawall.domain.ledger.policy import EffectivePolicy, Safety
 from seawall.domain.ledger.report_history import POLLS_PER_STALE_AFTER

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from seawall.api.meta import ConditionType, InvalidSpec
-from seawall.api.v1alpha1.wal_purge import WALPurge
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.cluster_name import cluster_name
 from seawall.domain.conditions import find_condition
 from seawall.domain.purge.reasons import Reason

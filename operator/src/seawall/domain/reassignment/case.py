@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import (
     Approval,
     ReassignedPartitions,
@@ -12,7 +13,6 @@ from seawall.api.v1alpha1.reassignment import (
     ReassignmentStage,
     ReassignmentStatus,
 )
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 from seawall.domain.reassignment.actions import ReassignmentAction, SetThrottle
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import KafkaState, Observed

@@ -1,219 +1,62 @@
-"""The next step of a WALCluster's reassignment: a pure function of the object and of what was observed.
+"""What is decided of a WALCluster's replication: the run that moves replicas, as a part of its status.
 
-    deleted, no run: nothing → look → journal readable → the stage:
-
-    stage             in the status        made in the world                      what ends it
-    ----------------  -------------------  -------------------------------------  ------------------------------------
-    (none, or over)   infeasible           the journal, if something is to move   the journal stands and plans the same
-    Pending           digest, numbers      finalizer                              nothing hinders: Ongoing
-    AwaitingApproval  digest               —                                      the annotation names it: Pending
-    Ongoing           ratesBefore: it has  throttle, then a batch, again          all are moved or refused: Verifying;
-                      the turn; numbers                                           not its turn: Pending (`ahead`)
-    Verifying         —                    throttle removed, leaders elected      all are in sync: Completed
-    Aborting          abortCause           moves cancelled (by a person: moved    nothing is on its way, no throttle:
-                                           back, in batches), throttle removed    Aborted
-    Completed,        times, message       finalizer removed; a throttle that     another plan
-    Aborted                                came late removed (`late`)
-
-Pending and AwaitingApproval end in Aborted at once when the plan is no more wanted or partitions are elsewhere.
-Ongoing and Verifying end in Aborting when a person says so, another thing is declared, the WALCluster is deleted, or
-the journal is lost. Verifying falls back to Ongoing when a partition is not where it was moved to.
-
-A tick records or acts, never both. What is on its way is seen in Kafka, so a process may die between any two calls.
+What is decided is recorded before it is acted on; sentences only when there is nothing to do. Numbers that moved are
+recorded once they are due even if there is more to do: a run whose every tick acts would seem to stand still, and the
+work queue, which takes acts without end for a loop, would slow it down to one in half a minute.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import assert_never
+from functools import partial
 
-from seawall.api.meta import REASSIGNMENT_FINALIZER
-from seawall.api.v1alpha1.reassignment import (
-    MAX_REFUSED,
-    AbortCause,
-    ReassignmentSpec,
-    ReassignmentStage,
-    ReassignmentStatus,
-)
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.domain.reassignment import stages
-from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
-from seawall.domain.reassignment.case import MAX_MESSAGE, WAIT_SECONDS, Case, Decision
-from seawall.domain.reassignment.estimate import estimate_seconds
-from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.late import late_throttle
-from seawall.domain.reassignment.leaders import not_preferred_in
-from seawall.domain.reassignment.observed import KafkaState, Observed
-from seawall.domain.reassignment.throttling import leftover_throttle
-from seawall.domain.step import EventType
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.reassignment import FailedChange, ReassignmentSpec, ReassignmentStatus
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision, Published
+from seawall.domain.failure import FAILURES
+from seawall.domain.reassignment.actions import ReassignmentAction
+from seawall.domain.reassignment.case import MAX_MESSAGE
+from seawall.domain.reassignment.observed import Observed
+from seawall.domain.reassignment.run import decide_run
+from seawall.domain.reassignment.steps import events_of, has_come_on, is_new, progressed
 
-RETRY_REFUSED = timedelta(minutes=10)
-"""How long after Kafka refused partitions the same is not planned again."""
-GIVE_UP_AFTER = timedelta(minutes=10)
-"""How long a deletion waits for Kafka before the object is let go with a throttle that may be left."""
-
-BEFORE_MOVES = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
+ReplicationDecision = Decision[WALClusterStatus, ReassignmentAction]
 
 
-def decide_run(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed) -> Decision:
-    """What the status should be, or what to do."""
-    status = cluster.status.reassignment
-    if status is None or not status.is_active:
-        return _without_run(cluster, spec, observed, status)
-    if isinstance(observed.kafka, str):
-        return _unavailable(cluster, observed, status, observed.kafka)
-    journal = observed.journal.readable
-    if journal is None or journal.digest != status.digest:
-        return _without_journal(observed, observed.kafka, status)
-    case = Case(cluster, spec, observed, observed.kafka, journal, status)
-    return _with_refused(case, _stage(case))
+def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
+    """What one tick decides."""
+    spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
+    before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
+    status = run.status if run.actions else _without_failure(run.status)
+    news = _with(cluster, status) if is_new(before, status) else cluster.status
+    has_moved = has_come_on(before, progressed(before, status, observed.now, failed=False))
+    verdict = Verdict(Outlook.PROGRESSING, "", run.why, run.after)
+    return Decision(news, verdict, () if has_moved else run.actions, partial(_published, cluster, status, observed))
 
 
-def _stage(case: Case) -> Decision:
-    stage = case.status.stage
-    match stage:
-        case ReassignmentStage.PENDING:
-            return stages.pending(case)
-        case ReassignmentStage.AWAITING_APPROVAL:
-            return stages.await_approval(case)
-        case ReassignmentStage.ONGOING:
-            return stages.go_on(case)
-        case ReassignmentStage.VERIFYING:
-            return stages.verify(case)
-        case ReassignmentStage.ABORTING:
-            return stages.turn_back(case)
-        case ReassignmentStage.COMPLETED | ReassignmentStage.ABORTED | None:
-            raise ValueError("a reassignment that is over has no next stage")
-        case unknown:
-            assert_never(unknown)
+def _published(
+    cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed, verdict: Verdict
+) -> Published[WALClusterStatus]:
+    """Only this part of the status is this controller's; the rest stays as it was read."""
+    before, has_failed = cluster.status.reassignment, verdict.reason in FAILURES
+    shown = progressed(before, _failing(status, verdict) if has_failed else status, observed.now, failed=has_failed)
+    return Published(_with(cluster, shown), events_of(before, shown))
 
 
-def _without_run(
-    cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, status: ReassignmentStatus | None
-) -> Decision:
-    """Whether one is to begin."""
-    metadata, left = cluster.metadata, _what_is_left(cluster, observed, status)
-    if left is not None:
-        return left
-    if metadata.deletion_timestamp is not None or metadata.is_paused or metadata.aborts_reassignment:
-        return Decision(status, why="no reassignment begins: deleted, paused, or an annotation forbids it")
-    if isinstance(observed.kafka, str) or observed.plan is None:
-        return _elect(cluster, status, observed) or Decision(_at_rest(cluster, status, observed))
-    if not isinstance(observed.plan, Journal):
-        reported = (status or ReassignmentStatus()).model_copy(
-            update={"infeasible": observed.plan.message[:MAX_MESSAGE]}
-        )
-        return Decision(reported, why=observed.plan.message)
-    if status is not None and _was_refused(cluster, status, observed):
-        return Decision(status, why="what Kafka refused is tried again later")
-    return _begin(cluster, spec, observed, observed.plan)
+def _failing(status: ReassignmentStatus | None, verdict: Verdict) -> ReassignmentStatus:
+    """What failed is told until the same works, or need not be done."""
+    found, message = status or ReassignmentStatus(), verdict.message[:MAX_MESSAGE]
+    failed = FailedChange(reason=verdict.reason, message=message)
+    return found.model_copy(update={"failed_change": failed, "message": message if found.is_active else found.message})
 
 
-def _what_is_left(cluster: WALCluster, observed: Observed, status: ReassignmentStatus | None) -> Decision | None:
-    """What the last run, or an operator that slept, has left goes first: a plan would take it for what stood before."""
-    if REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
-        return Decision(status, (RemoveFinalizer(),), WAIT_SECONDS)
-    if status is None or isinstance(observed.kafka, str) or cluster.metadata.is_paused:
+def _without_failure(status: ReassignmentStatus | None) -> ReassignmentStatus | None:
+    if status is None:
         return None
-    throttle = late_throttle(observed.kafka, observed, status)
-    if throttle is None:
-        return None
-    why = "a throttle came after the end of its run, and is removed"
-    return Decision(status, (throttle,), WAIT_SECONDS, why)
+    found = status.model_copy(update={"failed_change": None})
+    return None if found == ReassignmentStatus() else found
 
 
-def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan: Journal) -> Decision:
-    """The journal first, then the status that names its digest."""
-    found, before = observed.journal, cluster.status.reassignment
-    if found.is_foreign:
-        message = f"ConfigMap {cluster.metadata.name}-reassignment exists and was not made by this WALCluster"
-        reported = (before or ReassignmentStatus()).model_copy(update={"infeasible": message})
-        return Decision(reported, why=message)
-    frozen = found.readable
-    is_used = frozen is not None and before is not None and frozen.digest == before.digest
-    if frozen is None or is_used or not frozen.plans_the_same(plan):
-        return Decision(before, (WriteJournal(plan, found.version),), WAIT_SECONDS, "a plan is frozen")
-    status = ReassignmentStatus(
-        stage=ReassignmentStage.PENDING,
-        digest=frozen.digest,
-        why=frozen.why,
-        message=f"{len(frozen.moves)} partitions are to be moved",
-        bytes=frozen.copied,
-        bytes_left=frozen.copied,
-        estimated_seconds=estimate_seconds(frozen, spec.throttle_bytes_per_second),
-        observed_generation=cluster.metadata.generation,
-        rebalanced_for=cluster.metadata.rebalance_asked or (before.rebalanced_for if before is not None else None),
-        stage_time=observed.now,
-        progress_time=observed.now,
-    )
-    return Decision(status, (), 0.0, status.message)
-
-
-def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> Decision | None:
-    """Who asks for balance and has it in replicas gets preferred leaders as well; None: they lead, or nobody asks."""
-    kafka, asked = observed.kafka, cluster.metadata.rebalance_asked
-    if isinstance(kafka, str) or asked is None or (status is not None and status.rebalanced_for == asked):
-        return None
-    others = not_preferred_in(kafka)
-    if not others or any(found in kafka.partitions for found in kafka.ongoing):
-        return None
-    return Decision(status, (ElectLeaders(others),), WAIT_SECONDS, "preferred leaders are elected")
-
-
-def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
-    """Nothing is to be moved: nothing is infeasible any more, and who asked for balance has it."""
-    kafka, asked = observed.kafka, cluster.metadata.rebalance_asked
-    if isinstance(kafka, str):
-        return status
-    update: dict[str, str | None] = {"infeasible": None}
-    if asked is not None and not any(found in kafka.partitions for found in kafka.ongoing):
-        update["rebalanced_for"] = asked
-    left = (status or ReassignmentStatus()).model_copy(update=update)
-    return None if left == ReassignmentStatus() else left
-
-
-def _was_refused(cluster: WALCluster, status: ReassignmentStatus, observed: Observed) -> bool:
-    ended = status.completion_time
-    is_same_spec = status.observed_generation == cluster.metadata.generation
-    return bool(status.refused) and is_same_spec and ended is not None and observed.now < ended + RETRY_REFUSED
-
-
-def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, message: str) -> Decision:
-    """Nobody can look. A deletion is not held up for ever."""
-    deleted_at = cluster.metadata.deletion_timestamp
-    if deleted_at is not None and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
-        since = max(deleted_at, status.progress_time or deleted_at)
-        if observed.now - since >= GIVE_UP_AFTER:
-            why = f"Kafka could not be asked for 10 minutes, a throttle may be left: {message}"
-            return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
-    return Decision(status.model_copy(update={"message": message[:MAX_MESSAGE]}), (), WAIT_SECONDS, message)
-
-
-def _without_journal(observed: Observed, kafka: KafkaState, status: ReassignmentStatus) -> Decision:
-    """Nobody knows what it meant to do: what is on its way arrives, under the throttle, which then goes."""
-    reported = stages.WHY_ABORTED[AbortCause.JOURNAL_LOST]
-    update = {"stage": ReassignmentStage.ABORTING, "stage_time": observed.now, "abort_cause": AbortCause.JOURNAL_LOST}
-    if status.stage in BEFORE_MOVES:
-        update = {**update, "stage": ReassignmentStage.ABORTED, "completion_time": observed.now}
-    elif status.abort_cause is AbortCause.JOURNAL_LOST:
-        if any(found in kafka.partitions for found in kafka.ongoing):
-            stays = status.model_copy(update={"message": "its targets are lost: it waits for what is on its way"})
-            return Decision(stays, (), WAIT_SECONDS, stays.message)
-        throttle = leftover_throttle(kafka, kafka.throttles.topics.keys(), status, {})
-        if throttle is not None:
-            return Decision(status.model_copy(update={"message": reported}), (throttle,), WAIT_SECONDS, reported)
-        update = {"stage": ReassignmentStage.ABORTED, "stage_time": observed.now, "completion_time": observed.now}
-        update |= {"throttle_bytes_per_second": None, "most_min_in_sync_replicas": None}
-    return Decision(status.model_copy(update={**update, "message": reported}), (), 0.0, reported)
-
-
-def _with_refused(case: Case, decision: Decision) -> Decision:
-    """A partition that Kafka refused to move in this tick is not asked for again."""
-    refused, status = case.observed.refused, decision.status
-    if not refused or status is None:
-        return decision
-    known = {(row.topic, row.partition) for row in case.status.refused}
-    rows = stages.refused_rows(refused, known)
-    message = next(iter(refused.values()))
-    update = {"message": message[:MAX_MESSAGE], "refused": (*case.status.refused, *rows)[:MAX_REFUSED]}
-    return Decision(status.model_copy(update=update), (), WAIT_SECONDS, message)
+def _with(cluster: WALCluster, status: ReassignmentStatus | None) -> WALClusterStatus:
+    return cluster.status.model_copy(update={"reassignment": status})

@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
-from seawall.api.v1alpha1.wal_cluster import WALCluster
 
 BEGUN = frozenset({ReassignmentStage.ONGOING, ReassignmentStage.VERIFYING, ReassignmentStage.ABORTING})
 IN_LINE = BEGUN | {ReassignmentStage.PENDING}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from seawall.api.v1alpha1.restart import Maintenance
+from seawall.api.v1alpha1.rollout import Maintenance
 from seawall.domain.dataplane.metadata import StoredMaintenance
 from seawall.domain.rollout.facts import Facts
 

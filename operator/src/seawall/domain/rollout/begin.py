@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import PodIdentity, Restarting, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import PodIdentity, Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.checks import Candidate, Refusal, refusal
 from seawall.domain.rollout.decision import RollDecision, blocked, changed, decided, meanwhile
 from seawall.domain.rollout.facts import Facts

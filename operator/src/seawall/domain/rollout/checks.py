@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from seawall.api.duration import format_duration
-from seawall.api.v1alpha1.restart import MeasuredReplay
+from seawall.api.v1alpha1.rollout import MeasuredReplay
 from seawall.domain.rollout.facts import Datanode, Facts, TopicFacts
 from seawall.domain.rollout.replay import replay_seconds
 from seawall.domain.rollout_reasons import OVERRIDABLE, Blocker

@@ -1,196 +1,153 @@
-"""What is decided of a roll: a pure function of `status.restart` and of what was observed.
+"""What is decided of a WALCluster's restarts: the roll's (`rollout/decide.py`), and what is done around it.
 
-    stage        what is in the status         what is done in the world        what ends it
-    -----------  ----------------------------  -------------------------------  ---------------------------------------
-    (none)       —                             —                                a datanode is due (requests.py)
-    Waiting      the request                   —                                the gate is open for one (checks.py)
-    Flushing     who was asked                 regions flush                    they did, or two minutes
-    Maintenance  that it is wanted             the database enters maintenance  it has been in it for ten seconds
-    Restarting   the pod and its UID           the pod is evicted, or the       that pod is gone or going
-                                               partition is lowered to it
-    Replaying    when the old pod went         —                                Ready, and all regions lead: Waiting
-                                                                                for the next; too long: Stalled
-    Stalled      the pod and its UID           maintenance ends                 it serves after all
-    Completed    what was done                 partition back, maintenance      a datanode is due
-                                               ends
+    when                                  what
+    ------------------------------------  --------------------------------------------------------------------------
+    the spec names no datanodes, or the   maintenance is given back where it was taken, then the finalizer goes; a
+    WALCluster is being deleted           database that does not answer is reported, asked again and again, and holds a
+                                          deletion up for ten minutes, and not longer
+    the roll takes maintenance            the finalizer first: it stands as long as the status has the maintenance
+    a region was asked to flush           it is asked again only when its report had the time to tell of it
+    this process has just begun to look   nothing is begun before reports were seen to advance: none of them counts
+                                          before, and all datanodes would look as if they were down
 
-A tick records or acts, never both; a process may die between any two calls, and the next one ends at the same place.
-
-Laws, each with a test: one pod at a time; it is in the status before it is touched, and is finished before another one
-is; the gate is asked in the very tick that deletes; maintenance is wanted in the status before it is turned on, and is
-given back in every end, where it was turned on; the configuration and requests are looked at anew for each pod, so that
-what changes in mid-roll is part of it.
+A tick records or acts, never both.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
-from seawall.api.v1alpha1.restart import PodIdentity, RestartRequest, RestartStatus, RollStage
-from seawall.domain.conditions import Verdict
-from seawall.domain.decision import Published
-from seawall.domain.failure import FAILURES
-from seawall.domain.rollout.actions import SetConfigHash, SetPartition
-from seawall.domain.rollout.begin import begin_next
-from seawall.domain.rollout.decision import Observed, RollDecision, changed, decided, meanwhile
-from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.finish import finish
-from seawall.domain.rollout.maintenance import give_back, leave_first, with_address
-from seawall.domain.rollout.published import with_costs
-from seawall.domain.rollout.requests import Cause, due_pods, outdated_beyond_partition
-from seawall.domain.rollout.workload import StatefulSet, UpdateStrategy
-from seawall.domain.rollout_reasons import Blocker, Reason
-from seawall.domain.step import Event, EventType
+from seawall.api.meta import MAINTENANCE_FINALIZER
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
+from seawall.domain.conditions import ConditionBuilder, Verdict, loss_event
+from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.rollout.actions import FlushRegions, RolloutAction
+from seawall.domain.rollout.decision import RollDecision, decided, saying
+from seawall.domain.rollout.finalizer import AddFinalizer, RemoveFinalizer, RestartAction
+from seawall.domain.rollout.health import KIND, with_health, with_maintenance, without_datanodes
+from seawall.domain.rollout.maintenance import GIVE_UP_AFTER, by_hand
+from seawall.domain.rollout.observed import Observed
+from seawall.domain.rollout.roll import decide as decide_roll
+from seawall.domain.rollout.roll import leave, published
+from seawall.domain.step import EventType
 
-MAX_PODS = 1_000
+IDLE_SECONDS = 15.0
+"""How often datanodes are looked at while nothing is to be restarted: pods wake nobody."""
 
-MAX_VALUE = 253
-"""Characters of the annotation that count."""
+WAITING_SECONDS = 5.0
+"""How often it is looked at whether a shut gate is open."""
 
-MAX_MESSAGE = 1_024
-
-WARNINGS = frozenset(
-    {
-        *(reason.value for reason in Blocker),
-        Reason.NO_STATEFUL_SET,
-        Reason.RESTARTED_BY_OTHERS,
-        Reason.PARTITION_NOT_OURS,
-        Reason.TEMPLATE_NOT_OURS,
-        Reason.DISRUPTION_BUDGET,
-        Reason.BUDGET_EXCEEDED,
-        Reason.STUCK_TERMINATING,
-        *FAILURES,
-        Reason.METASRV_EDITED,
-        Reason.GIVEN_UP,
-    }
-)
-"""Reasons whose beginning is an event, because a person may have to do something."""
+RestartDecision = Decision[WALClusterStatus, RestartAction]
 
 
-def decide(status: RestartStatus, observed: Observed) -> RollDecision:
+def decide(cluster: WALCluster, observed: Observed) -> RestartDecision:
     """What one tick decides."""
-    return _publishing(status, _decide(_taken_up(status, observed.facts), observed))
+    before = cluster.status.restart or RestartStatus()
+    if cluster.metadata.deletion_timestamp is not None or not observed.is_declared:
+        return _release(cluster, before, observed)
+    # Who has just begun says what was said before, until reports were seen to advance.
+    roll = as_before(before) if _is_too_early(observed) else decide_roll(before, observed.roll)
+    if roll.status.maintenance is not None and not _stands(cluster):
+        return _around(cluster, replace(roll, status=before), observed, AddFinalizer())
+    actions: tuple[RestartAction, ...] = tuple(
+        found for action in roll.actions if (found := _again(action, observed)) is not None
+    )
+    if roll.actions and not actions:  # it was asked a moment ago: what became of that is still what people hear
+        roll = saying(roll, before.reason, before.message)
+    if not actions and before.maintenance is None and _stands(cluster) and not _is_too_early(observed):
+        actions = (RemoveFinalizer(),)
+    return _around(cluster, roll, observed, *actions)
 
 
-def leave(status: RestartStatus, observed: Observed) -> RollDecision:
-    """Restarts are nobody's business any more: the next thing to do to give maintenance back."""
-    over = decided(status, Reason.LEAVING_MAINTENANCE, "the database has left maintenance", after=None)
-    return _publishing(status, give_back(with_address(status, observed.facts), observed.facts) or over)
+def as_before(before: RestartStatus) -> RollDecision:
+    """Nothing is decided of the roll."""
+    return decided(before, before.reason, before.message)
 
 
-def _publishing(before: RestartStatus, decision: RollDecision) -> RollDecision:
-    return replace(decision, publish=partial(published, before, decision.status))
+def _is_too_early(observed: Observed) -> bool:
+    """Whether this process has just begun to look, a pod is Ready, and its datanode does not seem to serve."""
+    facts = observed.facts
+    return observed.is_settling and any(pod.ready and not facts.serves(pod) for pod in facts.pods)
 
 
-def published(before: RestartStatus, status: RestartStatus, verdict: Verdict) -> Published[RestartStatus]:
-    """The status with a sentence, and the event of a reason that a person has to hear of."""
-    update = {"reason": verdict.reason, "message": verdict.message[:MAX_MESSAGE]}
-    now = status.model_copy(update=update)
-    if now.reason == before.reason or not (now.reason in WARNINGS or now.reason == Reason.COMPLETED):
-        return Published(now)
-    kind = EventType.WARNING if now.reason in WARNINGS else EventType.NORMAL
-    return Published(now, (Event(kind, now.reason, now.message),))
+def _around(cluster: WALCluster, roll: RollDecision, observed: Observed, *actions: RestartAction) -> RestartDecision:
+    """The roll as a part of the WALCluster's status, which has what is said of the datanodes, too.
+
+    Only these parts of the status are this controller's; the rest stays as it was read.
+    """
+    before = cluster.status.restart or RestartStatus()
+    is_restarted = observed.is_declared and cluster.metadata.deletion_timestamp is None
+
+    def publish(verdict: Verdict) -> Published[WALClusterStatus]:
+        build = ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, observed.facts.now)
+        reported = published(before, roll.status, verdict)
+        status = (with_health if is_restarted else with_maintenance)(cluster.status, reported.status, observed, build)
+        lost = loss_event(cluster.status.conditions, status.conditions, KIND, "all datanodes serve again")
+        return Published(status, reported.events if lost is None else (*reported.events, lost))
+
+    changed_status = (
+        cluster.status if roll.status == before else cluster.status.model_copy(update={"restart": roll.status})
+    )
+    verdict = replace(roll.verdict, after=_after(roll, observed))
+    return Decision(changed_status, verdict, actions, publish)
 
 
-def _decide(status: RestartStatus, observed: Observed) -> RollDecision:
-    facts, statefulset = observed.facts, observed.facts.statefulset
-    if statefulset is None:
-        missing = "there is no such StatefulSet: correct dataPlane.datanodes.statefulSetRef, or create it"
-        message = facts.statefulset_problem or missing
-        return meanwhile(give_back(status, facts), decided(status, Reason.NO_STATEFUL_SET, message))
-    due = _due(status, statefulset, facts)
-    if status.restarting is not None:
-        return finish(status, status.restarting, observed, due)
-    leaves = leave_first(status, facts)
-    if leaves is not None:
-        return leaves
-    blocker = _blocker(statefulset, facts)
-    if blocker is not None:
-        return meanwhile(give_back(status, facts), decided(status, *blocker))
-    if _has_new_config(status, statefulset, facts) and statefulset.controller is None and not facts.is_paused:
-        return _with_new_hash(status, statefulset, facts.config_hash or "")
-    return begin_next(status, facts, due) if due else _is_over(status, statefulset, facts)
-
-
-def _due(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> dict[str, Cause]:
-    requested = {} if status.request is None else {pod.name: pod.uid for pod in status.request.pods}
-    return due_pods(statefulset, facts.pods, requested, on_config_change=facts.limits.on_config_change)
-
-
-def _blocker(statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str] | None:
-    """What keeps anything new from being begun."""
-    if not statefulset.observed:
-        return Reason.BEGINS, "Kubernetes has not looked at the StatefulSet's newest spec yet"
-    outdated = outdated_beyond_partition(statefulset, facts.pods)
-    if outdated:
-        names = ", ".join(outdated[:3])
-        return Reason.RESTARTED_BY_OTHERS, f"Kubernetes restarts {names} by itself: no partition keeps them"
-    return None
-
-
-def _has_new_config(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> bool:
-    """Whether new pods would have another configuration than the template says; the first one seen is no change."""
-    known = statefulset.template.config_hash or status.config_hash
-    return facts.limits.on_config_change and facts.config_hash not in {None, known}
-
-
-def _taken_up(status: RestartStatus, facts: Facts) -> RestartStatus:
-    """With what people ask for, what the first configuration was, and what restarts would cost."""
-    request, asked = status.request, (facts.request or "")[:MAX_VALUE]
-    if not asked:
-        request = None
-    elif asked != status.done_request and (request is None or request.value != asked):
-        pods = tuple(PodIdentity(name=pod.name, uid=pod.uid) for pod in facts.pods)
-        request = RestartRequest(value=asked, pods=pods[:MAX_PODS]) if pods else None
-    first = status.config_hash
-    if first is None and facts.statefulset is not None:
-        first = facts.statefulset.template.config_hash or facts.config_hash
-    found = with_address(status, facts).model_copy(update={"request": request, "config_hash": first})
-    due = {} if facts.statefulset is None else _due(found, facts.statefulset, facts)
-    return with_costs(found, facts, due)
-
-
-def _with_new_hash(status: RestartStatus, statefulset: StatefulSet, config_hash: str) -> RollDecision:
-    """A partition that this write sets is driven from then on, or nobody would ever lower or raise it."""
-    message = f"the [wal] configuration is {config_hash} now"
-    if statefulset.strategy is UpdateStrategy.ROLLING_UPDATE and not status.drives_partition:
-        return changed(status, Reason.BEGINS, message, drives_partition=True)
-    return decided(status, Reason.BEGINS, message, (SetConfigHash(statefulset, config_hash),))
-
-
-def _is_over(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> RollDecision:
-    leaves = give_back(status, facts)
-    if leaves is not None:
-        return leaves
-    if status.drives_partition:
-        return _park(status, statefulset)
-    done = {} if status.request is None else {"done_request": status.request.value, "request": None}
+def _after(roll: RollDecision, observed: Observed) -> float | None:
+    """A look at a large pool takes seconds: while nothing is under way there are few."""
+    status, after = roll.status, roll.verdict.after
+    if observed.is_settling or observed.forbidden is not None or status.maintenance is not None:
+        return after
     if status.stage in {None, RollStage.COMPLETED}:
-        reason, message = _nothing_to_do(status, statefulset, facts)
-        return changed(status, reason, message, **done)
-    update = {"stage": RollStage.COMPLETED, "completion_time": facts.now, "next": None}
-    message = f"restarted {status.restarted} datanodes"
-    is_rolled_out = status.request is not None or statefulset.template.config_hash == facts.config_hash
-    known = facts.config_hash if is_rolled_out else status.config_hash
-    return changed(status, Reason.COMPLETED, message, **update, **done, flush=None, flushed=(), config_hash=known)
+        return IDLE_SECONDS
+    return WAITING_SECONDS if status.stage is RollStage.WAITING else after
 
 
-def _nothing_to_do(status: RestartStatus, statefulset: StatefulSet, facts: Facts) -> tuple[Reason, str]:
-    if statefulset.controller is not None and _has_new_config(status, statefulset, facts):
-        message = f"the [wal] configuration changed, and {statefulset.controller} owns the StatefulSet"
-        return Reason.TEMPLATE_NOT_OURS, f"{message}: set seawall.dev/restart to roll it out"
-    if facts.request and facts.request[:MAX_VALUE] == status.done_request:
-        return (
-            Reason.NOTHING_TO_DO,
-            f"no datanode is to be restarted: seawall.dev/restart: {status.done_request} is done",
-        )
-    return Reason.NOTHING_TO_DO, "no datanode is to be restarted"
+def _again(action: RolloutAction, observed: Observed) -> RolloutAction | None:
+    """A flush takes a moment to be reported: asking again and again would only make files."""
+    if not isinstance(action, FlushRegions):
+        return action
+    regions = tuple(region for region in action.regions if region not in observed.asked_lately)
+    return replace(action, regions=regions) if regions else None
 
 
-def _park(status: RestartStatus, statefulset: StatefulSet) -> RollDecision:
-    message = "the partition keeps all pods again"
-    is_parked = statefulset.strategy is UpdateStrategy.ON_DELETE or statefulset.partition >= statefulset.replicas
-    if is_parked:
-        return changed(status, Reason.PARKING, message, drives_partition=False)
-    return decided(status, Reason.PARKING, message, (SetPartition(statefulset, statefulset.replicas),))
+def _release(cluster: WALCluster, before: RestartStatus, observed: Observed) -> RestartDecision:
+    """Maintenance is given back, whatever became of the restart."""
+    if before.maintenance is None:
+        if _stands(cluster):
+            return _around(cluster, as_before(before), observed, RemoveFinalizer())
+        return _forgotten(cluster, observed)
+    roll = leave(before, observed.roll)
+    if cluster.metadata.deletion_timestamp is not None and _stands(cluster):
+        why = _given_up(cluster, observed)
+        if why is not None:
+            return _around(cluster, replace(roll, status=before), observed, RemoveFinalizer(why, EventType.WARNING))
+    return _around(cluster, roll, observed, *roll.actions)
+
+
+def _forgotten(cluster: WALCluster, observed: Observed) -> RestartDecision:
+    message = "no datanodes are to be restarted"
+    if observed.is_declared is not False or cluster.metadata.deletion_timestamp is not None:
+        return silent(cluster, message)
+    published = Published(without_datanodes(cluster.status))
+    return replace(silent(cluster, message), publish=lambda _: published)
+
+
+def _given_up(cluster: WALCluster, observed: Observed) -> str | None:
+    """Why a deletion goes on although the database may be left in maintenance."""
+    deleted = cluster.metadata.deletion_timestamp
+    if deleted is None or observed.facts.in_maintenance is not None:
+        return None
+    other = observed.facts.other_database
+    silent = "the database did not answer" if other is None else f"another database answers ({other})"
+    if observed.namespace_terminating:
+        why = f"the namespace is being deleted, and {silent}"
+    elif observed.facts.now - deleted >= GIVE_UP_AFTER:
+        why = f"{silent} for 10 minutes" if other is None else silent
+    else:
+        return None
+    return f"{why}: it may be left in maintenance. By hand: {by_hand(cluster.status.restart or RestartStatus())}"
+
+
+def _stands(cluster: WALCluster) -> bool:
+    return MAINTENANCE_FINALIZER in cluster.metadata.finalizers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from seawall.api.v1alpha1.restart import RestartStatus
+from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.rollout.actions import RolloutAction

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import MeasuredReplay
+from seawall.api.v1alpha1.rollout import MeasuredReplay
 from seawall.domain.rollout.checks import Candidate
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.replay import replay_seconds, startup_seconds

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import Restarting, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import Restarting, RestartStatus, RollStage
 from seawall.domain.rollout.actions import Evict, RolloutAction, SetPartition
 from seawall.domain.rollout.checks import Candidate, let_through, refusal
 from seawall.domain.rollout.decision import Observed, RollDecision, blocked, changed, decided, meanwhile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import AskedFlush, FlushBefore, Flushed, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import AskedFlush, FlushBefore, Flushed, RestartStatus, RollStage
 from seawall.domain.rollout.actions import FlushRegions
 from seawall.domain.rollout.checks import Candidate, against
 from seawall.domain.rollout.decision import RollDecision, changed, decided

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import Maintenance, RestartStatus, RollStage
+from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.domain.rollout.actions import SetMaintenance
 from seawall.domain.rollout.decision import POLL_SECONDS, RollDecision, changed, decided, saying
 from seawall.domain.rollout.facts import Facts

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import DatanodeRow, ReplayProgress, Restarting, RestartStatus
+from seawall.api.v1alpha1.rollout import DatanodeRow, ReplayProgress, Restarting, RestartStatus
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.replay import progress, replay_seconds, startup_seconds

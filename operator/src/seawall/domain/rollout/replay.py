@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from datetime import timedelta
 
-from seawall.api.v1alpha1.restart import MeasuredReplay, Restarting
+from seawall.api.v1alpha1.rollout import MeasuredReplay, Restarting
 from seawall.domain.rollout.facts import Datanode
 
 GUESSED_BYTES_PER_SECOND = 20 * 2**20

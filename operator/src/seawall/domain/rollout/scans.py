@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from seawall.api.v1alpha1.restart import MeasuredReplay
-from seawall.api.v1alpha1.wal_verification import Finding, WALVerification
+from seawall.api.v1alpha1.rollout import MeasuredReplay
+from seawall.api.v1alpha1.verification import Finding, WALVerification
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import BadRecord, Datanode, Facts
 from seawall.domain.rollout_reasons import FailureReason

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.reassignment import Racks
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 from seawall.domain.kafka import NewTopic
 from seawall.domain.partitions import Broker, BrokerState, Partition, known_brokers
 from seawall.domain.placement import Demand, Infeasible, place_new

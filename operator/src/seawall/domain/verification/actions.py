@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event, EventType
 from seawall.domain.verification.spark import SparkApplication

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
+from seawall.api.v1alpha1.verification import WALVerificationSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.wal_verification import WALVerificationSpec
 
 DECLARED = {
     "image": "image",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.wal_verification import (
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.verification import (
     Outcome,
     VerificationStage,
     WALVerification,

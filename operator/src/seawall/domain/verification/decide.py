@@ -24,7 +24,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
-from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification, WALVerificationStatus
+from seawall.api.v1alpha1.verification import VerificationStage, WALVerification, WALVerificationStatus
 from seawall.domain.conditions import (
     ConditionBuilder,
     Outlook,

@@ -6,7 +6,7 @@ a verification, and not make it prove anything. The bytes name the verification'
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.wal_verification import Outcome
+from seawall.api.v1alpha1.verification import Outcome
 from seawall.domain.verification.case import Case, VerificationDecision, name_taken, request_changed
 from seawall.domain.verification.request import FILE, digest_of
 

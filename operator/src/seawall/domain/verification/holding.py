@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from seawall.api.meta import ConditionType, InvalidSpec
-from seawall.api.v1alpha1.verification_template import MAX_TOPICS
-from seawall.api.v1alpha1.wal_hold import WALHold, WALHoldSpec
-from seawall.api.v1alpha1.wal_verification import (
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.verification import (
     MAX_NOT_READ,
     NotReadTopic,
     Outcome,
@@ -16,6 +15,7 @@ from seawall.api.v1alpha1.wal_verification import (
     VerifiedTopic,
     WALVerificationStatus,
 )
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Decision
 from seawall.domain.kubernetes import ConfigMap

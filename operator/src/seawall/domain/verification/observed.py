@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import ConditionType
-from seawall.api.v1alpha1.wal_cluster import WALCluster
-from seawall.api.v1alpha1.wal_hold import HoldState, WALHold
-from seawall.api.v1alpha1.wal_verification import VerificationStage, WALVerification
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import HoldState, WALHold
+from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Observation, Unavailable

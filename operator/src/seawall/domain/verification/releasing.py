@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.api.v1alpha1.wal_verification import (
+from seawall.api.v1alpha1.verification import (
     Outcome,
     VerificationStage,
     WALVerification,

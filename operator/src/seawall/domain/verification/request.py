@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
 
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.api.v1alpha1.wal_cluster import WALCluster, WALClusterSpec
 from seawall.domain.verification.selection import TopicRange
 
 VERSION = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from seawall.api.v1alpha1.wal_verification import MAX_FINDINGS, Outcome, TopicCounts
+from seawall.api.v1alpha1.verification import MAX_FINDINGS, Outcome, TopicCounts
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.verification.actions import Submit

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1 import wal_verification as api
-from seawall.api.v1alpha1.wal_verification import Counts, Outcome
+from seawall.api.v1alpha1 import verification as api
+from seawall.api.v1alpha1.verification import Counts, Outcome
 
 EXIT_CODES = {Outcome.PASSED: 0, Outcome.FAILED: 1, Outcome.REFUSED: 2, Outcome.INTERRUPTED: 3}
 

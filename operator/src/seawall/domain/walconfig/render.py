@@ -12,9 +12,9 @@ from typing import Any
 
 import tomli_w
 
+from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.api.v1alpha1.wal_cluster import WALClusterSpec
 
 TLS_MOUNT = "/etc/greptimedb/wal-tls"
 """Where the database's pods are expected to mount the CA and the client certificate."""

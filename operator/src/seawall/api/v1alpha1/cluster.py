@@ -1,0 +1,280 @@
+"""WALCluster: a Kafka cluster used as a write-ahead log, and its pool of WAL topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, StrictBool, ValidationError
+
+from seawall.api.meta import (
+    APIModel,
+    InvalidSpec,
+    Kind,
+    PrinterColumn,
+    Rule,
+    StatusModel,
+)
+from seawall.api.resource import Resource
+from seawall.api.status import Conditions, ObjectStatus
+from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
+from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
+from seawall.api.v1alpha1.rollout import RestartStatus
+from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.api.v1alpha1.verification_template import VerificationSchedule
+
+
+class KafkaSpec(APIModel):
+    """The Kafka cluster."""
+
+    external: ExternalKafka
+    """A Kafka cluster that exists already."""
+
+
+class WALClusterSpec(APIModel):
+    """The desired state of a WALCluster."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "!has(self.dataPlane) || !has(self.dataPlane.walConfig) || !has(self.dataPlane.walConfig.maxBatchBytes)"
+            " || !quantity(string(self.dataPlane.walConfig.maxBatchBytes))"
+            ".isGreaterThan(quantity(string(self.topics.maxMessageBytes)))",
+            "dataPlane.walConfig.maxBatchBytes must not exceed topics.maxMessageBytes: Kafka rejects larger records",
+            lambda spec: (
+                spec.wal_config is None or spec.wal_config.batch_bytes(spec.topics) <= spec.topics.max_message_bytes
+            ),
+        ),
+        Rule(
+            "!has(self.verification) || (has(self.dataPlane) && has(self.dataPlane.greptimedb))",
+            "verification needs dataPlane.greptimedb, which says what a restart would replay",
+            lambda spec: spec.verification is None or spec.greptimedb is not None,
+        ),
+        Rule(
+            "!has(self.verification) || !has(self.verification.kafkaCredentialsSecretRef)"
+            " || has(self.kafka.external.sasl)",
+            "verification.kafkaCredentialsSecretRef needs kafka.external.sasl, which says how a user is authenticated",
+            lambda spec: (
+                spec.verification is None
+                or spec.verification.kafka_credentials_secret_ref is None
+                or spec.kafka.external.sasl is not None
+            ),
+        ),
+        Rule(
+            "!has(self.verification) || !has(self.verification.kafkaClientCertSecretRef)"
+            " || (has(self.kafka.external.tls) && has(self.kafka.external.tls.clientCertSecretRef))",
+            "verification.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef: set that, too",
+            lambda spec: (
+                spec.verification is None
+                or spec.verification.kafka_client_cert_secret_ref is None
+                or (spec.kafka.external.tls is not None and spec.kafka.external.tls.client_cert_secret_ref is not None)
+            ),
+        ),
+    )
+
+    kafka: KafkaSpec
+    """The Kafka cluster that holds the WAL."""
+    topics: TopicsSpec = TopicsSpec()
+    """The pool of WAL topics."""
+    reassignment: ReassignmentSpec = ReassignmentSpec()
+    """How replicas are moved when replicationFactor or excludeBrokers need it."""
+    internal_topics: InternalTopicsSpec = InternalTopicsSpec()
+    """What is expected of Kafka's own topics; the condition ReplicationHealthy says when they are not so."""
+    data_plane: DataPlane | None = None
+    """The database that writes the WAL."""
+    verification: VerificationSchedule | None = None
+    """How the WAL is verified by replaying it on Spark, and when; absent: never."""
+
+    @property
+    def wal_config(self) -> WALConfig | None:
+        """The configuration to render, if any."""
+        return self.data_plane.wal_config if self.data_plane else None
+
+    @property
+    def greptimedb(self) -> GreptimeDB | None:
+        """The database to look at, if any."""
+        return self.data_plane.greptimedb if self.data_plane else None
+
+
+class BrokersStatus(StatusModel):
+    """Brokers of the Kafka cluster."""
+
+    total: Annotated[int, Field(ge=0)]
+    """Known brokers: the live ones and those that replica lists name."""
+    online: Annotated[int, Field(ge=0)]
+    """Brokers that Kafka reports as alive."""
+    items: Annotated[
+        tuple[BrokerStatus, ...], Field(max_length=MOST_BROKERS, json_schema_extra={"map_keys": ["id"]})
+    ] = ()
+    """Each broker, when they were last looked at."""
+
+
+class KafkaStatus(StatusModel):
+    """What Kafka says of itself."""
+
+    cluster_id: Annotated[str, Field(max_length=64)]
+    """Cluster id, pinned at first contact. Another id later stops every write."""
+    brokers: BrokersStatus
+    """Brokers of the Kafka cluster."""
+    quorum: QuorumStatus | None = None
+    """Kafka's controllers, when they were last looked at."""
+
+
+class TopicsStatus(StatusModel):
+    """State of the topic pool."""
+
+    desired: Annotated[int, Field(ge=0)]
+    """Topics that the pool should have."""
+    ready: Annotated[int, Field(ge=0)]
+    """Topics that exist as declared and accept writes."""
+    drifted: Annotated[int, Field(ge=0)]
+    """Topics whose configs, partitions or replication factor differ from what is declared."""
+    foreign: Annotated[int, Field(ge=0)]
+    """Topics with the prefix beyond count: guarded and reported, never deleted."""
+    under_replicated: Annotated[int, Field(ge=0)]
+    """Topics with fewer in-sync replicas than replicas."""
+    min_in_sync_replicas: Annotated[int, Field(ge=1)]
+    """The effective minInSyncReplicas."""
+
+
+class DataPlaneStatus(StatusModel):
+    """What the database that writes the WAL says of itself, when it last answered."""
+
+    identity: Annotated[str, Field(max_length=512)] | None = None
+    """Which metadata store it has, by the store's own id (etcd/<cluster id>/<prefix>), pinned at first contact. Another
+    id later stops deletes, grants and restarts until seawall.dev/readopt."""
+    claimed: StrictBool = False
+    """Whether the UID of this WALCluster was found in the metadata store, at seawall/claim/<topics.prefix>: only the
+    owner of the claim announces pruned markers."""
+    readopted: Annotated[int, Field(ge=0)] | None = None
+    """The seawall.dev/readopt that was met last, as a checksum: it adopts a database once."""
+    version: Annotated[str, Field(max_length=64)] | None = None
+    """The oldest version that any datanode or metasrv runs; absent while not all have said their own."""
+    datanodes: Annotated[int, Field(ge=0)] | None = None
+    """Datanodes that the metadata or the reports name."""
+    reporting: Annotated[int, Field(ge=0)] | None = None
+    """Datanodes that reported in the last minute."""
+    regions: Annotated[int, Field(ge=0)] | None = None
+    """Regions that write to a WAL topic, dropped ones that may come back included."""
+    topics_in_use: Annotated[int, Field(ge=0)] | None = None
+    """WAL topics that a region writes to."""
+    reads_marker_at_open: StrictBool | None = None
+    """Whether a region that opens reads its topic's pruned marker (GreptimeDB 1.1 or newer)."""
+
+
+class WALStatus(StatusModel):
+    """What the ledger says of the WAL, when it was last looked at."""
+
+    topics: Annotated[int, Field(ge=0)]
+    """Topics of the pool."""
+    purgeable: Annotated[int, Field(ge=0)]
+    """Topics from which a run that begins now would delete."""
+    held_back: Annotated[int, Field(ge=0)]
+    """Topics that are left alone for a reason; `seawall ledger` shows each."""
+    bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes of the topics on disk, one replica of each; absent while Kafka does not say."""
+    purgeable_bytes: Annotated[int, Field(ge=0)] | None = None
+    """About how many of them a run that begins now would delete. Disk is freed later, by whole segments."""
+    record_shards: Annotated[tuple[Annotated[int, Field(ge=0, le=15)], ...], Field(max_length=16)] = ()
+    """The ConfigMaps of intents and identities (seawall-intents-…) that there are. One that goes missing is a finding,
+    IntentsLost, and no first contact."""
+
+
+class DeletionStatus(StatusModel):
+    """What a deletion with deletionPolicy Delete has decided."""
+
+    decided_at: datetime
+    """Since when it is written down which logs go, by their ids and where they ended. A log that is another one, was
+    made since or was written to stops the deletion (TopicsChanged): this object may come from a backup."""
+    topics: Annotated[int, Field(ge=0)]
+    """How many topics they were."""
+
+
+class WALClusterStatus(ObjectStatus):
+    """The observed state of a WALCluster."""
+
+    conditions: Conditions = ()
+    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact,
+    VerificationScheduled, ReplicationHealthy, QuorumHealthy and DatanodesHealthy."""
+    kafka: KafkaStatus | None = None
+    """What Kafka says of itself; absent until first contact."""
+    topics: TopicsStatus | None = None
+    """State of the topic pool; absent until first contact."""
+    reassignment: ReassignmentStatus | None = None
+    """The reassignment under way, or the last one; absent while none was needed."""
+    data_plane: DataPlaneStatus | None = None
+    """What the database said when it last answered; absent until then, and without dataPlane.greptimedb."""
+    wal: WALStatus | None = None
+    """What the ledger says of the WAL; absent until it was looked at, and without dataPlane.greptimedb."""
+    restart: RestartStatus | None = None
+    """The restart of datanodes under way, or the last one, and what each would cost; absent without
+    dataPlane.datanodes."""
+    deletion: DeletionStatus | None = None
+    """What was decided when the deletion of this object began; absent until then, and with deletionPolicy Retain."""
+
+
+WAL_CLUSTER = Kind(
+    kind="WALCluster",
+    plural="walclusters",
+    short_names=("walc",),
+    description="A Kafka cluster used as a write-ahead log, and its pool of WAL topics.",
+    spec=WALClusterSpec,
+    status=WALClusterStatus,
+    columns=(
+        PrinterColumn("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether all is as declared"),
+        PrinterColumn("Reason", "string", '.status.conditions[?(@.type=="Ready")].reason', "Why, in one word"),
+        PrinterColumn("Topics", "integer", ".status.topics.ready", "Topics that are ready"),
+        PrinterColumn("Desired", "integer", ".spec.topics.count", "Topics that the pool should have"),
+        PrinterColumn("RF", "integer", ".spec.topics.replicationFactor", "Desired replication factor"),
+        PrinterColumn("Brokers", "integer", ".status.kafka.brokers.online", "Brokers online"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+    selectable_fields=(".spec.topics.prefix",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALCluster(Resource[WALClusterSpec, WALClusterStatus]):
+    """A WALCluster as read from the API server."""
+
+    KIND = WAL_CLUSTER
+
+    @property
+    def prefix(self) -> str | None:
+        """What its topics are called; an invalid spec, too, may tell."""
+        return self.spec.prefix if isinstance(self.spec, InvalidSpec) else self.spec.topics.prefix
+
+    @classmethod
+    def _invalid_spec(cls, raw: Mapping[str, Any], message: str) -> InvalidSpec:
+        return InvalidSpec(message, prefix=(raw.get("topics") or {}).get("prefix", TopicsSpec().prefix))
+
+    @classmethod
+    def _parse_status(cls, raw: Mapping[str, Any]) -> tuple[WALClusterStatus, Mapping[str, Any]]:
+        """A part that does not fit is left out, but for what is a guard: what is pinned, and a decided deletion."""
+        try:
+            return WALClusterStatus.model_validate(raw), {}
+        except ValidationError:
+            cluster_id = (raw.get("kafka") or {}).get("clusterId")
+            pinned = KafkaStatus(cluster_id=str(cluster_id), brokers=BrokersStatus(total=0, online=0))
+            unknown = DeletionStatus(decided_at=datetime.fromtimestamp(0, UTC), topics=0)
+            return WALClusterStatus(
+                kafka=pinned if cluster_id else None,
+                data_plane=_pinned_database(raw),
+                deletion=unknown if raw.get("deletion") else None,
+            ), {}
+
+
+def _pinned_database(raw: Mapping[str, Any]) -> DataPlaneStatus | None:
+    """What is pinned of the database; what cannot be read is pinned as text that no store has as its id."""
+    found = raw.get("dataPlane")
+    identity = found.get("identity") if isinstance(found, Mapping) else None
+    if identity is None:
+        return None
+    claimed = isinstance(found, Mapping) and found.get("claimed") is True
+    return DataPlaneStatus(identity=str(identity)[:512], claimed=claimed)

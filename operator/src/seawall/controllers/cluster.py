@@ -1,0 +1,181 @@
+"""The WALCluster controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.controllers.controller import Controller
+from seawall.controllers.topic_creation import CreatesIn, TopicCreation
+from seawall.controllers.topic_deletion import TopicDeletion
+from seawall.domain.cluster.actions import (
+    AddFinalizer,
+    ClusterAction,
+    DecideDeletion,
+    FinishDeletion,
+    RemoveFinalizer,
+    WriteConfigMap,
+)
+from seawall.domain.cluster.decide import decide
+from seawall.domain.cluster.lost import MissingTopics
+from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.ownership import find_conflicting_owner, find_contender
+from seawall.domain.cluster.status import ClusterDecision
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
+from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka, Unreachable
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.min_isr import limit_of
+from seawall.domain.step import Event
+from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
+from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
+from seawall.observe.connections import required_kafka, resolve_kafka
+from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
+
+
+@dataclass(frozen=True, slots=True)
+class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, ClusterAction]):
+    """Observes and acts for WALClusters."""
+
+    resource: ClassVar = WALCluster
+
+    kube: Kube
+    kafka_clusters: KafkaClusters
+    ledgers: Ledgers
+    clock: Clock
+    meter: TopicMeter
+    deletion: TopicDeletion
+    kind: str = "WALCluster"
+
+    def forget(self, key: Key) -> None:
+        """Drops the connections and the metrics of a WALCluster that is gone."""
+        self.kafka_clusters.forget(key)
+        self.meter.forget(key)
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Reads Secrets, Kafka, the data plane, rival WALClusters and the ConfigMap.
+
+        An invalid spec leaves nothing to look at.
+        """
+        time = self.clock.trusted()
+        now = time.now
+        if isinstance(obj.spec, InvalidSpec):
+            return Observed(now)
+        deleted = obj.metadata.deletion_timestamp is not None
+        if deleted and self.kube.is_terminating(obj.metadata.namespace):
+            # Secrets and Roles of the namespace may be gone already: nothing else must be read to let the object go.
+            return Observed(now, namespace_terminating=True)
+        data_plane, ledger = self.ledgers.latest_database(obj), self.ledgers.latest(obj.metadata.key)
+        try:
+            found = replace(self._observe(obj, obj.spec, now), data_plane=data_plane, ledger=ledger, server=time.server)
+            if not deleted or not isinstance(found.kafka, KafkaView):
+                return found
+            return replace(found, needs=self.deletion.needs(obj, found.kafka, self._logs(obj)))
+        except Refused as error:
+            self.meter.measure(obj.metadata.key, None)
+            return Observed(now, obstacle=str(error), data_plane=data_plane, ledger=ledger, server=time.server)
+
+    def decide(self, obj: WALCluster, observed: Observed) -> ClusterDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def perform(self, obj: WALCluster, action: ClusterAction) -> Event:
+        """Does one action."""
+        others = [name for name in obj.metadata.finalizers if name != TOPICS_FINALIZER]
+        match action:
+            case CreateTopics():
+                return self._creation.create(obj, action, self._creates_in(obj)).event()
+            case GuardRetention():
+                self._admin(obj).alter_configs(action.changes)
+            case RepairConfigs():
+                admin = self._admin(obj)
+                self._require_unchanged(obj)
+                admin.alter_configs(action.changes)
+            case DecideDeletion():
+                self.deletion.decide(obj, self._logs(obj))
+            case DeleteTopics():
+                self.deletion.delete(obj, action.names, self._admin(obj), self._logs(obj))
+                self.deletion.forget(obj, action.names, self._logs(obj))
+            case FinishDeletion():
+                self.deletion.finish(obj, action.names, self._admin(obj), self._logs(obj))
+                self.kube.set_finalizers(obj, others)
+            case WriteConfigMap():
+                self.kube.write_config_map(obj, action.config_map)
+            case AddFinalizer():
+                self.kube.set_finalizers(obj, [*others, TOPICS_FINALIZER])
+            case RemoveFinalizer():
+                self.kube.set_finalizers(obj, others)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _require_unchanged(self, obj: WALCluster) -> None:
+        """A run may have begun meanwhile, whose replicas may go again: min.insync.replicas is not raised for them."""
+        found = self.kube.get(WALCluster, obj.metadata.key)
+        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
+            raise Conflict(f"WALCluster {obj.metadata.key} changed")
+
+    def _connect(self, key: Key, spec: WALClusterSpec) -> KafkaAdmin | NoKafka:
+        connection = resolve_kafka(spec.kafka.external, lambda name: self.kube.get_secret(Key(key.namespace, name)))
+        return self.kafka_clusters.connect(key, connection) if isinstance(connection, KafkaConnection) else connection
+
+    def _observe_kafka(
+        self, key: Key, spec: WALClusterSpec, run: ReassignmentStatus | None
+    ) -> tuple[KafkaView | NoKafka, Pool | None]:
+        """Only topics with a leader are asked for their configs: the others are too new to answer, or down."""
+        admin = self._connect(key, spec)
+        view = admin if isinstance(admin, NoKafka) else admin.view()
+        if isinstance(admin, NoKafka) or isinstance(view, NoKafka):
+            return view, None
+        led = [name for name in wal_topics(spec.topics, view) if view.topics[name].leader is not None]
+        try:
+            configs = admin.describe_configs(led) if led else {}
+        except OutsideUnavailable as error:
+            return NoKafka(Unreachable.NOT_ANSWERING, str(error)), None
+        return view, observe_pool(spec.topics, view, configs, limit_of(run))
+
+    def _observe(self, obj: WALCluster, spec: WALClusterSpec, now: datetime) -> Observed:
+        key = obj.metadata.key
+        kafka, pool = self._observe_kafka(key, spec, obj.status.reassignment)
+        self.meter.measure(key, pool)
+        if not isinstance(kafka, KafkaView):
+            return Observed(now, kafka)
+        claims = self.kube.list_claims(spec.topics.prefix)
+        conflicting_owner, contender = (
+            find_conflicting_owner(obj, kafka, claims.items),
+            find_contender(obj, kafka, claims.items),
+        )
+        config_map = self._observe_config_map(key, spec)
+        found = Observed(
+            now, kafka, pool, conflicting_owner, claims.complete, config_map=config_map, contender=contender
+        )
+        return replace(found, missing=self._observe_missing(obj, pool))
+
+    def _observe_missing(self, obj: WALCluster, pool: Pool | None) -> MissingTopics | None:
+        """What is recorded of missing topics; a pool that is whole costs nothing, and one that goes misses nothing."""
+        if pool is None or obj.metadata.deletion_timestamp is not None:
+            return None
+        names = pool.in_state(TopicState.MISSING)
+        return self._creation.missing(obj, names, self._logs(obj)) if names else MissingTopics()
+
+    @property
+    def _creation(self) -> TopicCreation:
+        return TopicCreation(self.kube, self.deletion.observer.intents, self.clock)
+
+    def _observe_config_map(self, key: Key, spec: WALClusterSpec) -> ConfigMap | None:
+        if spec.wal_config is None:
+            return None
+        return self.kube.get_config_map(Key(key.namespace, spec.wal_config.config_map_name))
+
+    def _admin(self, obj: WALCluster) -> KafkaAdmin:
+        return self.kafka_clusters.connect(obj.metadata.key, required_kafka(self.kube, obj))
+
+    def _creates_in(self, obj: WALCluster) -> CreatesIn:
+        reassigner = self.kafka_clusters.reassigner(obj.metadata.key, required_kafka(self.kube, obj))
+        return CreatesIn(self._admin(obj), self._logs(obj), reassigner)
+
+    def _logs(self, obj: WALCluster) -> KafkaLogs:
+        return self.kafka_clusters.logs(obj.metadata.key, required_kafka(self.kube, obj))

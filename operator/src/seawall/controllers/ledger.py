@@ -1,0 +1,175 @@
+"""Watches the ledgers of all WALClusters, so that there always is a new look to tell of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.controllers.controller import Controller
+from seawall.controllers.permission import claim_database, require_licence
+from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.hold.view import overtaken_holds
+from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords
+from seawall.domain.ledger.numbers import ledger_numbers
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
+from seawall.domain.ledger.page import LedgerPage, build_page
+from seawall.domain.ledger.watch import LedgerAction, LedgerDecision, Watched, decide, writes
+from seawall.domain.step import Event
+from seawall.observe.ledger import LedgerObserver
+from seawall.ports import Kube, LedgerMeter
+
+
+@dataclass(frozen=True, slots=True)
+class _Database:
+    """What was found of a database, by which spec."""
+
+    uid: str
+    generation: int
+    found: DataPlaneView | NoDataPlane | None
+
+    def is_by(self, cluster: WALCluster) -> bool:
+        """Whether it is this WALCluster's, by the spec that it has now."""
+        return (self.uid, self.generation) == (cluster.metadata.uid, cluster.metadata.generation)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction]):
+    """A controller of WALClusters beside the one that tends topics: it never writes their status.
+
+    Args:
+        wake: told the key of a WALCluster of which there is news for people.
+        wake_hold: told the key of a WALHold whose records somebody else has deleted: it says so at once.
+        meter: where the numbers of each look go.
+    """
+
+    resource: ClassVar = WALCluster
+
+    kube: Kube
+    observer: LedgerObserver
+    wake: Callable[[Key], None]
+    wake_hold: Callable[[Key], None]
+    meter: LedgerMeter
+    kind: str = "Ledger"
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pages: dict[Key, LedgerPage | Unavailable] = field(default_factory=dict)
+    _databases: dict[Key, _Database] = field(default_factory=dict)
+    _unwritten: dict[Key, str] = field(default_factory=dict)
+    """Why what the newest looks wanted to write was not written, until it is, or need not be any more."""
+
+    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
+        """What the newest look found; None: there was none yet."""
+        with self._lock:
+            return self._pages.get(key)
+
+    def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:
+        """What the newest look found of the database; None: nobody has looked yet by this spec."""
+        with self._lock:
+            known = self._databases.get(cluster.metadata.key)
+        is_its = known is not None and (known.uid, known.generation) == (
+            cluster.metadata.uid,
+            cluster.metadata.generation,
+        )
+        return known.found if known is not None and is_its else None
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        with self._lock:
+            self._pages.pop(key, None)
+            self._databases.pop(key, None)
+            self._unwritten.pop(key, None)
+        self.observer.forget(key)
+        self.meter.forget_ledger(key)
+
+    def observe(self, obj: WALCluster) -> Watched:
+        """Looks, and keeps what was found."""
+        # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
+        may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
+        observation, found = self.observer.observe_all(obj, readopts=may_write)
+        watched, page = (
+            Watched(observation, may_write),
+            observation if isinstance(observation, Unavailable) else build_page(observation),
+        )
+        with self._lock:
+            if not writes(watched) and isinstance(page, LedgerPage):
+                self._unwritten.pop(obj.metadata.key, None)
+            page = _with_problem(page, self._unwritten.get(obj.metadata.key))
+            before = self._pages.get(obj.metadata.key)
+            self._pages[obj.metadata.key] = page
+            database = _Database(obj.metadata.uid, obj.metadata.generation, found)
+            is_new = self._databases.get(obj.metadata.key) != database
+            self._databases[obj.metadata.key] = database
+        if isinstance(page, LedgerPage) or page.why is not UnavailableReason.NO_DATA_PLANE:
+            self._measure(obj.metadata.key, observation, page)
+        elif page != before:  # once: what runs count afterwards stays
+            self.meter.forget_ledger(obj.metadata.key)
+        if is_new or _summary(before) != _summary(page):
+            self.wake(obj.metadata.key)
+        for name in overtaken_holds(observation) if isinstance(observation, Observation) else ():
+            self.wake_hold(Key(obj.metadata.namespace, name))
+        return watched
+
+    def _measure(self, key: Key, observation: Observation | Unavailable, page: LedgerPage | Unavailable) -> None:
+        if isinstance(observation, Observation) and isinstance(page, LedgerPage):
+            self.meter.measure_ledger(key, ledger_numbers(observation, page))
+        else:
+            self.meter.measure_ledger(key, None)
+
+    def decide(self, obj: WALCluster, observed: Watched) -> LedgerDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def record(self, obj: WALCluster, status: WALClusterStatus) -> None:
+        """Never called: no step of this controller records."""
+        raise TypeError(f"the ledger's watch must not write the status of {obj.metadata.key}: {status}")
+
+    def perform(self, obj: WALCluster, action: LedgerAction) -> Event:
+        """Writes the records, or claims the database; if right now everything is as it was decided."""
+        key = obj.metadata.key
+        try:
+            self._write(require_licence(self.kube, self.observer.clock, key, action.cluster), action)
+        except (Refused, OutsideUnavailable) as error:
+            what = "records of its logs" if isinstance(action, WriteRecords) else "the claim on its database"
+            self._keep_problem(key, f"{what} could not be written: {error}")
+            raise
+        with self._lock:
+            self._unwritten.pop(key, None)
+        return action.event()
+
+    def _write(self, cluster: WALCluster, action: LedgerAction) -> None:
+        match action:
+            case WriteRecords():
+                self.observer.write_shards(action.pool, action.shards)
+            case ClaimDatabase():
+                claim_database(self.observer, cluster, action)
+            case _:
+                assert_never(action)
+
+    def _keep_problem(self, key: Key, problem: str) -> None:
+        """Who writes the WALCluster's status tells of it by the page."""
+        with self._lock:
+            is_new = self._unwritten.get(key) != problem
+            self._unwritten[key] = problem
+            page = self._pages.get(key)
+            if is_new and page is not None:
+                self._pages[key] = _with_problem(page, problem)
+        if is_new:
+            self.wake(key)
+
+
+def _with_problem(page: LedgerPage | Unavailable, problem: str | None) -> LedgerPage | Unavailable:
+    if problem is None or isinstance(page, Unavailable):
+        return page
+    return replace(page, problems=(*page.problems, problem))
+
+
+def _summary(page: LedgerPage | Unavailable | None) -> object:
+    """What is worth a word at once: reasons, and why nobody can look; not numbers."""
+    if isinstance(page, LedgerPage):
+        return page.problems, tuple((line.name, line.reason) for line in page.lines)
+    return page

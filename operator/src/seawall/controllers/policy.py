@@ -1,0 +1,78 @@
+"""The WALPurgePolicy controller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.controllers.controller import Controller
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.policy.actions import CreateRun, DeleteRun, PolicyAction
+from seawall.domain.policy.decide import PolicyDecision, decide
+from seawall.domain.policy.observed import Observed
+from seawall.domain.policy.plan import expected_period
+from seawall.domain.step import Event
+from seawall.observe.named_cluster import named_cluster
+from seawall.ports import Clock, Kube, Ledgers, PolicyMeter
+
+
+@dataclass(frozen=True, slots=True)
+class WALPurgePolicyController(Controller[WALPurgePolicy, Observed, WALPurgePolicyStatus, PolicyAction]):
+    """Observes and acts for WALPurgePolicies."""
+
+    resource: ClassVar = WALPurgePolicy
+
+    kube: Kube
+    clock: Clock
+    ledgers: Ledgers
+    meter: PolicyMeter
+    kind: str = WALPurgePolicy.KIND.kind
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of a policy that is gone."""
+        self.meter.forget_policy(key)
+
+    def observe(self, obj: WALPurgePolicy) -> Observed:
+        """Reads runs, policies and the WALCluster, and for a trigger its topics' sizes."""
+        runs = self.kube.list(WALPurge, obj.metadata.namespace).items
+        policies = self.kube.list(WALPurgePolicy, obj.metadata.namespace).items
+        ledger, now = self._latest(obj), self.clock.now()
+        last_success = obj.status.last_successful_time or obj.metadata.creation_timestamp
+        self.meter.measure_policy(obj.metadata.key, last_success, expected_period(obj, now))
+        topics = self._topics(obj)
+        return Observed(
+            now, runs, has_cluster=topics is not None, policies=policies, topics=topics or (), ledger=ledger
+        )
+
+    def decide(self, obj: WALPurgePolicy, observed: Observed) -> PolicyDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def perform(self, obj: WALPurgePolicy, action: PolicyAction) -> Event:
+        """Does one action."""
+        match action:
+            case CreateRun():
+                self.kube.create(WALPurge, action.key, action.spec, owner=obj)
+            case DeleteRun():
+                self.kube.delete(action.run)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _latest(self, obj: WALPurgePolicy) -> LedgerPage | Unavailable | None:
+        """The newest look; what it costs is paid by the ledger's watch."""
+        if isinstance(obj.spec, InvalidSpec) or obj.spec.trigger is None:
+            return None
+        return self.ledgers.latest(Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
+
+    def _topics(self, obj: WALPurgePolicy) -> Sequence[str] | None:
+        """The names of the WALCluster's topics, as far as it says; None: there is none, or it goes."""
+        cluster = named_cluster(self.kube, obj)
+        if cluster is None:
+            return None
+        return () if isinstance(cluster.spec, InvalidSpec) else cluster.spec.topics.topic_names()

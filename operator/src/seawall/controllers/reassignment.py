@@ -1,0 +1,204 @@
+"""The Replication controller: a second one of WALClusters, for the run that moves their replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.controllers.controller import Controller
+from seawall.controllers.replicas_needed import require_cancel, require_replicas
+from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.kafka_log import TopicFailure, TopicTrouble
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
+from seawall.domain.placement import Placement
+from seawall.domain.reassignment.actions import (
+    AddFinalizer,
+    Cancel,
+    ClearThrottle,
+    ElectLeaders,
+    MovesRefused,
+    ReassignmentAction,
+    RememberLists,
+    RemoveFinalizer,
+    SetThrottle,
+    Submit,
+    WriteJournal,
+)
+from seawall.domain.reassignment.decide import ReplicationDecision, decide
+from seawall.domain.reassignment.demand import demand_of
+from seawall.domain.reassignment.journal import (
+    DATA_KEY,
+    Journal,
+    UnreadableJournal,
+    decode_journal,
+    encode_journal,
+    journal_key,
+)
+from seawall.domain.reassignment.line import Line, find_line
+from seawall.domain.reassignment.lists import LISTS_KEY, decode_lists, encode_lists
+from seawall.domain.reassignment.observed import FoundJournal, KafkaState, Observed
+from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
+from seawall.domain.reassignment.rebalance import is_rebalance_due
+from seawall.domain.step import Event
+from seawall.observe.partitions import PartitionObserver
+from seawall.ports import Clock, Kube, ReassignmentMeter
+
+IDLE_THROTTLE_MINUTES = 10
+"""How often it is looked at whether somebody left a throttle, while no replicas are moved."""
+ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster's status. Leave it alone."
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, ReassignmentAction]):
+    """Moves replicas. Of the status it writes only its own parts; its queue is its own: no topic waits for a move."""
+
+    resource: ClassVar = WALCluster
+
+    kube: Kube
+    observer: PartitionObserver
+    clock: Clock
+    meter: ReassignmentMeter
+    kind: str = "Replication"
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster that is gone."""
+        self.meter.forget_reassignment(key)
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Looks, and measures how far it is."""
+        now, run = self.clock.now(), obj.status.reassignment
+        is_active = run is not None and run.is_active
+        asks_throttled = is_active or now.minute % IDLE_THROTTLE_MINUTES == 0
+        observed, throttled = self._observe(obj, now, asks_throttled=asks_throttled), None
+        if asks_throttled and not isinstance(observed.kafka, str):
+            throttled = sum(found != ThrottledReplicas() for found in observed.kafka.throttles.topics.values())
+        self.meter.measure_reassignment(obj.metadata.key, obj.status.reassignment, throttled)
+        return observed
+
+    def _observe(self, obj: WALCluster, now: datetime, *, asks_throttled: bool) -> Observed:
+        """Reads the journal, Kafka, and other WALClusters; without a run under way it plans one."""
+        spec, journal = obj.spec, self._journal(obj)
+        if isinstance(spec, InvalidSpec):
+            return Observed(now, spec.message, journal)
+        run = obj.status.reassignment
+        is_active = run is not None and run.is_active
+        # Before the look: rates that are read after nobody else had begun are not those of another run.
+        may_throttle = run is not None and (run.is_active or bool(run.rates_set))
+        line = find_line(obj, self.kube.list(WALCluster).items) if may_throttle else Line()
+        kafka = self.observer.observe(obj, spec, journal.readable if is_active else None, asks_throttled=asks_throttled)
+        if isinstance(kafka, str):
+            return Observed(now, kafka, journal)
+        if not is_active:
+            return Observed(now, kafka, journal, self._plan(obj, spec, kafka), line=line)
+        demand = demand_of(spec, kafka.settled())
+        wanted = journal.readable is None or is_still_wanted(journal.readable, demand)
+        return Observed(now, kafka, journal, is_still_wanted=wanted, line=line)
+
+    def decide(self, obj: WALCluster, observed: Observed) -> ReplicationDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def absorb(self, observed: Observed, error: SeawallError) -> Observed | None:
+        """Partitions that Kafka refuses to move are left out, and the run goes on with the others."""
+        return replace(observed, refused=error.partitions) if isinstance(error, MovesRefused) else None
+
+    def perform(self, obj: WALCluster, action: ReassignmentAction) -> Event:
+        """Does one action, if the object still is as it was when that was decided."""
+        others = [name for name in obj.metadata.finalizers if name != REASSIGNMENT_FINALIZER]
+        match action:
+            case WriteJournal() | RememberLists():
+                # Lists that were read after somebody else took the turn are its own throttle.
+                self._require_unchanged(obj)
+                self.kube.write_config_map(obj, _config_map(obj, action))
+            case AddFinalizer():
+                self.kube.set_finalizers(obj, [*others, REASSIGNMENT_FINALIZER])
+            case RemoveFinalizer():
+                self.kube.set_finalizers(obj, others)
+            case SetThrottle() | ClearThrottle() | Submit() | Cancel() | ElectLeaders():
+                self._require_unchanged(obj)
+                self._change_kafka(obj, action)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _change_kafka(
+        self, obj: WALCluster, action: SetThrottle | ClearThrottle | Submit | Cancel | ElectLeaders
+    ) -> None:
+        reassigner = self.observer.reassigner(obj)
+        match action:
+            case SetThrottle():
+                rate = action.bytes_per_second
+                reassigner.alter_throttles(None if rate is None else Rates(rate, rate), action.replicas)
+            case ClearThrottle():
+                reassigner.alter_throttles(action.rates, action.replicas)
+            case Submit():
+                require_replicas(reassigner, action.targets)
+                _raise_failures(reassigner.reassign(dict(action.targets)))
+            case Cancel():
+                require_cancel(reassigner, action.partitions)
+                _raise_failures(reassigner.reassign(dict.fromkeys(action.partitions)))
+            case ElectLeaders():
+                reassigner.elect_preferred_leaders(action.partitions)
+
+    def _require_unchanged(self, obj: WALCluster) -> None:
+        """A leader that slept must not move what a person has stopped meanwhile: the window is one call to Kafka."""
+        found = self.kube.get(WALCluster, obj.metadata.key)
+        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
+            raise Conflict(f"WALCluster {obj.metadata.key} changed")
+
+    def _journal(self, obj: WALCluster) -> FoundJournal:
+        found = self.kube.get_config_map(journal_key(obj.metadata.key))
+        if found is None:
+            return FoundJournal()
+        is_foreign = found.controller_uid != obj.metadata.uid
+        try:
+            journal = decode_journal(found.binary_data.get(DATA_KEY, b""))
+            lists = decode_lists(found.binary_data[LISTS_KEY]) if LISTS_KEY in found.binary_data else {}
+        except UnreadableJournal as error:
+            return FoundJournal(str(error), found.resource_version, is_foreign)
+        return FoundJournal(journal, found.resource_version, is_foreign, lists)
+
+    def _plan(self, obj: WALCluster, spec: WALClusterSpec, kafka: KafkaState) -> Journal | CannotPlan | None:
+        """What a run would do. What somebody else moves is waited for: where it will be is not known."""
+        if obj.metadata.deletion_timestamp is not None or any(found in kafka.partitions for found in kafka.ongoing):
+            return None
+        partitions, brokers = tuple(kafka.partitions.values()), tuple(kafka.brokers.values())
+        is_due = is_rebalance_due(obj, spec, partitions, brokers)
+        demand = replace(demand_of(spec, partitions), rebalance=is_due)
+        found = plan_moves(partitions, brokers, demand)
+        if not isinstance(found, Placement):
+            return found
+        topics = sorted({move.id.topic for move in found.moves})
+        try:
+            sizes = self.observer.reassigner(obj).sizes(topics)
+        except SeawallError as error:
+            return CannotPlan(f"the sizes of logs are not known: {error}")
+        return freeze(found, demand, sizes.by_partition, self.clock.now())
+
+
+def _config_map(obj: WALCluster, action: WriteJournal | RememberLists) -> ConfigMap:
+    lists = action.lists if isinstance(action, RememberLists) else {}
+    return ConfigMap(
+        key=journal_key(obj.metadata.key),
+        data={"about": ABOUT, "digest": action.journal.digest},
+        controller_uid=obj.metadata.uid,
+        resource_version=action.version,
+        binary_data={
+            DATA_KEY: encode_journal(action.journal),
+            **({LISTS_KEY: encode_lists(lists)} if lists else {}),
+        },
+    )
+
+
+def _raise_failures(failures: Mapping[PartitionId, TopicFailure]) -> None:
+    """What Kafka refused for good counts; what it did not answer, or does not know any more, is looked at again."""
+    refused = {found: failure.message for found, failure in failures.items() if failure.why is TopicTrouble.REFUSED}
+    if refused:
+        raise MovesRefused(refused)
+    if failures:
+        raise OutsideUnavailable(next(iter(failures.values())).message)

@@ -1,0 +1,175 @@
+"""The Restart controller: a third one of WALClusters, for the datanodes that write and replay the WAL."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import MAINTENANCE_FINALIZER, Key
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.rollout import RestartStatus
+from seawall.controllers.controller import Controller
+from seawall.domain.errors import Conflict, SeawallError
+from seawall.domain.rollout.actions import (
+    Evict,
+    EvictionForbidden,
+    FlushRegions,
+    SetConfigHash,
+    SetMaintenance,
+    SetPartition,
+)
+from seawall.domain.rollout.decide import RestartDecision, decide
+from seawall.domain.rollout.finalizer import AddFinalizer, RemoveFinalizer, RestartAction
+from seawall.domain.rollout.health import count_datanodes
+from seawall.domain.rollout.observed import Observed
+from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere
+from seawall.domain.step import Event, EventType
+from seawall.observe.datanodes import DatanodeObserver, declared_datanodes
+from seawall.ports import Datanodes, Kube, RestartMeter, Stopwatch
+
+SETTLES_MS = 20_000
+"""How long a new process waits for reports to advance before it takes a datanode for down."""
+
+ASKED_MS = 10_000
+"""How long a flush takes to show in a report."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the process knows of one WALCluster; losing it costs some seconds, or a second flush."""
+
+    uid: str
+    since: int
+    asked: dict[int, int] = field(default_factory=dict)
+    """By region when it was asked to flush."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartController(Controller[WALCluster, Observed, WALClusterStatus, RestartAction]):
+    """Restarts datanodes. Of the status it writes only its own parts; its queue is its own."""
+
+    resource: ClassVar = WALCluster
+
+    kube: Kube
+    datanodes: Datanodes
+    observer: DatanodeObserver
+    stopwatch: Stopwatch
+    meter: RestartMeter
+    kind: str = "Restart"
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _known: dict[Key, _Known] = field(default_factory=dict)
+
+    def forget(self, key: Key) -> None:
+        """Forgets a WALCluster that is gone."""
+        with self._lock:
+            self._known.pop(key, None)
+        self.observer.forget(key)
+        self.meter.forget_restart(key)
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Looks, and measures how the datanodes are."""
+        found, restart = self._with_memory(obj, self.observer.observe(obj)), obj.status.restart or RestartStatus()
+        if found.facts.statefulset is None:
+            self.meter.forget_restart(obj.metadata.key)
+        else:
+            self.meter.measure_restart(obj.metadata.key, count_datanodes(restart, found), restart.stage)
+        return found
+
+    def _with_memory(self, obj: WALCluster, found: Observed) -> Observed:
+        """With what this process knows of its own looks and flushes."""
+        known, now = self._remember(obj), self.stopwatch.milliseconds()
+        lately = frozenset(region for region, at in known.asked.items() if now < at + ASKED_MS)
+        return replace(found, is_settling=now < known.since + SETTLES_MS, asked_lately=lately)
+
+    def decide(self, obj: WALCluster, observed: Observed) -> RestartDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def absorb(self, observed: Observed, error: SeawallError) -> Observed | None:
+        """A PodDisruptionBudget that forbids an eviction is a reason to wait, not a failure."""
+        return replace(observed, forbidden=str(error)) if isinstance(error, EvictionForbidden) else None
+
+    def perform(self, obj: WALCluster, action: RestartAction) -> Event:
+        """Does one action; right before it, all that may stop it is read anew."""
+        others = [name for name in obj.metadata.finalizers if name != MAINTENANCE_FINALIZER]
+        match action:
+            case AddFinalizer():
+                self.kube.set_finalizers(obj, [*others, MAINTENANCE_FINALIZER])
+            case RemoveFinalizer():
+                self.kube.set_finalizers(obj, others)
+            case FlushRegions():
+                return self._flush(obj, action)
+            case SetMaintenance():
+                self._require_unchanged(obj)
+                self.observer.require_own_database(obj)
+                self.observer.maintenance_of(obj, action.metasrv).set_maintenance(enabled=action.enabled)
+            case Evict():
+                self._evict(obj, action)
+            case SetPartition():
+                self._set_partition(obj, action)
+            case SetConfigHash():
+                self._require_unchanged(obj)
+                self.datanodes.set_config_hash(action.statefulset, action.config_hash, action.partition)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _flush(self, obj: WALCluster, action: FlushRegions) -> Event:
+        opened, known = self.observer.open(obj), self._remember(obj)
+        known.asked.update(dict.fromkeys(action.regions, self.stopwatch.milliseconds()))
+        failures = opened.parts.data_plane.flush_regions(action.regions)
+        if not failures:
+            return action.event()
+        region, failure = next(iter(failures.items()))
+        count = f"{len(failures)} of {len(action.regions)} regions were not flushed"
+        return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
+
+    def _evict(self, obj: WALCluster, action: Evict) -> None:
+        self._require_unchanged(obj)
+        if not action.passed:  # a person may let a restart through while another datanode is down
+            self._require_alone(obj, action.pod.name)
+        match self.datanodes.evict(action.pod):
+            case BudgetForbids(message):
+                raise EvictionForbidden(message)
+            case NotThere():
+                raise Conflict(f"pod {action.pod.key} with UID {action.pod.uid} is gone")
+            case Evicted():
+                pass
+
+    def _set_partition(self, obj: WALCluster, action: SetPartition) -> None:
+        self._require_unchanged(obj)
+        if action.partition < action.statefulset.partition:
+            self._require_alone(obj, f"{action.statefulset.key.name}-{_number(action)}")
+        self.datanodes.set_partition(action.statefulset, action.partition)
+
+    def _require_unchanged(self, obj: WALCluster) -> None:
+        """A leader that slept must not restart what its successor has finished, or a person has stopped."""
+        found = self.kube.get(WALCluster, obj.metadata.key)
+        if found is None or found.metadata.resource_version != obj.metadata.resource_version:
+            raise Conflict(f"WALCluster {obj.metadata.key} changed")
+
+    def _require_alone(self, obj: WALCluster, name: str) -> None:
+        """Between the look and the eviction another pod may have gone: two must never be down."""
+        declared = declared_datanodes(obj.spec)
+        key = Key(obj.metadata.namespace, "" if declared is None else declared.stateful_set_ref.name)
+        statefulset = None if declared is None else self.datanodes.get(key)
+        if statefulset is None:
+            raise Conflict(f"StatefulSet {key} is gone")
+        pods = self.datanodes.pods(statefulset)
+        down = {pod.name for pod in pods if not pod.ready or pod.is_terminating} | {*statefulset.missing(pods)}
+        if down - {name}:
+            raise Conflict(f"pod {min(down - {name})} is down now, too")
+
+    def _remember(self, obj: WALCluster) -> _Known:
+        with self._lock:
+            found = self._known.get(obj.metadata.key)
+            if found is None or found.uid != obj.metadata.uid:
+                found = _Known(obj.metadata.uid, self.stopwatch.milliseconds())
+                self._known[obj.metadata.key] = found
+            return found
+
+
+def _number(action: SetPartition) -> int:
+    """The number in the name of the pod to which the partition is lowered."""
+    return action.statefulset.first_ordinal + action.partition

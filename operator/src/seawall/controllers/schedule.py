@@ -1,0 +1,53 @@
+"""Makes the verifications that WALClusters declare on a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.verification import WALVerification
+from seawall.controllers.controller import Controller
+from seawall.domain.step import Event
+from seawall.domain.verification.schedule import (
+    CreateVerification,
+    Observed,
+    RemoveVerification,
+    ScheduleAction,
+    ScheduleDecision,
+    decide,
+)
+from seawall.ports import Clock, Kube
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationScheduleController(Controller[WALCluster, Observed, WALClusterStatus, ScheduleAction]):
+    """A controller of WALClusters beside the one that tends topics. Of the status it writes its own condition."""
+
+    resource: ClassVar = WALCluster
+
+    kube: Kube
+    clock: Clock
+    kind: str = "VerificationSchedule"
+
+    def observe(self, obj: WALCluster) -> Observed:
+        """Reads the verifications of the namespace, if there is a schedule."""
+        is_scheduled = not isinstance(obj.spec, InvalidSpec) and obj.spec.verification is not None
+        found = self.kube.list(WALVerification, obj.metadata.namespace).items if is_scheduled else ()
+        return Observed(self.clock.now(), found)
+
+    def decide(self, obj: WALCluster, observed: Observed) -> ScheduleDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def perform(self, obj: WALCluster, action: ScheduleAction) -> Event:
+        """Does one action."""
+        match action:
+            case CreateVerification():
+                self.kube.create(WALVerification, action.key, action.spec, owner=obj)
+            case RemoveVerification():
+                self.kube.delete(action.verification)
+            case _:
+                assert_never(action)
+        return action.event()

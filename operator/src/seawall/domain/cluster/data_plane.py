@@ -1,0 +1,110 @@
+"""What a WALCluster's status says of its data plane.
+
+Ready is about the topics, which are tended whether the database answers or not: a database that is away for an upgrade
+must not look like a WAL that is broken. What needs the database (purges, rolls) waits for DataPlaneReachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
+from seawall.domain.cluster.database import Pin, next_pin, why_other_database
+from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.reasons import Reason
+from seawall.domain.conditions import find_condition, loss_event
+from seawall.domain.dataplane.connection import SILENCES, NoDataPlane
+from seawall.domain.dataplane.version import reads_marker_at_open
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.step import Event, EventType
+
+KIND = ConditionType.DATA_PLANE_REACHABLE
+
+
+def data_plane_conditions(
+    cluster: WALCluster, observed: Observed, build: Callable[..., Condition]
+) -> tuple[Condition, ...]:
+    """The condition DataPlaneReachable, or none where no data plane is declared.
+
+    Before the first look ended, what was known of this generation stands: a restarted operator must not make it flap.
+    """
+    before = find_condition(cluster.status.conditions, KIND)
+    if isinstance(cluster.spec, InvalidSpec):
+        return (build(KIND, "Unknown", Reason.NOT_ASKED, cluster.spec.message),) if before else ()
+    if cluster.spec.greptimedb is None:
+        return ()
+    return (_reachable(cluster, observed, before, build),)
+
+
+def _reachable(
+    cluster: WALCluster, observed: Observed, before: Condition | None, build: Callable[..., Condition]
+) -> Condition:
+    match observed.data_plane:
+        case DataPlaneView() as view if (other := why_other_view(cluster, view)) is not None:
+            return build(KIND, "False", other.why.value, other.message)
+        case DataPlaneView(datanodes=datanodes, reporting=reporting):
+            return build(KIND, "True", Reason.CONNECTED, f"{reporting} of {datanodes} datanodes report")
+        case NoDataPlane(why, message):
+            return build(KIND, "False", why.value, message)
+        case None if before is not None and before.observed_generation == cluster.metadata.generation:
+            return before
+        case None:
+            return build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the data plane has not ended yet")
+
+
+def why_other_view(cluster: WALCluster, view: DataPlaneView) -> Unavailable | None:
+    """Why the database that answers is not the one that is pinned; None: it is, or it is pinned by this tick."""
+    if Pin.of(cluster.status.data_plane).identity is None:
+        return None
+    return why_other_database(cluster, view.store_id, view.claims)
+
+
+def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatus | None:
+    """The numbers of the last look that succeeded, and what is pinned, which outlives the declaration."""
+    before, view = cluster.status.data_plane, observed.data_plane
+    if isinstance(cluster.spec, InvalidSpec):
+        return before
+    greptimedb = cluster.spec.greptimedb
+    if greptimedb is None:
+        return None if before is None else _status(Pin.of(before))
+    if not isinstance(view, DataPlaneView):
+        return before
+    is_whole = isinstance(observed.ledger, LedgerPage) and not observed.ledger.lost_shards
+    pin = next_pin(cluster, view.store_id, view.claims, observed.time, is_whole=is_whole)
+    if pin.identity != view.store_id:
+        return before
+    return _status(pin).model_copy(
+        update={
+            "version": view.version,
+            "datanodes": view.datanodes,
+            "reporting": view.reporting,
+            "regions": view.regions,
+            "topics_in_use": view.topics_in_use,
+            "reads_marker_at_open": reads_marker_at_open(view.version or greptimedb.version),
+        }
+    )
+
+
+def _status(pin: Pin) -> DataPlaneStatus:
+    return DataPlaneStatus(identity=pin.identity, claimed=pin.claimed, readopted=pin.readopted)
+
+
+def readoption_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
+    """Tells that another database is meant from now on, because a person said so."""
+    before, now = Pin.of(cluster.status.data_plane).identity, Pin.of(status.data_plane).identity
+    if before is None or now == before:
+        return None
+    return Event(EventType.WARNING, "DatabaseReadopted", f"The metadata store is {now} from now on, and was {before}")
+
+
+def data_plane_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
+    """One event when the data plane is lost, is lost for another reason, or is back."""
+    return loss_event(cluster.status.conditions, status.conditions, KIND, "the data plane answers again")
+
+
+def is_silent(observed: Observed) -> bool:
+    """Whether a part of the data plane is only silent, so that asking again soon may help."""
+    return isinstance(observed.data_plane, NoDataPlane) and observed.data_plane.why in SILENCES

@@ -1,0 +1,134 @@
+"""The deletion of a WALCluster whose finalizer stands.
+
+Topics are deleted only by their owner, on the cluster that was pinned, and only with deletionPolicy Delete. A deletion
+that cannot be finished must not hold a namespace for ever, so the finalizer is released, with an event, when
+
+    the policy no longer says Delete · a person paused the object · the namespace itself is terminating
+    · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes · the spec is invalid
+
+Which logs go is decided first, and written down (`going.py`). While they are not those any more (`changed.py`), while
+a region, a WALHold or a person needs them (`needed.py`), or nobody can see whether they do, neither goes, and no time
+ends that: the condition says what to do.
+
+The finalizer also goes when Kafka itself said that no topic of the pool is left: what its metadata show may be old, or
+filtered by rights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster
+from seawall.api.v1alpha1.topic_pool import DeletionPolicy
+from seawall.domain.cluster.actions import DecideDeletion, FinishDeletion, RemoveFinalizer
+from seawall.domain.cluster.changed import NOT_OBSERVED, why_remade, why_unclear, why_written
+from seawall.domain.cluster.going import PoolNow, records_to_decide
+from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.needed import why_needed
+from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.status import ClusterDecision, without_pool
+from seawall.domain.cluster.verdict import RETRY_SECONDS, judge_unreachable
+from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.decision import Decision, silent
+from seawall.domain.kafka import NoKafka
+from seawall.domain.step import EventType
+from seawall.domain.topics.actions import DeleteTopics
+
+GIVE_UP_AFTER = timedelta(minutes=10)
+"""How long a deletion waits for Kafka."""
+
+BATCH = 1000
+"""Topics that one action deletes: the object is read again, and the Lease looked at, before each."""
+
+
+def decide_deletion(cluster: WALCluster, observed: Observed) -> ClusterDecision:
+    """What one tick of a deletion decides. A person sees in the status what it waits for."""
+    spec = cluster.spec
+    if TOPICS_FINALIZER not in cluster.metadata.finalizers:
+        return silent(cluster, "deletion has nothing to do")
+    released = _release(cluster, observed)
+    if released is not None or isinstance(spec, InvalidSpec):
+        actions = () if released is None else (released,)
+        return Decision(cluster.status, LET_GO, actions, without_pool(cluster, observed, LET_GO).publish)
+    blocker = _blocker(cluster, observed)
+    if blocker is not None:
+        return without_pool(cluster, observed, blocker)
+    return _delete_pool(cluster, observed, spec.topics.topic_names())
+
+
+LET_GO = Verdict(Outlook.PROGRESSING, Reason.DELETING, "the topics stay")
+
+
+def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> ClusterDecision:
+    needs = observed.needs
+    pool = None if needs is None else needs.pool
+    if needs is None or pool is None:
+        return without_pool(cluster, observed, NOT_OBSERVED)
+    changed = why_unclear(pool) or why_remade(cluster, pool)
+    if changed is not None:
+        return without_pool(cluster, observed, changed)
+    left = [name for name in topics if name in pool.logs]
+    message = f"{len(left)} of {len(topics)} topics are left to delete"
+    verdict = Verdict(Outlook.PROGRESSING, Reason.DELETING, message)
+    if cluster.status.deletion is None:
+        return _decide_which(cluster, observed, pool, verdict)
+    kept = why_needed(cluster, topics, needs) or why_written(cluster, pool, needs.observation)
+    if kept is not None:
+        return without_pool(cluster, observed, kept)
+    action = DeleteTopics(tuple(left[:BATCH])) if left else FinishDeletion(tuple(topics))
+    return replace(without_pool(cluster, observed, verdict, action), publishes_first=True)
+
+
+def _decide_which(cluster: WALCluster, observed: Observed, pool: PoolNow, verdict: Verdict) -> ClusterDecision:
+    """The records first, whoever needs the topics meanwhile; then the status says that they are complete."""
+    undecided = records_to_decide(cluster, pool)
+    if undecided:
+        return without_pool(cluster, observed, verdict, DecideDeletion(tuple(undecided)))
+    deletion = DeletionStatus(decided_at=observed.now.replace(microsecond=0), topics=len(pool.logs))
+    decided = replace(cluster, status=cluster.status.model_copy(update={"deletion": deletion}))
+    return without_pool(decided, observed, verdict)
+
+
+def _blocker(cluster: WALCluster, observed: Observed) -> Verdict | None:
+    """What the deletion has to wait for."""
+    kafka = observed.kafka
+    if observed.obstacle is not None:
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle, RETRY_SECONDS)
+    if isinstance(kafka, NoKafka):
+        return judge_unreachable(cluster, kafka, observed.now)
+    if kafka is None:
+        raise TypeError("a valid spec was observed only in part")
+    if (wrong := why_wrong(cluster, kafka)) is not None:
+        return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, wrong)
+    if not observed.claims_known:
+        message = "not all WALClusters can be read: one of them may own the topics"
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, message, RETRY_SECONDS)
+    return None
+
+
+def _release(cluster: WALCluster, observed: Observed) -> RemoveFinalizer | None:
+    spec = cluster.spec
+    if isinstance(spec, InvalidSpec):
+        return RemoveFinalizer(f"the topics stay, because the spec is invalid: {spec.message}", EventType.WARNING)
+    reasons = (
+        (spec.topics.deletion_policy is not DeletionPolicy.DELETE, "deletionPolicy is Retain"),
+        (cluster.metadata.is_paused, f"{PAUSED_ANNOTATION} is set"),
+        (observed.namespace_terminating, "the namespace is being deleted"),
+        (pinned_id(cluster) is None, "Kafka was never reached"),
+        (observed.conflicting_owner is not None, f"WALCluster {observed.conflicting_owner} owns them"),
+        (_gave_up(cluster, observed), "its Kafka could not be asked for 10 minutes"),
+    )
+    why = next((why for holds, why in reasons if holds), None)
+    return RemoveFinalizer(f"the topics stay, because {why}", EventType.WARNING) if why else None
+
+
+def _gave_up(cluster: WALCluster, observed: Observed) -> bool:
+    """Whether the deletion has been hindered for ten minutes on end, by the conditions that say so."""
+    since = cluster.metadata.deletion_timestamp
+    reachable = find_condition(cluster.status.conditions, ConditionType.KAFKA_REACHABLE)
+    if since is None or reachable is None or reachable.status == "True" or _blocker(cluster, observed) is None:
+        return False
+    return observed.now - max(since, reachable.last_transition_time) >= GIVE_UP_AFTER

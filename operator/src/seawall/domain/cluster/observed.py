@@ -1,0 +1,73 @@
+"""Everything that one tick of a WALCluster looks at, read in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from seawall.api.meta import Key
+from seawall.domain.clocks import ServerTime, TrustedTime
+from seawall.domain.cluster.going import PoolNow
+from seawall.domain.cluster.lost import MissingTopics
+from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.held import Hold
+from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.topics.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What was read anew of those who may need the topics.
+
+    Attributes:
+        holds: a sentence if any cannot be read.
+        observation: the ledger, or why nobody can look at it; None where no database is declared.
+        contender: another WALCluster that claims the topics, or a sentence if not all WALClusters can be read.
+        pool: the topics and their records, read after the ledger; None: not read.
+    """
+
+    holds: Sequence[Hold] | str
+    observation: Observation | Unavailable | None
+    contender: Key | str | None = None
+    pool: PoolNow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees. `conflicting_owner` is an older WALCluster with the same pool.
+
+    `claims_known` is False when not all WALClusters could be read: then nobody knows that there is no rival.
+
+    `kafka` is None when it was not asked, because the spec is invalid; `pool` is None unless Kafka answered.
+    `data_plane` and `ledger` are None when there is none to look at, or no look at it has ended yet.
+    `needs` is who may need the topics; None unless they are to be deleted.
+    `missing` is what is recorded of the topics that the pool misses; None unless the pool is tended.
+    `obstacle` is the sentence by which Kafka or the API server refused to be looked at.
+    """
+
+    now: datetime
+    kafka: KafkaView | NoKafka | None = None
+    pool: Pool | None = None
+    conflicting_owner: Key | None = None
+    claims_known: bool = True
+    namespace_terminating: bool = False
+    config_map: ConfigMap | None = None
+    obstacle: str | None = None
+    data_plane: DataPlaneView | NoDataPlane | None = None
+    ledger: LedgerPage | Unavailable | None = None
+    needs: Needs | None = None
+    contender: Key | None = None
+    """Another WALCluster, younger or older, with the same pool."""
+    missing: MissingTopics | None = None
+    server: ServerTime | None = None
+    """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
+
+    @property
+    def time(self) -> TrustedTime:
+        """The time by both clocks."""
+        return TrustedTime(self.now, self.server)

@@ -1,0 +1,143 @@
+"""Builds a WALCluster's status from a verdict."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, TopicsStatus, WALCluster, WALClusterStatus
+from seawall.domain.brokers.status import own_conditions
+from seawall.domain.cluster.actions import ClusterAction
+from seawall.domain.cluster.data_plane import (
+    data_plane_conditions,
+    data_plane_event,
+    data_plane_status,
+    readoption_event,
+)
+from seawall.domain.cluster.identity import why_wrong
+from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.verdict import Case
+from seawall.domain.cluster.wal import wal_conditions, wal_event, wal_status
+from seawall.domain.conditions import ConditionBuilder, Verdict, as_status, transition_events
+from seawall.domain.decision import Decision, Published
+from seawall.domain.kafka import KafkaView, NoKafka
+from seawall.domain.rollout.health import datanode_conditions
+from seawall.domain.step import Event
+from seawall.domain.topics.pool import TopicState
+from seawall.domain.verification import schedule_condition as schedule
+
+ClusterDecision = Decision[WALClusterStatus, ClusterAction]
+
+DIFFERING = (TopicState.DRIFTED, TopicState.PARTITIONS_DIFFER, TopicState.REPLICATION_FACTOR_DIFFERS)
+
+
+def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
+    """The status of a WALCluster whose pool was observed."""
+    total, ready = len(case.pool.states), len(case.pool.in_state(TopicState.READY))
+    build = _conditions(case.cluster, case.observed.now)
+    return WALClusterStatus(
+        observed_generation=case.cluster.metadata.generation,
+        conditions=(
+            *build.kstatus(verdict),
+            build(ConditionType.KAFKA_REACHABLE, "True", Reason.CONNECTED),
+            build(
+                ConditionType.TOPICS_READY,
+                as_status(ready == total),
+                Reason.READY if ready == total else verdict.reason,
+                f"{ready} of {total} topics are ready",
+            ),
+            *data_plane_conditions(case.cluster, case.observed, build),
+            *wal_conditions(case.cluster, case.observed, build),
+            *_conditions_of_others(case.cluster),
+        ),
+        kafka=_kafka(case.cluster, case.kafka),
+        topics=TopicsStatus(
+            desired=total,
+            ready=ready,
+            drifted=len(case.pool.in_state(*DIFFERING)),
+            foreign=len(case.pool.foreign),
+            under_replicated=case.pool.under_replicated,
+            min_in_sync_replicas=case.spec.topics.effective_min_in_sync_replicas(),
+        ),
+        reassignment=case.cluster.status.reassignment,
+        data_plane=data_plane_status(case.cluster, case.observed),
+        wal=wal_status(case.cluster, case.observed),
+        restart=case.cluster.status.restart,
+        deletion=case.cluster.status.deletion,
+    )
+
+
+def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observed) -> WALClusterStatus:
+    """The status of a WALCluster whose pool was not looked at; what was last known of the pool stays."""
+    build, kafka = _conditions(cluster, observed.now), observed.kafka
+    match kafka:
+        case KafkaView() if verdict.reason == Reason.WRONG_CLUSTER:
+            reachable = build(ConditionType.KAFKA_REACHABLE, "False", verdict.reason, verdict.message)
+        case KafkaView():
+            reachable = build(ConditionType.KAFKA_REACHABLE, "True", Reason.CONNECTED)
+        case NoKafka():
+            reachable = build(ConditionType.KAFKA_REACHABLE, "False", kafka.why.value, kafka.message)
+        case None:
+            reachable = build(ConditionType.KAFKA_REACHABLE, "Unknown", Reason.NOT_ASKED, verdict.message)
+    return WALClusterStatus(
+        observed_generation=cluster.metadata.generation,
+        conditions=(
+            *build.kstatus(verdict),
+            reachable,
+            build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
+            *data_plane_conditions(cluster, observed, build),
+            *wal_conditions(cluster, observed, build),
+            *_conditions_of_others(cluster),
+        ),
+        kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,
+        topics=cluster.status.topics,
+        reassignment=cluster.status.reassignment,
+        data_plane=data_plane_status(cluster, observed),
+        wal=wal_status(cluster, observed),
+        restart=cluster.status.restart,
+        deletion=cluster.status.deletion,
+    )
+
+
+def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...]:
+    """What a person should hear of: Ready, the data plane and the WAL."""
+    run = cluster.status.reassignment
+    reported = None if run is None or run.failed_change is None else run.failed_change.message
+    ready = transition_events(cluster.status.conditions, status.conditions)
+    ready = tuple(event for event in ready if event.message != reported)  # the run's own controller has told it
+    adopted = readoption_event(cluster, status)
+    others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status))
+    return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once
+
+
+def without_pool(cluster: WALCluster, observed: Observed, verdict: Verdict, *actions: ClusterAction) -> ClusterDecision:
+    """What is decided of a WALCluster whose pool is not looked at. The Kafka that was met is recorded first of all."""
+
+    def publish(found: Verdict) -> Published[WALClusterStatus]:
+        status = status_without_pool(cluster, found, observed)
+        return Published(status, events_of(cluster, status))
+
+    kafka = observed.kafka
+    met = cluster.status.kafka if not isinstance(kafka, KafkaView) else _kafka(cluster, kafka)
+    return Decision(cluster.status.model_copy(update={"kafka": met}), verdict, actions, publish)
+
+
+def _conditions_of_others(cluster: WALCluster) -> tuple[Condition, ...]:
+    """What other controllers wrote stays as it is."""
+    status = cluster.status
+    return (*schedule.own_conditions(status), *own_conditions(status), *datanode_conditions(status))
+
+
+def _conditions(cluster: WALCluster, now: datetime) -> ConditionBuilder:
+    return ConditionBuilder(cluster.status.conditions, cluster.metadata.generation, now)
+
+
+def _kafka(cluster: WALCluster, kafka: KafkaView) -> KafkaStatus | None:
+    """What is shown of Kafka. Another cluster than the one that is meant is neither shown nor pinned."""
+    if why_wrong(cluster, kafka) is not None:
+        return cluster.status.kafka
+    before, known = cluster.status.kafka, kafka.known_brokers()
+    items, quorum = (before.brokers.items, before.quorum) if before is not None else ((), None)
+    brokers = BrokersStatus(total=len(known), online=len(kafka.online), items=items)
+    return KafkaStatus(cluster_id=kafka.cluster_id, brokers=brokers, quorum=quorum)

@@ -1,0 +1,140 @@
+"""What a WALHold's controller decides: a pure function of the hold and of what was observed.
+
+    over → findings (spec, WALCluster, look) → the next change of its state (`ledger/holds.py`)
+    → first records of its topics are written → status tells the truth → nothing to do
+
+A hold is deleted without a finalizer of ours: that it is gone releases it. One that somebody else's finalizer keeps
+still counts, says so, and ends by its ttl at last. What cannot be known changes nothing: a hold never expires or is
+lost while nobody can look, and never expires while two clocks do not agree on the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldStatus
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.decision import Decision, silent
+from seawall.domain.hold.observed import Observed
+from seawall.domain.hold.reasons import Reason
+from seawall.domain.hold.status import measured, published
+from seawall.domain.hold.view import hold_view
+from seawall.domain.ledger.actions import WriteRecords
+from seawall.domain.ledger.declared import hold_of
+from seawall.domain.ledger.held import Hold, HoldView
+from seawall.domain.ledger.hold_limits import NEAR, at_risk_until
+from seawall.domain.ledger.holds import next_change, why_not_granted
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.observation import Observation, Unavailable
+
+RETRY_SECONDS = 5.0
+OBSERVE_SECONDS = 60.0
+"""The longest time without a look."""
+
+HoldDecision = Decision[WALHoldStatus, WriteRecords]
+
+
+def decide(obj: WALHold, observed: Observed) -> HoldDecision:
+    """What one tick decides."""
+    if obj.status.state is not None and obj.status.state.is_final:
+        return silent(obj, f"the hold is {obj.status.state.value}, which is final")
+    hold = hold_of(obj)
+    if isinstance(hold, InvalidSpec):
+        reason = Reason.INVALID_SPEC if isinstance(obj.spec, InvalidSpec) else Reason.STATUS_UNREADABLE
+        return _as_it_is(obj, None, Verdict(Outlook.STALLED, reason, hold.message), observed)
+    observation = observed.observation
+    if isinstance(observation, Observation):
+        return _manage(obj, hold, observation, observed)
+    return _as_it_is(obj, hold, _verdict_without_observation(observation, observed), observed)
+
+
+def _as_it_is(obj: WALHold, hold: Hold | None, verdict: Verdict, observed: Observed) -> HoldDecision:
+    """What was granted stands, and the verdict says why nobody can look."""
+    return Decision(obj.status, verdict, publish=partial(published, obj, obj.status, hold, observed.time))
+
+
+def _verdict_without_observation(observation: Unavailable | None, observed: Observed) -> Verdict:
+    if not observed.has_cluster or observation is None:
+        message = "the WALCluster does not exist, or is being deleted: create it, or delete the hold"
+        return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
+    return Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, RETRY_SECONDS)
+
+
+def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:
+    """A change of its state first; numbers, which are others at each look, with it, or when nothing is to be done."""
+    view = hold_view(observation, observed.ages, may_write=observed.may_write)
+    change = next_change(hold, view, observed.time)
+    after = hold if change is None else change.hold
+    status = measured(obj, after, view)
+    publish = partial(published, obj, status, after, observed.time)
+    if change is not None:
+        return Decision(status, _verdict_of_change(after, view, change.sentence), publish=publish)
+    records = _records_to_write(hold, observation)
+    shards = observation.shards.changed(records)
+    may_write = bool(shards) and hold.kept_by is None and observed.may_write
+    actions = (
+        (WriteRecords(observation.pool, shards, tuple(sorted(records)), observation.cluster),) if may_write else ()
+    )
+    return Decision(obj.status, _verdict(obj, hold, view, observed), actions, publish)
+
+
+def _records_to_write(hold: Hold, observation: Observation) -> dict[str, FenceRecord]:
+    """First contacts of claimed topics."""
+    wanted = observation.topics if hold.claim.everything else hold.claim.offsets.keys()
+    return {name: record for name, record in observation.urgent_records().items() if name in wanted}
+
+
+def _verdict_of_change(hold: Hold, view: HoldView, sentence: str) -> Verdict:
+    match hold.state:
+        case HoldState.REQUESTED:
+            return _open_request(why_not_granted(hold, view) or sentence)
+        case HoldState.LOST:
+            return Verdict(Outlook.STALLED, hold.state.value, sentence)
+        case HoldState.ACTIVE | HoldState.EXTENDED | HoldState.AT_RISK | HoldState.RELEASED:
+            return Verdict(Outlook.READY, hold.state.value, sentence)
+
+
+def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Verdict:
+    """Of a hold whose state does not change; its sentence stays, as it holds times that would change for ever."""
+    leaving = _leaving(hold)
+    if leaving is not None:
+        return replace(leaving, after=_until_next_limit(hold, observed.time))
+    problem = why_not_granted(hold, view)
+    if hold.granted is None:
+        return _open_request(problem or "it will be granted at the next look")
+    if problem is not None:
+        message = f"{problem}; what was granted before still stands"
+        return Verdict(Outlook.STALLED, Reason.EDIT_REFUSED, message, OBSERVE_SECONDS)
+    before = find_condition(obj.status.conditions, ConditionType.READY)
+    is_same = before is not None and before.reason == hold.state.value
+    message = before.message if before is not None and is_same else f"the hold is {hold.state.value}"
+    return Verdict(Outlook.READY, hold.state.value, message, _until_next_limit(hold, observed.time))
+
+
+def _leaving(hold: Hold) -> Verdict | None:
+    """Of a hold that somebody deleted and that still counts."""
+    if hold.kept_by is None or hold.state.is_final:
+        return None
+    message = (
+        f"it is being deleted and kept by {hold.keeper}: what it claims counts until it is gone, or its ttl is over"
+    )
+    return Verdict(Outlook.PROGRESSING, Reason.BEING_DELETED, message)
+
+
+def _open_request(message: str) -> Verdict:
+    return Verdict(Outlook.PROGRESSING, Reason.NOT_GRANTED_YET, message, RETRY_SECONDS)
+
+
+def _until_next_limit(hold: Hold, time: TrustedTime) -> float:
+    """Seconds until the hold is near its ttl, or beyond it; not longer than until the next look."""
+    now = time.earliest
+    if hold.renewal is None:
+        return RETRY_SECONDS
+    if now is None:
+        return OBSERVE_SECONDS
+    limits = (hold.renewal.observed_at + hold.ttl * NEAR, hold.renewal.observed_at + hold.ttl, at_risk_until(hold))
+    waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
+    return min([*waits, OBSERVE_SECONDS])

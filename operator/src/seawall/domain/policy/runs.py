@@ -1,0 +1,76 @@
+"""The runs of a policy: their names, which of them are its own, and which are kept.
+
+A run's name is the policy's and the time for which it was due, so creating it twice makes one run, and its time can be
+read from it: nothing else has to be remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec
+from seawall.api.v1alpha1.purge import Stage, WALPurge
+from seawall.domain.time_in_name import TimeInName
+
+_TIME = TimeInName("%Y%m%d%H%M%S", 14)
+MAX_NAME = 253
+MAX_POLICY_NAME = MAX_NAME - _TIME.length - 1
+
+
+def run_name(policy: str, due: datetime) -> str:
+    """The name of the run that was due at a time."""
+    return f"{policy}-{_TIME.write(due)}"
+
+
+def due_time(policy: str, run: str) -> datetime | None:
+    """The time for which a run was due, by its name; None when it is no name of a run of this policy."""
+    text = run.removeprefix(f"{policy}-")
+    return None if text == run else _TIME.read(text)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRuns:
+    """The runs that a policy controls, the oldest first."""
+
+    active: tuple[WALPurge, ...]
+    completed: tuple[WALPurge, ...]
+    failed: tuple[WALPurge, ...]
+
+    @classmethod
+    def of(cls, policy: WALPurgePolicy, runs: Iterable[WALPurge]) -> Self:
+        """Picks them out of all runs of the namespace."""
+        own = sorted((run for run in runs if run.metadata.controller_uid == policy.metadata.uid), key=_age)
+        return cls(
+            tuple(run for run in own if not run.status.is_finished),
+            tuple(run for run in own if run.status.stage is Stage.COMPLETED),
+            tuple(run for run in own if run.status.stage is Stage.FAILED),
+        )
+
+    @property
+    def finished(self) -> tuple[WALPurge, ...]:
+        """Those that have ended, well or not."""
+        return self.completed + self.failed
+
+    def due_times(self, policy: str) -> list[datetime]:
+        """The times for which they were due."""
+        times = (due_time(policy, run.metadata.name) for run in self.active + self.finished)
+        return [time for time in times if time is not None]
+
+
+def beyond_history(spec: WALPurgePolicySpec, own: OwnRuns) -> tuple[WALPurge, ...]:
+    """Finished runs that are more than the limits keep; the newest are kept."""
+    return (
+        *_all_but_newest(own.completed, spec.successful_runs_history_limit),
+        *_all_but_newest(own.failed, spec.failed_runs_history_limit),
+    )
+
+
+def _all_but_newest(runs: Sequence[WALPurge], limit: int) -> Sequence[WALPurge]:
+    return runs[: max(0, len(runs) - limit)]
+
+
+def _age(run: WALPurge) -> tuple[datetime, str]:
+    return run.metadata.creation_timestamp, run.metadata.name

@@ -1,1 +1,0 @@
-"""The verifications that a WALCluster makes on a schedule: pure."""

@@ -1,0 +1,87 @@
+"""Prometheus metrics of brokers and controllers. `name` is the WALCluster's."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from seawall.api.meta import Key
+from seawall.domain.brokers.view import BrokersFound
+from seawall.domain.partitions import BrokerState, Quorum
+from seawall.domain.throttles import least_of
+from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+
+
+class BrokerTelemetry:
+    """The BrokerMeter port.
+
+    Args:
+        registry: where the metrics are published.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        self._gauges: list[Gauge] = []
+        self._state = self._gauge("seawall_broker_state", "1 for the state that a broker is in", "broker", "state")
+        self._leaders = self._gauge("seawall_broker_leaders", "Partitions that a broker leads", "broker")
+        self._replicas = self._gauge("seawall_broker_replicas", "Replicas on a broker", "broker")
+        self._behind = self._gauge(
+            "seawall_broker_replicas_not_in_sync", "Replicas on a broker that are not in sync", "broker"
+        )
+        self._bytes = self._gauge(
+            "seawall_broker_log_dir_bytes", "Bytes of all logs on a broker; absent when it does not tell", "broker"
+        )
+        self._throttle = self._gauge(
+            "seawall_broker_throttle_bytes_per_second",
+            "Bytes a second that somebody set for this one broker, the lesser of both directions; absent without",
+            "broker",
+        )
+        self._partitions = self._gauge(
+            "seawall_partitions_in_trouble",
+            "Partitions by what they suffer from: Leaderless, UnderMinISR, UnderReplicated, NotPreferredLeader",
+            "trouble",
+        )
+        self._lag = self._gauge(
+            "seawall_quorum_voter_lag", "Records of Kafka's metadata that a voter lacks; absent when unknown", "voter"
+        )
+
+    def measure_brokers(self, key: Key, found: BrokersFound | None) -> None:
+        """Replaces the metrics of one WALCluster's brokers."""
+        self.forget_brokers(key)
+        if found is None:
+            return
+        for numbers in found.view.brokers:
+            labels = (key.namespace, key.name, str(numbers.broker.id))
+            for state in BrokerState:
+                self._state.labels(*labels, state.value).set(numbers.broker.state is state)
+            self._leaders.labels(*labels).set(numbers.leaders)
+            self._replicas.labels(*labels).set(numbers.replicas)
+            self._behind.labels(*labels).set(numbers.under_replicated)
+            if numbers.log_dir_bytes is not None:
+                self._bytes.labels(*labels).set(numbers.log_dir_bytes)
+            if (throttle := least_of(numbers.own_rates)) is not None:
+                self._throttle.labels(*labels).set(throttle)
+        troubles = {
+            "Leaderless": found.view.leaderless,
+            "UnderMinISR": found.view.under_min_isr,
+            "UnderReplicated": found.view.under_replicated,
+            "NotPreferredLeader": found.view.led_by_others,
+        }
+        for trouble, partitions in troubles.items():
+            self._partitions.labels(key.namespace, key.name, trouble).set(partitions.count)
+        for voter in found.quorum.voters if isinstance(found.quorum, Quorum) else ():
+            self._lag.labels(key.namespace, key.name, str(voter.id)).set(voter.lag)
+
+    def forget_brokers(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster."""
+        for gauge in self._gauges:
+            gauge.remove_by_labels(labels_of(key))
+
+    def clear(self) -> None:
+        """Forgets everything: who does not lead knows nothing."""
+        for gauge in self._gauges:
+            gauge.clear()
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        gauge = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
+        self._gauges.append(gauge)
+        return gauge

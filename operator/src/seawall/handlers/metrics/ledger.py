@@ -1,0 +1,197 @@
+"""Prometheus metrics of ledgers, holds, runs and policies. `name` is the WALCluster's, or the policy's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.purge import FINISHED, WALPurgeStatus
+from seawall.api.v1alpha1.verification import Outcome, WALVerificationStatus
+from seawall.domain.ledger.numbers import LedgerNumbers
+from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+
+NOT_BEGUN = "NotBegun"
+"""The outcome of a verification that ended before it had an application."""
+RUN_SECONDS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
+"""Buckets: a run takes at least one openGrace."""
+
+
+class WALTelemetry:
+    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports.
+
+    Args:
+        registry: where the metrics are published.
+        per_topic: whether every topic gets a series of its own: 10,000 topics are 10,000 series.
+    """
+
+    def __init__(self, registry: CollectorRegistry, *, per_topic: bool) -> None:
+        self._registry = registry
+        self._per_topic = per_topic
+        self._gauges: list[Gauge] = []
+        self._of_ledger(registry)
+        self._of_runs(registry)
+        self._of_verifications(registry)
+
+    def _of_ledger(self, registry: CollectorRegistry) -> None:
+        """Gauges of ledgers and holds."""
+        self._can_observe = self._gauge("seawall_wal_can_look", "1 while the ledger can be looked at")
+        self._last_observation = self._gauge(
+            "seawall_wal_last_look_timestamp_seconds", "When the ledger was last looked at"
+        )
+        self._intact = self._gauge("seawall_wal_intact", "0 when a log is not what the database needs (WALIntact)")
+        self._topics = self._gauge(
+            "seawall_wal_topics", "Topics by the reason for leaving them alone, or Purgeable", "reason"
+        )
+        self._numbers: Mapping[str, Gauge] = {
+            "entries": self._gauge("seawall_wal_entries", "Entries: high watermarks less log starts"),
+            "purgeable_entries": self._gauge("seawall_wal_purgeable_entries", "Entries that a run would delete now"),
+            "bytes": self._gauge("seawall_wal_bytes", "Bytes that one replica of each topic takes on disk"),
+            "purgeable_bytes": self._gauge("seawall_wal_purgeable_bytes", "Bytes of the purgeable entries, estimated"),
+            "unreadable_shards": self._gauge("seawall_wal_unreadable_shards", "Shards of intents that cannot be read"),
+        }
+        self._holds = self._gauge("seawall_holds", "WALHolds that are not over, by state", "state")
+        self._hold_lag = self._gauge("seawall_hold_lag_bytes", "Bytes that a hold claims, by hold", "hold")
+        self._lost = Counter("seawall_holds_lost", "WALHolds that were lost", OBJECT, registry=registry)
+        self._topic_reason = Gauge(
+            "seawall_topic_reason",
+            "1 for the reason for leaving a topic alone, or Purgeable",
+            [*OBJECT, "topic", "reason"],
+            registry=registry if self._per_topic else None,
+        )
+        self._gauges.append(self._topic_reason)
+
+    def _of_runs(self, registry: CollectorRegistry) -> None:
+        """What is counted of runs, and the gauges of policies."""
+        self._runs = Counter("seawall_purge_runs", "Runs that ended, by result", [*OBJECT, "result"], registry=registry)
+        self._deleted = Counter("seawall_purge_deleted_entries", "Entries that runs deleted", OBJECT, registry=registry)
+        self._freed = Counter(
+            "seawall_purge_freed_bytes",
+            "Bytes by which topics were smaller on disk at a run's end; Kafka frees most of them some minutes later",
+            OBJECT,
+            registry=registry,
+        )
+        self._duration = Histogram(
+            "seawall_purge_duration_seconds", "Duration of runs", ["result"], registry=registry, buckets=RUN_SECONDS
+        )
+        self._last_success = self._gauge(
+            "seawall_policy_last_success_timestamp_seconds", "When a run last completed, or else the policy's creation"
+        )
+        self._period = self._gauge("seawall_policy_period_seconds", "Time from one run of the policy to the next")
+
+    def _of_verifications(self, registry: CollectorRegistry) -> None:
+        """What is counted of verifications, and when the log was last verified."""
+        self._verifications = Counter(
+            "seawall_verifications", "Verifications that ended, by outcome", [*OBJECT, "outcome"], registry=registry
+        )
+        self._last_verified = self._gauge(
+            "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
+        )
+        self._verified_at: dict[Key, datetime] = {}
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        made = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
+        self._gauges.append(made)
+        return made
+
+    def measure_ledger(self, key: Key, numbers: LedgerNumbers | None) -> None:
+        """Replaces the metrics of one ledger; when nobody can look, old numbers would be lies."""
+        self._can_observe.labels(*_of(key)).set(numbers is not None)
+        self._begin_to_count(key)
+        self._clear(key)
+        if numbers is None:
+            return
+        self._last_observation.labels(*_of(key)).set_to_current_time()
+        self._intact.labels(*_of(key)).set(numbers.is_intact)
+        for reason, count in numbers.topics.items():
+            self._topics.labels(*_of(key), reason).set(count)
+        for name, gauge in self._numbers.items():
+            _set(gauge, key, getattr(numbers, name))
+        for state in HoldState if numbers.holds is not None else ():
+            if not state.is_final:
+                self._holds.labels(*_of(key), state.value).set((numbers.holds or {}).get(state, 0))
+        for hold, lag in numbers.hold_lags.items():
+            self._hold_lag.labels(*_of(key), hold).set(lag)
+        for topic, reason in numbers.reasons.items() if self._per_topic else ():
+            self._topic_reason.labels(*_of(key), topic, reason).set(1)
+
+    def forget_ledger(self, key: Key) -> None:
+        """Removes the metrics of one ledger."""
+        self._clear(key)
+        counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
+        for metric in (self._can_observe, self._last_observation, self._last_verified, *counters):
+            metric.remove_by_labels(labels_of(key))
+        self._verified_at.pop(key, None)
+
+    def _clear(self, key: Key) -> None:
+        """Removes what only a look tells."""
+        gauges = (self._topics, self._holds, self._hold_lag, self._topic_reason, self._intact, *self._numbers.values())
+        for gauge in gauges:
+            gauge.remove_by_labels(labels_of(key))
+
+    def _begin_to_count(self, key: Key) -> None:
+        """Publishes zeros: Prometheus sees no increase in a counter that appears with its first event."""
+        for counter in (self._lost, self._deleted, self._freed):
+            counter.labels(*_of(key))
+        for result in FINISHED:
+            self._runs.labels(*_of(key), result.value)
+        for outcome in (*(each.value for each in Outcome), NOT_BEGUN):
+            self._verifications.labels(*_of(key), outcome)
+
+    def count_lost_hold(self, cluster: Key) -> None:
+        """Counts a hold that was lost."""
+        self._lost.labels(*_of(cluster)).inc()
+
+    def count_run(self, cluster: Key, status: WALPurgeStatus) -> None:
+        """Counts a run that ended."""
+        result = "" if status.stage is None else status.stage.value
+        self._runs.labels(*_of(cluster), result).inc()
+        self._deleted.labels(*_of(cluster)).inc(status.entries_deleted or 0)
+        if status.bytes_before is not None and status.bytes_after is not None:
+            self._freed.labels(*_of(cluster)).inc(max(0, status.bytes_before - status.bytes_after))
+        if status.start_time is not None and status.completion_time is not None:
+            self._duration.labels(result).observe((status.completion_time - status.start_time).total_seconds())
+
+    def count_verification(self, cluster: Key, status: WALVerificationStatus) -> None:
+        """Counts a verification that ended."""
+        outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
+        self._verifications.labels(*_of(cluster), outcome).inc()
+
+    def measure_verified(self, cluster: Key, ended: datetime) -> None:
+        """Keeps the newest."""
+        newest = max(ended, self._verified_at.get(cluster, ended))
+        self._verified_at[cluster] = newest
+        self._last_verified.labels(*_of(cluster)).set(newest.timestamp())
+
+    def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
+        """Replaces the metrics of one policy."""
+        if period is None:
+            self.forget_policy(key)
+            return
+        self._last_success.labels(*_of(key)).set(last_success.timestamp())
+        self._period.labels(*_of(key)).set(period.total_seconds())
+
+    def forget_policy(self, key: Key) -> None:
+        """Removes the metrics of one policy."""
+        self._last_success.remove_by_labels(labels_of(key))
+        self._period.remove_by_labels(labels_of(key))
+
+    def clear(self) -> None:
+        """A process that does not lead knows nothing of the objects any more; what it counted stays counted."""
+        for gauge in self._gauges:
+            gauge.clear()
+        self._verified_at.clear()
+
+
+def _of(key: Key) -> tuple[str, str]:
+    return key.namespace, key.name
+
+
+def _set(gauge: Gauge, key: Key, value: int | None) -> None:
+    if value is None:
+        gauge.remove_by_labels(labels_of(key))
+    else:
+        gauge.labels(*_of(key)).set(value)

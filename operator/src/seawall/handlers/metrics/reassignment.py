@@ -1,0 +1,76 @@
+"""Prometheus metrics of reassignments. `name` is the WALCluster's."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.reassignment import ReassignmentStatus
+from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+
+
+class ReassignmentTelemetry:
+    """The ReassignmentMeter port.
+
+    Args:
+        registry: where the metrics are published.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._partitions = Gauge(
+            "seawall_reassignment_partitions",
+            "Partitions of the run under way by what became of them: Done, InFlight, Failed, LeftAlone, Waiting",
+            [*OBJECT, "progress"],
+            registry=registry,
+        )
+        self._bytes_left = Gauge(
+            "seawall_reassignment_bytes_left", "Bytes that the run has yet to copy", OBJECT, registry=registry
+        )
+        self._progress = Gauge(
+            "seawall_reassignment_progress_timestamp_seconds",
+            "When the run under way last got on; absent while there is none, or a person is asked",
+            OBJECT,
+            registry=registry,
+        )
+        self._throttled = Gauge(
+            "seawall_throttled_topics",
+            "Topics of the pool with throttled replicas, as asked at least every ten minutes",
+            OBJECT,
+            registry=registry,
+        )
+
+    def measure_reassignment(self, key: Key, run: ReassignmentStatus | None, throttled_topics: int | None) -> None:
+        """Replaces the metrics of one WALCluster's reassignment."""
+        for gauge in (self._partitions, self._bytes_left, self._progress):
+            gauge.remove_by_labels(labels_of(key))
+        labels = key.namespace, key.name
+        if throttled_topics is not None:
+            self._throttled.labels(*labels).set(throttled_topics)
+        if run is None or not run.is_active:
+            return
+        if not run.asks_person and run.progress_time is not None:
+            self._progress.labels(*labels).set(run.progress_time.timestamp())
+        if run.bytes_left is not None:
+            self._bytes_left.labels(*labels).set(run.bytes_left)
+        if run.partitions is not None:
+            found = run.partitions
+            settled = found.done + found.in_flight + found.failed + found.left_alone
+            counts = {
+                "Done": found.done,
+                "InFlight": found.in_flight,
+                "Failed": found.failed,
+                "LeftAlone": found.left_alone,
+                "Waiting": max(0, found.total - settled),
+            }
+            for progress, count in counts.items():
+                self._partitions.labels(*labels, progress).set(count)
+
+    def forget_reassignment(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster."""
+        for gauge in (self._partitions, self._bytes_left, self._progress, self._throttled):
+            gauge.remove_by_labels(labels_of(key))
+
+    def clear(self) -> None:
+        """Forgets everything: who does not lead knows nothing."""
+        for gauge in (self._partitions, self._bytes_left, self._progress, self._throttled):
+            gauge.clear()

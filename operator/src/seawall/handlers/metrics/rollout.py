@@ -1,0 +1,51 @@
+"""Prometheus metrics of datanodes and their restarts. `name` is the WALCluster's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.handlers.metrics.object_labels import OBJECT, labels_of
+
+
+class RestartTelemetry:
+    """The RestartMeter port.
+
+    Args:
+        registry: where the metrics are published.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._datanodes = Gauge(
+            "seawall_datanodes",
+            "Datanodes by how they are: Serving, Restarting (by Seawall), or what ails them",
+            [*OBJECT, "health"],
+            registry=registry,
+        )
+        self._stage = Gauge(
+            "seawall_restart_stage",
+            "1 for the stage of the roll under way; absent while there is none",
+            [*OBJECT, "stage"],
+            registry=registry,
+        )
+
+    def measure_restart(self, key: Key, datanodes: Mapping[str, int], stage: RollStage | None) -> None:
+        """Replaces the metrics of one WALCluster's datanodes."""
+        self.forget_restart(key)
+        for health, count in datanodes.items():
+            self._datanodes.labels(key.namespace, key.name, health).set(count)
+        if stage not in {None, RollStage.COMPLETED}:
+            self._stage.labels(key.namespace, key.name, stage).set(1)
+
+    def forget_restart(self, key: Key) -> None:
+        """Removes the metrics of a WALCluster."""
+        for gauge in (self._datanodes, self._stage):
+            gauge.remove_by_labels(labels_of(key))
+
+    def clear(self) -> None:
+        """Forgets everything: who does not lead knows nothing."""
+        for gauge in (self._datanodes, self._stage):
+            gauge.clear()

@@ -1,0 +1,147 @@
+"""Prometheus metrics."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter as Tally
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+
+from seawall.api.meta import Key
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.topics.pool import Pool, TopicState
+from seawall.handlers.metrics.brokers import BrokerTelemetry
+from seawall.handlers.metrics.ledger import WALTelemetry
+from seawall.handlers.metrics.object_labels import labels_of
+from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
+from seawall.handlers.metrics.rollout import RestartTelemetry
+from seawall.reconciler import Outcome, Ticked
+
+
+class Telemetry:
+    """All metrics of one process; also the TopicMeter port.
+
+    Args:
+        per_topic: whether every topic gets a series of its own: 10,000 topics are 10,000 series.
+    """
+
+    def __init__(self, *, per_topic: bool) -> None:
+        self.registry = CollectorRegistry()
+        self._per_topic = per_topic
+        self._lock = threading.Lock()
+        self._started: dict[tuple[str, Key], float] = {}
+        self._duration = Histogram(
+            "seawall_reconcile_duration_seconds",
+            "Duration of ticks",
+            ["kind", "outcome"],
+            registry=self.registry,
+        )
+        self._in_progress = Gauge(
+            "seawall_reconcile_in_progress_start_time_seconds",
+            "Unix time at which the running tick of an object began; absent when none runs",
+            ["kind", "namespace", "name"],
+            registry=self.registry,
+        )
+        self._topics = Gauge(
+            "seawall_topics", "Topics of a pool by state", ["namespace", "name", "state"], registry=self.registry
+        )
+        self._topic_state = Gauge(
+            "seawall_topic_state",
+            "1 for the state that a topic is in",
+            ["namespace", "name", "topic", "state"],
+            registry=self.registry,
+        )
+        self._reachable = Gauge(
+            "seawall_kafka_reachable",
+            "1 while the object's Kafka answers; its topics have no series otherwise",
+            ["namespace", "name"],
+            registry=self.registry,
+        )
+        self.wal = WALTelemetry(self.registry, per_topic=per_topic)
+        self.brokers = BrokerTelemetry(self.registry)
+        self.reassignments = ReassignmentTelemetry(self.registry)
+        self.restarts = RestartTelemetry(self.registry)
+        self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
+        self._agree = Gauge(
+            "seawall_clocks_agree",
+            "1 while this process's clock agrees with the API server's; else no hold ends, and no declaration counts",
+            registry=self.registry,
+        )
+        self._skew = Gauge(
+            "seawall_clock_skew_seconds",
+            "By how much this process's clock is ahead of the API server's, about; NaN: unknown",
+            registry=self.registry,
+        )
+
+    def measured(self, kind: str, tick: Callable[[Key], Ticked]) -> Callable[[Key], Ticked]:
+        """The same tick, measured."""
+
+        def run(key: Key) -> Ticked:
+            labels, begun, outcome = (kind, key.namespace, key.name), time.monotonic(), Outcome.ERROR
+            with self._lock:
+                self._started[kind, key] = begun
+            self._in_progress.labels(*labels).set_to_current_time()
+            try:
+                ticked = tick(key)
+                outcome = ticked.outcome
+                return ticked
+            finally:
+                with self._lock:
+                    del self._started[kind, key]
+                self._in_progress.remove(*labels)
+                self._duration.labels(kind, outcome.value).observe(time.monotonic() - begun)
+
+        return run
+
+    def longest_tick_seconds(self) -> float:
+        """How long the oldest running tick has been running; 0 when none is."""
+        now = time.monotonic()
+        with self._lock:
+            return max((now - begun for begun in self._started.values()), default=0.0)
+
+    def measure(self, key: Key, pool: Pool | None) -> None:
+        """Replaces the metrics of one object's pool."""
+        self._reachable.labels(key.namespace, key.name).set(pool is not None)
+        if pool is None:
+            self._forget_topics(key)
+            return
+        tally = Tally(pool.states.values())
+        for state in TopicState:
+            self._topics.labels(key.namespace, key.name, state.value).set(tally[state])
+        self._topics.labels(key.namespace, key.name, "Foreign").set(len(pool.foreign))
+        if self._per_topic:
+            self._topic_state.remove_by_labels(labels_of(key))
+            for topic, state in pool.states.items():
+                self._topic_state.labels(key.namespace, key.name, topic, state.value).set(1)
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of one object."""
+        self._reachable.remove_by_labels(labels_of(key))
+        self._forget_topics(key)
+
+    def measure_clocks(self, reported: TrustedTime) -> None:
+        """Says whether this process's clock can be trusted."""
+        self._agree.set(reported.problem is None)
+        self._skew.set(math.nan if reported.skew is None else reported.skew.total_seconds())
+
+    def lead(self, *, leading: bool) -> None:
+        """Says whether this process leads. One that does not lead knows nothing of the objects any more."""
+        self._leader.set(leading)
+        if not leading:
+            for gauge in (self._reachable, self._topics, self._topic_state):
+                gauge.clear()
+            self.wal.clear()
+            self.brokers.clear()
+            self.reassignments.clear()
+            self.restarts.clear()
+
+    def exposition(self) -> bytes:
+        """All metrics in Prometheus's text format."""
+        return generate_latest(self.registry)
+
+    def _forget_topics(self, key: Key) -> None:
+        self._topics.remove_by_labels(labels_of(key))
+        self._topic_state.remove_by_labels(labels_of(key))
