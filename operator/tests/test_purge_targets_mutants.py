@@ -32,7 +32,7 @@ def digest_ignored(patch: Patch) -> None:
     def believed(_: FrozenTargets, parts: Sequence[ConfigMap | None]) -> Mapping[str, Target]:
         return frozen_targets.decode_targets(b"".join(part.binary_data[DATA_KEY] for part in parts if part))
 
-    patch.setattr(targets, "thaw", believed)
+    patch.setattr(observe.targets, "thaw", believed)
 
 
 def lost_is_nothing(patch: Patch) -> None:
@@ -97,7 +97,7 @@ def one_name_for_all(patch: Patch) -> None:
         write(self, owner, config_map)
 
     patch.setattr(frozen_targets, "parts_of", named)
-    patch.setattr(targets, "parts_of", named)
+    patch.setattr(observe.targets, "parts_of", named)
     patch.setattr(FakeKube, "write_config_map", overwrite)
 
 

@@ -156,7 +156,7 @@ def test_a_submission_that_fails_tells_the_exception_and_not_the_log() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "told"),
+    ("text", "code", "reported"),
     [
         ("", 1, "left no verdict (exit code 1)"),
         ("Killed", 137, "cannot be read"),

@@ -203,7 +203,7 @@ def test_voters_that_are_behind_are_told_with_what_is_left_to_lose() -> None:
     assert five.message == "voter 5 of 5 do not keep up: 1 more may be lost"
 
 
-@pytest.mark.parametrize(("lag", "told"), [(0, 0), (9, 0), (10, 10), (99, 10), (100, 100), (54_321, 10_000)])
+@pytest.mark.parametrize(("lag", "reported"), [(0, 0), (9, 0), (10, 10), (99, 10), (100, 100), (54_321, 10_000)])
 def test_a_lag_is_told_so_coarsely_that_it_is_news_a_few_times_only(lag: int, reported: int) -> None:
     assert quorum_status(voters(0, 0, lag=lag)).max_lag == reported
 

@@ -49,7 +49,7 @@ def ready(step: Any) -> tuple[str, str, str]:
     return found.status, found.reason, found.message
 
 
-@pytest.mark.parametrize(("news", "acts", "first", "is_published"), list(product(BOOLS, BOOLS, BOOLS, BOOLS)))
+@pytest.mark.parametrize(("changed_status", "acts", "first", "is_published"), list(product(BOOLS, BOOLS, BOOLS, BOOLS)))
 def test_news_are_recorded_then_it_acts_then_it_publishes_then_it_waits(
     changed_status: bool,  # noqa: FBT001 - a parameter
     acts: bool,  # noqa: FBT001 - a parameter

@@ -69,7 +69,7 @@ def test_kafka_itself_has_the_last_word_on_what_is_left() -> None:
         (deleted(annotations={PAUSED_ANNOTATION: "true"}), {}),
         (deleted(annotations={PAUSED_ANNOTATION: "True"}), {}),
         (deleted(), {"namespace_terminating": True}),
-        (deleted(), {"rival": Key("default", "older")}),
+        (deleted(), {"conflicting_owner": Key("default", "older")}),
         (deleted(status=WALClusterStatus()), {}),
         (replace(deleted(), spec=InvalidSpec("no")), {}),
     ],

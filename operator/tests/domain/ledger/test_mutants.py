@@ -54,9 +54,9 @@ MUTANTS = (
     Mutant(
         "marker inside prunable",
         f"{LEDGER}/ledger.py",
-        "prunable = offsets.prunable(regions, inputs.freshness, mode)\n    floor = offsets.to_be_seen",
+        "prunable = offsets.prunable(regions, inputs.freshness, mode)\n    floor = offsets.to_be_recorded",
         "prunable = greatest(offsets.prunable(regions, inputs.freshness, mode), topics.marker.take(regions.topic))\n"
-        "    floor = offsets.to_be_seen",
+        "    floor = offsets.to_be_recorded",
         "test_rules.test_the_region_that_needs_the_oldest_record_is_named()",
     ),
     Mutant(
@@ -99,14 +99,14 @@ MUTANTS = (
         f"{LEDGER}/went_back.py",
         "believed = late & (advances.numbers >= RETURNS)",
         "believed = late",
-        "test_sightings.test_a_datanode_that_was_restored_with_an_older_epoch_is_believed_after_a_while_and_starts_over()",
+        "test_report_history.test_a_datanode_that_was_restored_with_an_older_epoch_is_believed_after_a_while_and_starts_over()",
     ),
     Mutant(
         "evidence that outlives a report that went back",
-        f"{LEDGER}/sightings.py",
+        f"{LEDGER}/report_history.py",
         "kept = same_route & (late | old_epoch.equals(epoch)) & ~returned",
         "kept = same_route & (late | old_epoch.equals(epoch))",
-        "test_sightings.test_a_datanode_whose_clock_was_set_back_is_believed_after_a_while_and_starts_over()",
+        "test_report_history.test_a_datanode_whose_clock_was_set_back_is_believed_after_a_while_and_starts_over()",
     ),
     Mutant(
         "a readoption that lingers",
@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     Mutant(
         "a readoption that does not mark what it cannot look at",
-        f"{LEDGER}/look.py",
+        f"{LEDGER}/assess.py",
         "by_topic, identities, marked_records(read, identities), dead.problems)",
         "by_topic, identities, {}, dead.problems)",
         "test_look.test_a_topic_that_kafka_is_silent_about_when_a_readoption_comes_is_marked_all_the_same()",
@@ -153,8 +153,8 @@ MUTANTS = (
     Mutant(
         "no re-read",
         f"{LEDGER}/offsets.py",
-        "return least_of_all(seen, again)",
-        "return seen",
+        "return least_of_all(observed, again)",
+        "return observed",
         "test_scenarios.test_the_seen_value_is_read_again()",
     ),
     Mutant(
@@ -270,16 +270,16 @@ MUTANTS = (
     ),
     Mutant(
         "one report instead of two",
-        f"{LEDGER}/sightings.py",
-        "seen_twice=newest & evidence.is_complete(earlier, regions.topic, now),",
-        "seen_twice=newest & evidence.is_complete(_old(sightings.arrived_after, at), regions.topic, now),",
+        f"{LEDGER}/report_history.py",
+        "reported_twice=newest & evidence.is_complete(earlier, regions.topic, now),",
+        "reported_twice=newest & evidence.is_complete(_old(reports_history.arrived_after, at), regions.topic, now),",
         "test_scenarios.test_an_opener_that_read_the_old_marker_is_waited_for()",
     ),
     Mutant(
         "ids of a newer record compared with offsets from before it",
         f"{LEDGER}/fence.py",
-        "max(seen.high_watermark, seen.recorded_epoch_end or 0)",
-        "seen.high_watermark",
+        "max(observed.high_watermark, observed.recorded_epoch_end or 0)",
+        "observed.high_watermark",
         "test_scenarios.test_a_look_into_which_another_operator_writes_its_record_finds_nothing()",
     ),
     Mutant(
@@ -287,12 +287,12 @@ MUTANTS = (
         f"{SIMULATION}/operator.py",
         """        yield "reports"
 """,
-        """        logs = {name: log.seen() for name, log in database.logs.items()}
+        """        logs = {name: log.recorded() for name, log in database.logs.items()}
         yield "reports"
 """,
         "test_scenarios.test_reports_are_read_before_offsets()",
         also=(
-            "        logs = {name: log.seen() for name, log in database.logs.items()}\n        logs =",
+            "        logs = {name: log.recorded() for name, log in database.logs.items()}\n        logs =",
             "        logs =",
         ),
     ),
@@ -314,14 +314,14 @@ MUTANTS = (
     Mutant(
         "a declared topic goes at once",
         f"{LEDGER}/rules.py",
-        "waits = case.without_regions() & ~case.bounds.seen_for_a_grace",
+        "waits = case.without_regions() & ~case.bounds.recorded_for_a_grace",
         "waits = case.everywhere(value=False)",
         "test_unused.test_what_was_seen_is_deleted_one_open_grace_later()",
     ),
     Mutant(
         "a region that was declared dead and reports does not count",
         f"{LEDGER}/dead_watch.py",
-        "    if not seen.stale[row]:\n        return Fact.REPORTS\n",
+        "    if not recorded.stale[row]:\n        return Fact.REPORTS\n",
         "",
         "test_dead.test_a_region_that_is_declared_dead_and_reports_keeps_its_rows(Mode.B)",
         also=("    new = signs - before.signs\n", "    new = frozenset[Sign]()\n"),
@@ -336,8 +336,8 @@ MUTANTS = (
     Mutant(
         "a region declared dead right after a start",
         f"{LEDGER}/dead_watch.py",
-        "return seen.began - watch.since >= max(int(seen.stale_after[topic]), int(seen.open_grace[topic]))",
-        "return int(seen.open_grace[topic]) > 0",
+        "return recorded.began - watch.since >= max(int(recorded.stale_after[topic]), int(recorded.open_grace[topic]))",
+        "return int(recorded.open_grace[topic]) > 0",
         "test_dead.test_an_operator_that_starts_does_not_take_what_it_has_not_seen_yet_for_dead(Mode.B)",
     ),
     Mutant(
@@ -357,7 +357,7 @@ MUTANTS = (
     Mutant(
         "a region that is being moved declared dead",
         f"{LEDGER}/dead_watch.py",
-        "if seen.table.regions.opening[row]:",
+        "if recorded.table.regions.opening[row]:",
         "if watch is None:",
         "test_dead.test_a_route_that_is_being_moved_is_none_of_a_dead_region()",
     ),
@@ -384,21 +384,21 @@ MUTANTS = (
     ),
     Mutant(
         "evidence without openGrace",
-        f"{LEDGER}/sightings.py",
-        "over = now - self.seen_at.numbers >= self.open_grace",
-        "over = now - self.seen_at.numbers >= 0 * self.open_grace",
-        "test_sightings.test_open_grace_is_a_minimum_on_top()",
+        f"{LEDGER}/report_history.py",
+        "over = now - self.observed_at.numbers >= self.open_grace",
+        "over = now - self.observed_at.numbers >= 0 * self.open_grace",
+        "test_report_history.test_open_grace_is_a_minimum_on_top()",
     ),
     Mutant(
         "idle sample of a leader that is not settled",
-        f"{LEDGER}/sightings.py",
-        "settled=is_settled(sightings, regions),",
+        f"{LEDGER}/report_history.py",
+        "settled=is_settled(reports_history, regions),",
         "settled=newest,",
         "test_scenarios.test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile(looked_between=True)",
     ),
     Mutant(
         "streak that outlives a change of the route",
-        f"{LEDGER}/sightings.py",
+        f"{LEDGER}/report_history.py",
         ".equals(leader) & _old(before.route_revision, at).equals(route)",
         ".equals(leader)",
         "test_scenarios.test_a_leader_that_came_back_is_not_believed_what_it_sampled_meanwhile(looked_between=False)",
