@@ -29,10 +29,10 @@ def decide(cluster: WALCluster, observed: Observed) -> ReplicationDecision:
     spec = ReassignmentSpec() if isinstance(cluster.spec, InvalidSpec) else cluster.spec.reassignment
     before, run = cluster.status.reassignment, decide_run(cluster, spec, observed)
     status = run.status if run.actions else _without_failure(run.status)
-    news = _with(cluster, status) if is_new(before, status) else cluster.status
+    decided = _with(cluster, status) if is_new(before, status) else cluster.status
     has_moved = has_come_on(before, progressed(before, status, observed.now, failed=False))
     verdict = Verdict(Outlook.PROGRESSING, "", run.why, run.after)
-    return Decision(news, verdict, () if has_moved else run.actions, partial(_published, cluster, status, observed))
+    return Decision(decided, verdict, () if has_moved else run.actions, partial(_published, cluster, status, observed))
 
 
 def _published(
