@@ -14,10 +14,10 @@ from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentSta
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.domain.brokers.decide import SOON_SECONDS
 from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
+from seawall.domain.times import BROKERS_SOON_SECONDS
 from seawall.handlers.metrics.brokers import BrokerTelemetry
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
@@ -253,7 +253,7 @@ def test_a_correction_that_kafka_refuses_is_told_and_tried_again_after_the_next_
     asked = world.kafka.requests["alter_configs"]
     said = "one broker that is down stops its writes; Kafka refused topic __transaction_state: not yours"
     assert world.condition().message.endswith(said)
-    world.pass_time(SOON_SECONDS - 1)
+    world.pass_time(BROKERS_SOON_SECONDS - 1)
     assert world.kafka.requests["alter_configs"] == asked
     world.pass_time(1)
     assert world.kafka.requests["alter_configs"] == asked + 1

@@ -53,7 +53,7 @@ def disagreement_ignored(patch: Patch) -> None:
 
 def old_answers_count(patch: Patch) -> None:
     """What the API server said an hour ago is good enough."""
-    patch.setattr(clocks, "FRESH", timedelta(days=1))
+    patch.setattr(clocks, "CLOCKS_FRESH", timedelta(days=1))
 
 
 def renewals_by_own_clock(patch: Patch) -> None:
@@ -68,7 +68,7 @@ def renewals_by_any_time(patch: Patch) -> None:
 
 def small_skew_is_a_clock_set_back(patch: Patch) -> None:
     """A hold that became AtRisk by the later clock was seen so at once by the earlier one."""
-    patch.setattr(hold_limits, "AGREE", timedelta(0))
+    patch.setattr(hold_limits, "CLOCKS_AGREE", timedelta(0))
 
 
 def readoption_at_any_time(patch: Patch) -> None:

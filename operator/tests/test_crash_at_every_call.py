@@ -18,10 +18,10 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.conditions import find_condition
-from seawall.domain.failure import REFUSED_SECONDS
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
+from seawall.domain.times import REFUSED_SECONDS
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 from seawall.ports import DataPlaneParts

@@ -19,8 +19,8 @@ import pytest
 import seawall.controllers
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.errors import Forbidden, OutsideUnavailable, SeawallError
-from seawall.domain.failure import REFUSED_SECONDS, UNANSWERED_SECONDS
 from seawall.domain.step import EventType
+from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
 from seawall.reconciler import STATUS_NOT_WRITTEN, Outcome
 from tests import verification_world
 from tests.failure_scenes import SCENES, Scene, Stage, corrects_topics_of_kafka

@@ -9,7 +9,8 @@ import pytest
 from seawall.adapters.kafka_topic_answers import unanswered
 from seawall.domain.kafka import ConfigChange, Configs
 from seawall.domain.kafka_log import LogSizes, TopicFailure
-from seawall.observe.recent_topics import CONFIGS_FRESH_FOR_MS, SIZES_FRESH_FOR_MS, RecentTopics
+from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
+from seawall.observe.recent_topics import RecentTopics
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.purge_world import Calls, World
@@ -54,7 +55,7 @@ def ids(kafka: Asked) -> dict[str, str]:
 def test_within_half_a_minute_kafka_is_asked_once_for_configs(kafka: Asked) -> None:
     recent = RecentTopics()
     first = recent.configs(kafka, ids(kafka), 0)
-    assert recent.configs(kafka, ids(kafka), CONFIGS_FRESH_FOR_MS - 1) == first
+    assert recent.configs(kafka, ids(kafka), TOPICS_CONFIGS_FRESH_FOR_MS - 1) == first
     assert kafka.asked == [["wal_0", "wal_1"]]
     assert first["wal_1"]["min.insync.replicas"] == "2"
 
@@ -63,7 +64,7 @@ def test_after_half_a_minute_configs_are_read_anew(kafka: Asked) -> None:
     recent = RecentTopics()
     recent.configs(kafka, ids(kafka), 0)
     kafka.alter_configs([ConfigChange("wal_0", set={"min.insync.replicas": "3"})])
-    assert recent.configs(kafka, ids(kafka), CONFIGS_FRESH_FOR_MS)["wal_0"]["min.insync.replicas"] == "3"
+    assert recent.configs(kafka, ids(kafka), TOPICS_CONFIGS_FRESH_FOR_MS)["wal_0"]["min.insync.replicas"] == "3"
 
 
 def test_a_recreated_or_new_topic_is_not_taken_for_the_one_that_was_read(kafka: Asked) -> None:
@@ -90,7 +91,7 @@ def test_sizes_are_ten_seconds_old_at_most(kafka: Asked) -> None:
     def size(now: int) -> int:
         return recent.sizes(logs, ids(kafka), now)["wal_1"].by_broker[1]
 
-    moments = (0, SIZES_FRESH_FOR_MS - 1, SIZES_FRESH_FOR_MS, SIZES_FRESH_FOR_MS + 1)
+    moments = (0, TOPICS_SIZES_FRESH_FOR_MS - 1, TOPICS_SIZES_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS + 1)
     assert [size(now) for now in moments] == [1, 1, 2, 2]
 
 

@@ -181,7 +181,7 @@ def maintenance_of_others_not_reported(patch: Patch) -> None:
 
 def given_up_at_once(patch: Patch) -> None:
     """A person's word counts before the database had ten minutes to answer."""
-    patch.setattr(maintenance, "GIVE_UP_AFTER", timedelta(0))
+    patch.setattr(maintenance, "MAINTENANCE_GIVE_UP_AFTER", timedelta(0))
 
 
 def given_up_where_it_stays(patch: Patch) -> None:

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from seawall.api.meta import Key
+from seawall.domain.times import QUEUE_BACKOFF_SECONDS
 from seawall.reconciler import Outcome, Ticked
-from seawall.workqueue import BACKOFF_SECONDS, FREE_STEPS, WorkQueue
+from seawall.workqueue import FREE_STEPS, WorkQueue
 
 A, B = Key("default", "a"), Key("default", "b")
 NEVER = 3600.0
@@ -151,7 +152,7 @@ def test_steps_without_a_wait_are_slowed_down() -> None:
     async def test(queue: WorkQueue) -> None:
         queue.wake(A)
         await until(lambda: count > FREE_STEPS)
-        await asyncio.sleep(BACKOFF_SECONDS[1] / 2)
+        await asyncio.sleep(QUEUE_BACKOFF_SECONDS[1] / 2)
 
     run(tick, test)
     assert count <= FREE_STEPS + 2

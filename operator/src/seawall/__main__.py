@@ -14,10 +14,8 @@ from seawall.adapters.kube import KubeAdapter
 from seawall.adapters.kube_api import KubeApi
 from seawall.cli import hold, ledger, plan, purge, status, verify
 from seawall.domain.errors import SeawallError
+from seawall.domain.times import CLI_POLL_SECONDS
 from seawall.settings import Settings
-
-POLL_SECONDS = 1.0
-"""Between two looks at a run that is waited for."""
 
 
 def main() -> int:
@@ -57,9 +55,9 @@ def _answers(arguments: argparse.Namespace) -> Iterator[str]:
         case "plan":
             yield plan.show_plan(arguments, api.get)
         case "purge":
-            yield from purge.purge(arguments, api, lambda: time.sleep(POLL_SECONDS))
+            yield from purge.purge(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
         case "verify":
-            yield from verify.verify(arguments, api, lambda: time.sleep(POLL_SECONDS))
+            yield from verify.verify(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
         case _:
             yield hold.renew_hold(arguments, api)
 

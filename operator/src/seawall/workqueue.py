@@ -14,12 +14,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from seawall.api.meta import Key
+from seawall.domain.times import QUEUE_BACKOFF_SECONDS
 from seawall.reconciler import Outcome, Ticked
 
 _log = logging.getLogger(__name__)
-
-BACKOFF_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Pauses between ticks that follow each other without ever having to wait; errors start at the second one."""
 
 FREE_STEPS = 8
 """Steps that an object may take one after another before pauses set in: enough to create, check and record."""
@@ -106,7 +104,7 @@ class WorkQueue:
     def _pause(self, entry: _Entry, ticked: Ticked) -> float:
         if ticked.outcome is Outcome.ERROR:
             entry.errors += 1
-            return BACKOFF_SECONDS[min(entry.errors, len(BACKOFF_SECONDS) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
+            return QUEUE_BACKOFF_SECONDS[min(entry.errors, len(QUEUE_BACKOFF_SECONDS) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
         entry.errors = 0
         if ticked.outcome is Outcome.WAITING or (ticked.outcome is Outcome.RECORDED and ticked.after != 0):
             entry.steps = 0
@@ -115,4 +113,4 @@ class WorkQueue:
         if ticked.after is None:
             return self._resync * random.uniform(0.9, 1.0)  # noqa: S311 - spreads load, no secret
         excess = max(0, entry.steps - FREE_STEPS)
-        return max(ticked.after, BACKOFF_SECONDS[min(excess, len(BACKOFF_SECONDS) - 1)])
+        return max(ticked.after, QUEUE_BACKOFF_SECONDS[min(excess, len(QUEUE_BACKOFF_SECONDS) - 1)])

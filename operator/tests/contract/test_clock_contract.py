@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from seawall.domain.clocks import AGREE, FRESH, Agreement
+from seawall.domain.clocks import Agreement
+from seawall.domain.times import CLOCKS_AGREE, CLOCKS_FRESH
 from seawall_e2e.loopback import ApiServer
 from tests.contract.clock_beds import ClockBed, FakeClockBed, RealClockBed
 
@@ -41,7 +42,7 @@ def test_an_answer_tells_the_time(bed: ClockBed) -> None:
     assert reported.earliest <= reported.now <= reported.latest < reported.earliest + A_LITTLE
 
 
-@pytest.mark.parametrize("by", [TWO_HOURS, -TWO_HOURS, AGREE + A_LITTLE])
+@pytest.mark.parametrize("by", [TWO_HOURS, -TWO_HOURS, CLOCKS_AGREE + A_LITTLE])
 def test_a_clock_that_is_set_wrong_is_noticed_without_another_answer_and_so_is_one_that_is_set_right(
     bed: ClockBed, by: timedelta
 ) -> None:
@@ -59,7 +60,7 @@ def test_a_clock_that_is_set_wrong_is_noticed_without_another_answer_and_so_is_o
 
 def test_an_answer_is_good_for_a_minute_and_the_next_one_is_good_again(bed: ClockBed) -> None:
     bed.ask()
-    bed.silence(FRESH - A_LITTLE)
+    bed.silence(CLOCKS_FRESH - A_LITTLE)
     reported = bed.clock.trusted()
     assert reported.agreement is Agreement.AGREE
     assert reported.server is not None

@@ -186,7 +186,7 @@ def test_a_pod_that_is_replaced_right_before_its_eviction_goes_and_no_later_one(
     bed.make_pod(0, "rev-1")
     with monkeypatch.context() as patch:
         patch.setattr(api, "get", lambda _: recorded)  # it was read before it was replaced
-        patch.setattr(kube_api, "REQUEST_SECONDS", 1.0)
+        patch.setattr(kube_api, "KUBE_REQUEST_SECONDS", 1.0)
         with pytest.raises((OutsideUnavailable, Conflict)):
             bed.datanodes.evict(before)
     (pod,) = pods(bed)

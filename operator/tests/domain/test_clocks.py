@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from seawall.domain.clocks import AGREE, FRESH, Agreement, ServerTime, TrustedTime
+from seawall.domain.clocks import Agreement, ServerTime, TrustedTime
+from seawall.domain.times import CLOCKS_AGREE, CLOCKS_FRESH
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOTHING, A_BIT, SECOND = timedelta(0), timedelta(milliseconds=1), timedelta(seconds=1)
@@ -20,17 +21,17 @@ def reported(ahead: timedelta, uncertainty: timedelta = NOTHING, age: timedelta 
 @pytest.mark.parametrize(
     ("time", "expected"),
     [
-        (reported(AGREE), Agreement.AGREE),
-        (reported(-AGREE), Agreement.AGREE),
-        (reported(AGREE + A_BIT), Agreement.SKEWED),
-        (reported(-AGREE - A_BIT), Agreement.SKEWED),
-        (reported(AGREE - SECOND, SECOND), Agreement.AGREE),
-        (reported(AGREE - SECOND, SECOND + A_BIT), Agreement.UNKNOWN),
-        (reported(AGREE + SECOND, SECOND), Agreement.UNKNOWN),
-        (reported(AGREE + SECOND + A_BIT, SECOND), Agreement.SKEWED),
-        (reported(NOTHING, age=FRESH), Agreement.AGREE),
-        (reported(NOTHING, age=FRESH + A_BIT), Agreement.UNKNOWN),
-        (reported(2 * AGREE, age=FRESH + A_BIT), Agreement.UNKNOWN),
+        (reported(CLOCKS_AGREE), Agreement.AGREE),
+        (reported(-CLOCKS_AGREE), Agreement.AGREE),
+        (reported(CLOCKS_AGREE + A_BIT), Agreement.SKEWED),
+        (reported(-CLOCKS_AGREE - A_BIT), Agreement.SKEWED),
+        (reported(CLOCKS_AGREE - SECOND, SECOND), Agreement.AGREE),
+        (reported(CLOCKS_AGREE - SECOND, SECOND + A_BIT), Agreement.UNKNOWN),
+        (reported(CLOCKS_AGREE + SECOND, SECOND), Agreement.UNKNOWN),
+        (reported(CLOCKS_AGREE + SECOND + A_BIT, SECOND), Agreement.SKEWED),
+        (reported(NOTHING, age=CLOCKS_FRESH), Agreement.AGREE),
+        (reported(NOTHING, age=CLOCKS_FRESH + A_BIT), Agreement.UNKNOWN),
+        (reported(2 * CLOCKS_AGREE, age=CLOCKS_FRESH + A_BIT), Agreement.UNKNOWN),
         (TrustedTime(NOON, None), Agreement.UNKNOWN),
     ],
 )
@@ -59,8 +60,8 @@ def test_what_begins_is_counted_from_the_later_of_both_however_far_apart() -> No
 @pytest.mark.parametrize(
     ("time", "sentence"),
     [
-        (reported(2 * AGREE), "the operator's clock is more than 10 s ahead of the API server's"),
-        (reported(-2 * AGREE), "the operator's clock is more than 10 s behind the API server's"),
+        (reported(2 * CLOCKS_AGREE), "the operator's clock is more than 10 s ahead of the API server's"),
+        (reported(-2 * CLOCKS_AGREE), "the operator's clock is more than 10 s behind the API server's"),
         (TrustedTime(NOON, None), "nobody knows whether the operator's clock agrees with the API server's"),
     ],
 )

@@ -12,8 +12,9 @@ from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, transition_events
 from seawall.domain.decision import Decision, Published, settle, silent
-from seawall.domain.failure import REFUSED_SECONDS, UNANSWERED_SECONDS, Failure
+from seawall.domain.failure import Failure
 from seawall.domain.step import Act, Record, Wait
+from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
 from tests.domain.builders import NOW, make_cluster
 
 AFTER = 7.0

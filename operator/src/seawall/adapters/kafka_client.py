@@ -12,10 +12,8 @@ from confluent_kafka.admin import AdminClient
 
 from seawall.adapters.kafka_connection import Trouble, explain, open_client
 from seawall.adapters.kafka_values import view_of
+from seawall.adapters.times import HEARSAY_SECONDS
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
-
-HEARSAY_SECONDS = 1.0
-"""How long a look waits for another one at a Kafka that did not answer before, rather than repeat what is known."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
+from seawall.adapters.times import KAFKA_GRACE_SECONDS
 from seawall.domain.errors import OutsideUnavailable, Refused
 
 ALREADY_EXISTS = frozenset({KafkaError.TOPIC_ALREADY_EXISTS})
@@ -44,9 +45,6 @@ UNSENDABLE = frozenset({KafkaError._INVALID_ARG, KafkaError._UNSUPPORTED_FEATURE
 """The client refuses what it cannot encode, or what the broker is too old for. Its other errors, all with negative
 codes, mean that no answer came."""
 
-GRACE = 5.0
-"""Seconds that the client gets beyond its own deadline; it has never needed them."""
-
 
 def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[str, Any], dict[str, KafkaError]]:
     """Waits for every topic's answer: the values, and the errors.
@@ -54,7 +52,7 @@ def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[s
     Raises:
         OutsideUnavailable: an answer did not come, not even an error.
     """
-    deadline = time.monotonic() + timeout + GRACE
+    deadline = time.monotonic() + timeout + KAFKA_GRACE_SECONDS
     values: dict[str, Any] = {}
     errors: dict[str, KafkaError] = {}
     for topic, future in futures.items():

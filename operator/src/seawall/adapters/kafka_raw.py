@@ -20,6 +20,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from seawall.adapters.kafka_connection import client_config
 from seawall.adapters.kafka_raw_sockets import KEEPING, KeepingSelector, KeepingTls
+from seawall.adapters.times import KAFKA_RAW_CONNECT_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection
@@ -30,7 +31,6 @@ _ItemT = TypeVar("_ItemT")
 
 LARGEST_ANSWER = 100_000_000
 """Bytes. The default of 1 MB is less than the metadata of 10,000 topics."""
-CONNECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _config(connection: KafkaConnection, seconds: float) -> dict[str, Any]:
         "sasl_plain_username": connection.username,
         "sasl_plain_password": connection.password,
         "request_timeout_ms": seconds * 1000,
-        "socket_connection_setup_timeout_ms": min(seconds, CONNECT_SECONDS) * 1000,
+        "socket_connection_setup_timeout_ms": min(seconds, KAFKA_RAW_CONNECT_SECONDS) * 1000,
         "receive_message_max_bytes": LARGEST_ANSWER,
     }
 

@@ -8,12 +8,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from seawall.adapters.kafka_connection import reader_config
 from seawall.adapters.kafka_topic_answers import failure_of, unanswered
+from seawall.adapters.times import KAFKA_SCAN_SECONDS
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Scanned, TopicFailure
 from seawall.domain.rollout.record_key import describe_unreadable
 
-SECONDS = 3.0
-"""Of reading in one call, once the first record or the end has come."""
 AT_ONCE = 1_000
 
 _EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - the public name of the constant
@@ -40,7 +39,7 @@ def _read(consumer: Consumer, topic: str, start: int, deadline: float) -> Scanne
             if error is not None and error.code() != _EOF:
                 return failure_of(topic, error)
             if not has_begun:
-                has_begun, deadline = True, min(deadline, time.monotonic() + SECONDS)
+                has_begun, deadline = True, min(deadline, time.monotonic() + KAFKA_SCAN_SECONDS)
             if error is not None:
                 return Scanned(max(position, message.offset() or 0))
             found = _observe_record(message)

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.repeats import Repeats
+from seawall.adapters.times import EVENT_REPEAT_SECONDS
 from seawall.api.meta import GROUP, VERSION, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.cluster import WALCluster
@@ -23,8 +24,6 @@ _log = logging.getLogger(__name__)
 
 _API_VERSION = f"{GROUP}/{VERSION}"
 _PREFIX_FIELD = "spec.topics.prefix"
-REPEAT_SECONDS = 10.0
-"""The same event about the same version of an object within this time is the same news."""
 _EVENT_MESSAGE = 1024
 """Longest message of an Event that the API server takes."""
 
@@ -39,7 +38,7 @@ class KubeAdapter:
 
     def __init__(self, api: KubeApi, namespaces: Sequence[str]) -> None:
         self._api = api
-        self._repeats = Repeats(REPEAT_SECONDS)
+        self._repeats = Repeats(EVENT_REPEAT_SECONDS)
         self._scopes = [f"/namespaces/{namespace}" for namespace in namespaces] or [""]
 
     def get(self, resource: type[ResourceT], key: Key) -> ResourceT | None:

@@ -19,10 +19,8 @@ from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
 from seawall.adapters.server_dates import ServerDates
+from seawall.adapters.times import KUBE_REQUEST_SECONDS
 from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
-
-REQUEST_SECONDS = 5.0
-"""Deadline of one request: a frozen connection must not hold a tick, or the Lease, for longer."""
 
 Body = Mapping[str, Any]
 
@@ -126,7 +124,7 @@ class KubeApi:
         )
         begun = self.dates.begin()
         try:
-            response = self._client.call_api(*request, _request_timeout=(REQUEST_SECONDS, REQUEST_SECONDS))
+            response = self._client.call_api(*request, _request_timeout=(KUBE_REQUEST_SECONDS, KUBE_REQUEST_SECONDS))
             self.dates.hear(begun, response.headers.get("Date"))
             return int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
         except (ApiException, HTTPError, OSError) as error:

@@ -2,8 +2,8 @@
 
 The client's own elector has no request deadline, trusts wall clocks and never releases; with a frozen connection two
 leaders acted side by side for 49 s. Here every request ends after 5 s, time is monotonic and our own, and leadership
-ends by itself `RENEW_SECONDS` after the last successful renewal, whatever the network does: a leader that wakes up from
-a machine's sleep must not believe in its old Lease.
+ends by itself `LEASE_RENEW_SECONDS` after the last successful renewal, whatever the network does: a leader that wakes
+up from a machine's sleep must not believe in its old Lease.
 A Lease makes two actors rare; that every write is conditional makes them harmless.
 """
 
@@ -17,17 +17,11 @@ from typing import Any
 
 from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.server_dates import since_boot
+from seawall.adapters.times import LEASE_RENEW_SECONDS, LEASE_SECONDS
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, SeawallError
 
 _log = logging.getLogger(__name__)
-
-LEASE_SECONDS = 15.0
-"""A Lease that was not renewed for this long may be taken."""
-RENEW_SECONDS = 10.0
-"""A leader that could not renew for this long is none any more."""
-RETRY_SECONDS = 2.0
-"""Pause between attempts."""
 
 
 class Lease:
@@ -63,7 +57,7 @@ class Lease:
     def is_leader(self) -> bool:
         """Whether this process holds the Lease now."""
         with self._lock:
-            return self._renewed is not None and self._monotonic() - self._renewed < RENEW_SECONDS
+            return self._renewed is not None and self._monotonic() - self._renewed < LEASE_RENEW_SECONDS
 
     def try_hold(self) -> bool:
         """Takes or renews the Lease, if that is possible; returns whether this process holds it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from seawall.api.meta import InvalidSpec, Key
@@ -21,6 +20,7 @@ from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.times import LOCAL_VERIFICATION_HELD_FOR
 from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.request import FILE, Subject, database_version, digest_of, write_request
@@ -32,7 +32,6 @@ from seawall.ports import Kube
 
 OBSERVERS = 60
 """So many looks, or pauses for the grant, and no more."""
-HELD_FOR = timedelta(hours=6)
 
 Run = Callable[[Sequence[str]], int]
 """Runs a program with the terminal of this one; returns its exit code."""
@@ -64,7 +63,7 @@ class LocalVerification:
         claim = {topic.name: topic.start for topic in selection.readable}
         reason = "replay verification on somebody's machine"
         reference = ClusterRef(name=cluster.metadata.name)
-        hold = WALHoldSpec(cluster_ref=reference, topics=claim, ttl=HELD_FOR, reason=reason)
+        hold = WALHoldSpec(cluster_ref=reference, topics=claim, ttl=LOCAL_VERIFICATION_HELD_FOR, reason=reason)
         self.kube.create(WALHold, key, hold)
         try:
             self._wait_for_grant(key)

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from seawall.cli.ledger import table
 from seawall.domain.overview.activities import Activity, Progress
 from seawall.domain.overview.datanodes import SERVES, DatanodeLine
-from seawall.domain.overview.findings import SILENT, Finding
+from seawall.domain.overview.findings import Finding
 from seawall.domain.overview.page import BrokersLine, HoldLine, StatusPage
+from seawall.domain.times import LEASE_SILENT
 
 DATANODE_COLUMNS = {
     "POD": "pod",
@@ -88,7 +89,7 @@ def _leader(page: StatusPage) -> str:
     if leader.holder is None or leader.renew_time is None:
         return f"nobody leads by the Lease {leader.lease}"
     snapshot = _ago(leader.renew_time, page.time)
-    if page.time - leader.renew_time > SILENT:
+    if page.time - leader.renew_time > LEASE_SILENT:
         return f"nobody leads; {leader.holder} was seen {snapshot}"
     return f"{leader.holder} leads, seen {snapshot}"
 

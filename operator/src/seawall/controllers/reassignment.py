@@ -45,11 +45,10 @@ from seawall.domain.reassignment.observed import FoundJournal, KafkaState, Obser
 from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
 from seawall.domain.reassignment.rebalance import is_rebalance_due
 from seawall.domain.step import Event
+from seawall.domain.times import REASSIGNMENT_IDLE_THROTTLE_MINUTES
 from seawall.observe.partitions import PartitionObserver
 from seawall.ports import Clock, Kube, ReassignmentMeter
 
-IDLE_THROTTLE_MINUTES = 10
-"""How often it is looked at whether somebody left a throttle, while no replicas are moved."""
 ABOUT = "Where partitions were and go to, for the reassignment in the WALCluster's status. Leave it alone."
 
 
@@ -73,7 +72,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         """Looks, and measures how far it is."""
         now, run = self.clock.now(), obj.status.reassignment
         is_active = run is not None and run.is_active
-        asks_throttled = is_active or now.minute % IDLE_THROTTLE_MINUTES == 0
+        asks_throttled = is_active or now.minute % REASSIGNMENT_IDLE_THROTTLE_MINUTES == 0
         observed, throttled = self._observe(obj, now, asks_throttled=asks_throttled), None
         if asks_throttled and not isinstance(observed.kafka, str):
             throttled = sum(found != ThrottledReplicas() for found in observed.kafka.throttles.topics.values())

@@ -25,14 +25,9 @@ from seawall.domain.rollout.health import count_datanodes
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere
 from seawall.domain.step import Event, EventType
+from seawall.domain.times import ROLLOUT_ASKED_MS, ROLLOUT_SETTLES_MS
 from seawall.observe.datanodes import DatanodeObserver, declared_datanodes
 from seawall.ports import Datanodes, Kube, RestartMeter, Stopwatch
-
-SETTLES_MS = 20_000
-"""How long a new process waits for reports to advance before it takes a datanode for down."""
-
-ASKED_MS = 10_000
-"""How long a flush takes to show in a report."""
 
 
 @dataclass(slots=True)
@@ -79,8 +74,8 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
     def _with_memory(self, obj: WALCluster, found: Observed) -> Observed:
         """With what this process knows of its own looks and flushes."""
         known, now = self._remember(obj), self.stopwatch.milliseconds()
-        lately = frozenset(region for region, at in known.asked.items() if now < at + ASKED_MS)
-        return replace(found, is_settling=now < known.since + SETTLES_MS, asked_lately=lately)
+        lately = frozenset(region for region, at in known.asked.items() if now < at + ROLLOUT_ASKED_MS)
+        return replace(found, is_settling=now < known.since + ROLLOUT_SETTLES_MS, asked_lately=lately)
 
     def decide(self, obj: WALCluster, observed: Observed) -> RestartDecision:
         """Decides (pure)."""

@@ -1,8 +1,8 @@
 """What time it is, where something ends by it: by the operator's clock and by the API server's, if they agree.
 
 A clock that is ahead would end holds early, and one that is late would let a declaration go on. So an end counts only
-while both clocks agree within `AGREE`, and in the safe direction: a hold is over when both say so, a declaration as
-soon as either does. While they disagree, or nobody knows, no hold ends and no declaration counts.
+while both clocks agree within `CLOCKS_AGREE`, and in the safe direction: a hold is over when both say so, a declaration
+as soon as either does. While they disagree, or nobody knows, no hold ends and no declaration counts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-AGREE = timedelta(seconds=10)
-"""Clocks that are certainly not further apart agree."""
-
-FRESH = timedelta(seconds=60)
-"""What an older answer of the API server says of its clock counts for nothing."""
+from seawall.domain.times import CLOCKS_AGREE, CLOCKS_FRESH
 
 
 class Agreement(StrEnum):
@@ -59,7 +55,7 @@ class TrustedTime:
     @property
     def skew(self) -> timedelta | None:
         """By how much the operator's clock is ahead of the API server's, about; None: unknown."""
-        return None if self.server is None or self.server.age > FRESH else self.now - self.server.time
+        return None if self.server is None or self.server.age > CLOCKS_FRESH else self.now - self.server.time
 
     @property
     def agreement(self) -> Agreement:
@@ -67,9 +63,9 @@ class TrustedTime:
         skew = self.skew
         if self.server is None or skew is None:
             return Agreement.UNKNOWN
-        if abs(skew) + self.server.uncertainty <= AGREE:
+        if abs(skew) + self.server.uncertainty <= CLOCKS_AGREE:
             return Agreement.AGREE
-        return Agreement.SKEWED if abs(skew) - self.server.uncertainty > AGREE else Agreement.UNKNOWN
+        return Agreement.SKEWED if abs(skew) - self.server.uncertainty > CLOCKS_AGREE else Agreement.UNKNOWN
 
     @property
     def problem(self) -> str | None:
@@ -79,7 +75,7 @@ class TrustedTime:
                 return None
             case Agreement.SKEWED:
                 where = "ahead of" if self.skew is not None and self.skew > timedelta(0) else "behind"
-                return f"the operator's clock is more than {AGREE.seconds} s {where} the API server's"
+                return f"the operator's clock is more than {CLOCKS_AGREE.seconds} s {where} the API server's"
             case Agreement.UNKNOWN:
                 return "nobody knows whether the operator's clock agrees with the API server's"
 

@@ -13,10 +13,9 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.errors import Refused, SeawallError
 from seawall.domain.step import Event, EventType
+from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
 
 REFUSED, UNANSWERED = "ChangeRefused", "ChangeUnanswered"
-REFUSED_SECONDS, UNANSWERED_SECONDS = 30.0, 5.0
-"""Until what failed is tried again: what was refused needs a person, who may have acted meanwhile."""
 FAILURES = frozenset({REFUSED, UNANSWERED})
 TELLING = 200
 """Characters of a sentence by which it is known again: conditions and events cut long ones."""

@@ -21,14 +21,11 @@ from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 from seawall.domain.purge.preview import PlannedRun
 from seawall.domain.reassignment.preview import PlannedReassignment
+from seawall.domain.times import LEDGER_PAGE_RETRY_SECONDS
 
 Latest = Callable[[Key], LedgerPage | Unavailable | None]
 Plan = Callable[[Key, Sequence[str]], PlannedRun | Unavailable | None]
 PlanMoves = Callable[[Key], PlannedReassignment | None]
-
-
-RETRY_SECONDS = 5
-"""What who comes while a plan is made is told to wait."""
 
 
 def add_ledger_page(app: web.Application, latest: Latest, key: str) -> None:
@@ -88,8 +85,8 @@ def _require_free(one_at_a_time: asyncio.Lock) -> None:
     """A queue of looks would load Kafka and the database for as long as people are impatient."""
     if one_at_a_time.locked():
         raise web.HTTPServiceUnavailable(
-            text=f"another plan is being made: try again in {RETRY_SECONDS} s",
-            headers={"Retry-After": str(RETRY_SECONDS)},
+            text=f"another plan is being made: try again in {LEDGER_PAGE_RETRY_SECONDS} s",
+            headers={"Retry-After": str(LEDGER_PAGE_RETRY_SECONDS)},
         )
 
 

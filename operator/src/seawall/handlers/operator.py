@@ -20,8 +20,9 @@ from seawall.adapters.kube_api import KubeApi
 from seawall.adapters.kube_datanodes import KubeDatanodes
 from seawall.adapters.kube_intents import ConfigMapIntentStore
 from seawall.adapters.kube_spark import KubeSparkApplications
-from seawall.adapters.lease import RETRY_SECONDS, Lease
+from seawall.adapters.lease import Lease
 from seawall.adapters.server_dates import ServerDates
+from seawall.adapters.times import LEASE_RETRY_SECONDS
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
@@ -41,6 +42,7 @@ from seawall.controllers.schedule import VerificationScheduleController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.errors import SeawallError
+from seawall.domain.times import OPERATOR_DRAIN_SECONDS, OPERATOR_STUCK_SECONDS
 from seawall.handlers.event_filter import Subject
 from seawall.handlers.ledger_page import add_ledger_page, add_plan_page, add_reassignment_page
 from seawall.handlers.metrics.telemetry import Telemetry
@@ -56,14 +58,9 @@ from seawall.settings import Settings
 
 _log = logging.getLogger(__name__)
 
-STUCK_SECONDS = 300
-"""A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
 
 QUEUES = len(RESOURCES) + 5
 """One of each kind, and those of the ledgers, the schedules, the replicas, the brokers and the restarts."""
-
-DRAIN_SECONDS = 10
-"""How long a stopping process waits for its running ticks."""
 
 
 class Operator:
@@ -158,7 +155,7 @@ class Operator:
             except SeawallError as error:
                 self._absent = resource
                 _log.warning("waiting for the CRD of %s: %s", resource.KIND.kind, error)
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(LEASE_RETRY_SECONDS)
             else:
                 self._absent = None
                 return
@@ -173,7 +170,7 @@ class Operator:
             self._telemetry.lead(leading=is_leader)
             self._telemetry.measure_clocks(self._clock.trusted())
             self._queues.set_active(active=is_leader)
-            await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(LEASE_RETRY_SECONDS)
 
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         """Stops handing out work, waits for the running ticks, and only then gives the Lease back."""
@@ -182,7 +179,7 @@ class Operator:
         for task in tasks:
             task.cancel()
         drained = self._loop.run_in_executor(None, self._queues.drain)
-        await asyncio.wait([drained], timeout=DRAIN_SECONDS)
+        await asyncio.wait([drained], timeout=OPERATOR_DRAIN_SECONDS)
         await self._loop.run_in_executor(self._elector, self._lease.release)
 
     async def _serve_http(self) -> web.AppRunner:
@@ -212,8 +209,8 @@ class Operator:
     def _unhealthy(self) -> str | None:
         if self._watcher.has_ended():
             return "the watcher has ended"
-        if self._telemetry.longest_tick_seconds() > STUCK_SECONDS:
-            return f"a tick has been running for more than {STUCK_SECONDS} s"
+        if self._telemetry.longest_tick_seconds() > OPERATOR_STUCK_SECONDS:
+            return f"a tick has been running for more than {OPERATOR_STUCK_SECONDS} s"
         return None
 
     def _unready(self) -> str | None:

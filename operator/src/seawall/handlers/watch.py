@@ -16,10 +16,8 @@ import kopf
 
 from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.kinds import KINDS
+from seawall.domain.times import WATCH_INACTIVITY_SECONDS
 from seawall.handlers.event_filter import EventFilter, Subject
-
-INACTIVITY_SECONDS = 20
-"""A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
 
 _IDENTITY: Any = "seawall"
 """Only kopf's peering, which is off, reads it. Left to itself kopf looks up the user's name: uid 65532 has none."""
@@ -85,7 +83,7 @@ def _settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
-    settings.watching.inactivity_timeout = INACTIVITY_SECONDS
+    settings.watching.inactivity_timeout = WATCH_INACTIVITY_SECONDS
     settings.watching.server_timeout = 300
     settings.networking.connect_timeout = 5
     # A list, no iterator: kopf takes from the start again for each request.

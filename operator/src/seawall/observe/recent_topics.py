@@ -8,12 +8,8 @@ from typing import Generic, TypeVar
 
 from seawall.domain.kafka import Configs
 from seawall.domain.kafka_log import LogSizes, TopicFailure
+from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
 from seawall.ports import KafkaAdmin, KafkaLogs
-
-CONFIGS_FRESH_FOR_MS = 30_000
-"""A broker takes a second for the configs of 1,000 topics, and a run looks seven times and more."""
-SIZES_FRESH_FOR_MS = 10_000
-"""Each broker is asked, over a connection of its own; by default the ledger is looked at as often."""
 
 _FoundT = TypeVar("_FoundT")
 
@@ -48,8 +44,8 @@ class RecentTopics:
     The ids are those of topics by their names, `now` is the stopwatch's milliseconds.
     """
 
-    _configs: _Recent[Configs] = field(default_factory=lambda: _Recent(CONFIGS_FRESH_FOR_MS))
-    _sizes: _Recent[LogSizes] = field(default_factory=lambda: _Recent(SIZES_FRESH_FOR_MS))
+    _configs: _Recent[Configs] = field(default_factory=lambda: _Recent(TOPICS_CONFIGS_FRESH_FOR_MS))
+    _sizes: _Recent[LogSizes] = field(default_factory=lambda: _Recent(TOPICS_SIZES_FRESH_FOR_MS))
 
     def copy(self) -> RecentTopics:
         """The same, for a look beside the others: what it reads is its own."""

@@ -372,14 +372,14 @@ MUTANTS = (
         "a declaration beyond its expiry",
         f"{LEDGER}/declaration.py",
         "expires <= now:\n",
-        "expires <= now - LONGEST:\n",
+        "expires <= now - DECLARATION_LONGEST:\n",
         'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-21T12:00:00Z", "has expired")',
     ),
     Mutant(
         "a declaration for longer than a day",
         f"{LEDGER}/declaration.py",
-        "expires > now + LONGEST:\n",
-        "expires > now + 2 * LONGEST:\n",
+        "expires > now + DECLARATION_LONGEST:\n",
+        "expires > now + 2 * DECLARATION_LONGEST:\n",
         'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-22T12:00:01Z", "more than 24 hours ahead")',
     ),
     Mutant(

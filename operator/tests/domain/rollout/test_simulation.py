@@ -17,10 +17,10 @@ from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain.decision import step_of
 from seawall.domain.rollout import finish, maintenance
 from seawall.domain.rollout.actions import RolloutAction, SetMaintenance
-from seawall.domain.rollout.maintenance import ON_ITS_WAY
 from seawall.domain.rollout.roll import decide
 from seawall.domain.rollout.workload import UpdateStrategy
 from seawall.domain.step import Act
+from seawall.domain.times import MAINTENANCE_ON_ITS_WAY
 from tests.domain.rollout.builders import METASRV, make_statefulset
 from tests.domain.rollout.world import World
 from tests.support.mutants import find_survivors
@@ -79,7 +79,7 @@ class Chaos:
         step = step_of(self.world.status, decide(self.world.status, self.world.observe()))
         if isinstance(step, Act):
             for action in step.actions:
-                longest = int(ON_ITS_WAY.total_seconds()) - 2 if isinstance(action, SetMaintenance) else 600
+                longest = int(MAINTENANCE_ON_ITS_WAY.total_seconds()) - 2 if isinstance(action, SetMaintenance) else 600
                 self.asleep.append((self.world.now + timedelta(seconds=min(seconds * 5, longest)), action))
 
     def settle(self) -> None:
@@ -207,7 +207,7 @@ def any_report_counts(patch: pytest.MonkeyPatch) -> None:
 
 
 def maintenance_is_dropped_at_once(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(maintenance, "ON_ITS_WAY", timedelta(0))
+    patch.setattr(maintenance, "MAINTENANCE_ON_ITS_WAY", timedelta(0))
 
 
 def maintenance_is_not_given_back(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from seawall.adapters.dataplane.greptimedb_answers import NODES, read_nodes, read_sql, read_switch
 from seawall.adapters.dataplane.greptimedb_heartbeats import read_heartbeats
-from seawall.adapters.dataplane.http import ANSWER_SECONDS, Answer, Http, Part
+from seawall.adapters.dataplane.http import Answer, Http, Part
+from seawall.adapters.times import FLUSH_SECONDS, HTTP_ANSWER_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node
@@ -23,7 +24,6 @@ SWITCH = Part("the metasrv", "its address", NotReached.METASRV_UNREACHABLE)
 """Its address may be one of before: it is not the spec that is to be corrected."""
 FLUSHES = 10
 """Flushes that are asked for at once."""
-FLUSH_SECONDS = 60.0
 
 _SERVER_ERROR = 500
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class GreptimeDB:
 
     def nodes(self) -> Sequence[Node]:
         """Asks by SQL."""
-        return _read(FRONTEND, self._execute(NODES, ANSWER_SECONDS), read_nodes)
+        return _read(FRONTEND, self._execute(NODES, HTTP_ANSWER_SECONDS), read_nodes)
 
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Asks for flushes by SQL, a few at a time."""

@@ -24,10 +24,9 @@ from urllib3.exceptions import (
     TimeoutError as HTTPTimeoutError,
 )
 
+from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 
-CONNECT_SECONDS = 2.0
-ANSWER_SECONDS = 5.0
 MAX_BYTES = 48 * 2**20
 """No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 37,000 regions.
 
@@ -79,7 +78,7 @@ class Http:
             PartUnavailable: there is no answer, or not the whole of it.
             PartRefused: there cannot be one: TLS or the URL make no sense.
         """
-        return self._request("GET", url, ANSWER_SECONDS, {})
+        return self._request("GET", url, HTTP_ANSWER_SECONDS, {})
 
     def post(
         self,
@@ -87,14 +86,14 @@ class Http:
         *,
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
-        seconds: float = ANSWER_SECONDS,
+        seconds: float = HTTP_ANSWER_SECONDS,
     ) -> Answer:
         """POST; raises as `get` does. Without an answer, nobody knows whether it happened."""
         return self._request("POST", url, seconds, {"body": body, "headers": dict(headers or {})})
 
     def _request(self, method: str, url: str, seconds: float, options: dict[str, Any]) -> Answer:
         until = time.monotonic() + seconds
-        timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
+        timeout = urllib3.Timeout(connect=min(HTTP_CONNECT_SECONDS, seconds), read=seconds)
         try:
             response = self._pool.request(
                 method, url, timeout=timeout, redirect=False, preload_content=False, decode_content=True, **options

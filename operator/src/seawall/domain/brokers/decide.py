@@ -15,15 +15,12 @@ from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.failure import FAILURES, Failure
 from seawall.domain.min_isr import limit_of
-
-PERIOD_SECONDS = 30.0
-SOON_SECONDS = 2.0
-"""After a change: brokers tell of it one after another, and replicas of new topics take seconds to be in sync."""
+from seawall.domain.times import BROKERS_PERIOD_SECONDS, BROKERS_SOON_SECONDS
 
 
 def pause_after(previous: float | None) -> float:
     """Seconds until the next look, by those before this one; None: this one follows a change."""
-    return SOON_SECONDS if previous is None else min(2 * previous, PERIOD_SECONDS)
+    return BROKERS_SOON_SECONDS if previous is None else min(2 * previous, BROKERS_PERIOD_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Observed:
 
     now: datetime
     found: BrokersFound | NothingObserved
-    after: float = PERIOD_SECONDS
+    after: float = BROKERS_PERIOD_SECONDS
     failed: Failure | None = None
     is_tried: bool = False
 

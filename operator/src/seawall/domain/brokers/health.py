@@ -13,9 +13,7 @@ from seawall.domain.brokers.view import InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionStatus
 from seawall.domain.partitions import NO_RATES, Quorum, QuorumReplica
 from seawall.domain.throttles import own_rates_sentence
-
-BEHIND_MS = 10_000
-"""A voter that lacks records for so long is down or cut off. One that is well fetches twice a second."""
+from seawall.domain.times import BROKERS_BEHIND_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +117,4 @@ def quorum_status(quorum: Quorum) -> QuorumStatus:
 
 
 def _is_behind(voter: QuorumReplica) -> bool:
-    return voter.behind_ms is None or voter.behind_ms > BEHIND_MS
+    return voter.behind_ms is None or voter.behind_ms > BROKERS_BEHIND_MS

@@ -15,11 +15,13 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.going import PoolNow, decided
 from seawall.domain.cluster.needed import WAY_OUT as RETAIN
 from seawall.domain.cluster.reasons import Reason
-from seawall.domain.cluster.verdict import RETRY_SECONDS
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.times import CLUSTER_RETRY_SECONDS
 
-NOT_OBSERVED = Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, "nobody has looked yet at the topics", RETRY_SECONDS)
+NOT_OBSERVED = Verdict(
+    Outlook.PROGRESSING, Reason.USE_UNKNOWN, "nobody has looked yet at the topics", CLUSTER_RETRY_SECONDS
+)
 
 
 def why_unclear(pool: PoolNow) -> Verdict | None:
@@ -28,7 +30,7 @@ def why_unclear(pool: PoolNow) -> Verdict | None:
         return None
     name, sentence = next(iter(pool.unclear.items()))
     message = f"it cannot be seen whether topic {name} is the one that is to go: {sentence}; mend that, {RETAIN}"
-    return Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, message, RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, message, CLUSTER_RETRY_SECONDS)
 
 
 def why_remade(cluster: WALCluster, pool: PoolNow) -> Verdict | None:

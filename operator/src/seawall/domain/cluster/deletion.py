@@ -17,7 +17,6 @@ filtered by rights.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster
@@ -30,15 +29,13 @@ from seawall.domain.cluster.needed import why_needed
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.status import ClusterDecision, without_pool
-from seawall.domain.cluster.verdict import RETRY_SECONDS, judge_unreachable
+from seawall.domain.cluster.verdict import judge_unreachable
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, silent
 from seawall.domain.kafka import NoKafka
 from seawall.domain.step import EventType
+from seawall.domain.times import CLUSTER_GIVE_UP_AFTER, CLUSTER_RETRY_SECONDS
 from seawall.domain.topics.actions import DeleteTopics
-
-GIVE_UP_AFTER = timedelta(minutes=10)
-"""How long a deletion waits for Kafka."""
 
 BATCH = 1000
 """Topics that one action deletes: the object is read again, and the Lease looked at, before each."""
@@ -96,7 +93,7 @@ def _blocker(cluster: WALCluster, observed: Observed) -> Verdict | None:
     """What the deletion has to wait for."""
     kafka = observed.kafka
     if observed.obstacle is not None:
-        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle, RETRY_SECONDS)
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, observed.obstacle, CLUSTER_RETRY_SECONDS)
     if isinstance(kafka, NoKafka):
         return judge_unreachable(cluster, kafka, observed.now)
     if kafka is None:
@@ -105,7 +102,7 @@ def _blocker(cluster: WALCluster, observed: Observed) -> Verdict | None:
         return Verdict(Outlook.STALLED, Reason.WRONG_CLUSTER, wrong)
     if not observed.claims_known:
         message = "not all WALClusters can be read: one of them may own the topics"
-        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, message, RETRY_SECONDS)
+        return Verdict(Outlook.STALLED, Reason.NOT_ALLOWED, message, CLUSTER_RETRY_SECONDS)
     return None
 
 
@@ -131,4 +128,4 @@ def _gave_up(cluster: WALCluster, observed: Observed) -> bool:
     reachable = find_condition(cluster.status.conditions, ConditionType.KAFKA_REACHABLE)
     if since is None or reachable is None or reachable.status == "True" or _blocker(cluster, observed) is None:
         return False
-    return observed.now - max(since, reachable.last_transition_time) >= GIVE_UP_AFTER
+    return observed.now - max(since, reachable.last_transition_time) >= CLUSTER_GIVE_UP_AFTER

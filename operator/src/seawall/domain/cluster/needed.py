@@ -18,13 +18,13 @@ from seawall.api.meta import STOP_DELETES_ANNOTATION, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.observed import Needs
 from seawall.domain.cluster.reasons import Reason
-from seawall.domain.cluster.verdict import RETRY_SECONDS
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.ledger.columns import Mask
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.text import listed
+from seawall.domain.times import CLUSTER_RETRY_SECONDS
 
 WAY_OUT = "or set deletionPolicy: Retain to keep the topics"
 NO_DATABASE = "remove dataPlane.greptimedb if that database is gone for good"
@@ -98,4 +98,4 @@ def _in_use(message: str) -> Verdict:
 
 
 def _waits(reason: Reason, message: str, outlook: Outlook = Outlook.STALLED) -> Verdict:
-    return Verdict(outlook, reason, message, RETRY_SECONDS)
+    return Verdict(outlook, reason, message, CLUSTER_RETRY_SECONDS)

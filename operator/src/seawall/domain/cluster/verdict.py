@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
@@ -24,13 +24,8 @@ from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.text import listed
+from seawall.domain.times import CLUSTER_PATIENT_SECONDS, CLUSTER_RECENT, CLUSTER_RETRY_SECONDS, CLUSTER_SOON_SECONDS
 from seawall.domain.topics.pool import Pool, TopicState
-
-SOON_SECONDS = 0.5
-RETRY_SECONDS = 5.0
-PATIENT_SECONDS = 20.0
-RECENT = timedelta(seconds=30)
-"""What lasts for longer than this will not end in the next second: it is looked at less often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ def judge_unreachable(cluster: WALCluster, problem: NoKafka, now: datetime) -> V
     """
     if problem.why is Unreachable.NOT_ANSWERING:
         is_new = _is_recent(cluster, ConditionType.KAFKA_REACHABLE, now)
-        after = RETRY_SECONDS if is_new else PATIENT_SECONDS
+        after = CLUSTER_RETRY_SECONDS if is_new else CLUSTER_PATIENT_SECONDS
         return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after)
     return Verdict(Outlook.STALLED, problem.why.value, problem.message)
 
@@ -77,14 +72,14 @@ def observe_again_after(case: Case, verdict: Verdict) -> float | None:
     if not is_silent(case.observed):
         return verdict.after
     is_new = _is_recent(case.cluster, ConditionType.DATA_PLANE_REACHABLE, case.observed.now)
-    after = RETRY_SECONDS if is_new else PATIENT_SECONDS
+    after = CLUSTER_RETRY_SECONDS if is_new else CLUSTER_PATIENT_SECONDS
     return after if verdict.after is None else min(after, verdict.after)
 
 
 def _is_recent(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:
     """Whether a condition that does not hold has not held for a short time only."""
     found = find_condition(cluster.status.conditions, kind)
-    return found is None or found.status == "True" or now - found.last_transition_time < RECENT
+    return found is None or found.status == "True" or now - found.last_transition_time < CLUSTER_RECENT
 
 
 def may_create_topics(case: Case) -> bool:
@@ -97,14 +92,16 @@ def _topic_lost(case: Case) -> Verdict | None:
     if missing is None or not missing.lost:
         return None
     is_all = len(case.pool.in_state(TopicState.READY)) + len(missing.lost) == len(case.pool.states)
-    return Verdict(Outlook.STALLED, Reason.TOPIC_LOST, missing.lost_sentence(), None if is_all else RETRY_SECONDS)
+    return Verdict(
+        Outlook.STALLED, Reason.TOPIC_LOST, missing.lost_sentence(), None if is_all else CLUSTER_RETRY_SECONDS
+    )
 
 
 def _record_unreadable(case: Case) -> Verdict | None:
     missing = case.observed.missing
     if missing is None or not missing.unclear:
         return None
-    return Verdict(Outlook.STALLED, Reason.TOPIC_RECORD_UNREADABLE, missing.unclear_sentence(), RETRY_SECONDS)
+    return Verdict(Outlook.STALLED, Reason.TOPIC_RECORD_UNREADABLE, missing.unclear_sentence(), CLUSTER_RETRY_SECONDS)
 
 
 def _replication_factor_too_high(case: Case) -> Verdict | None:
@@ -138,11 +135,11 @@ def _reassigning(case: Case) -> Verdict | None:
         found = run.failed_change
         return Failure(found.message, final=found.reason == REFUSED).verdict
     if run.stage is ReassignmentStage.AWAITING_APPROVAL:
-        return Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, run.message, RETRY_SECONDS)
+        return Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, run.message, CLUSTER_RETRY_SECONDS)
     if run.is_active:
-        return Verdict(Outlook.PROGRESSING, Reason.REASSIGNING, run.message, RETRY_SECONDS)
+        return Verdict(Outlook.PROGRESSING, Reason.REASSIGNING, run.message, CLUSTER_RETRY_SECONDS)
     if run.infeasible is not None:
-        return Verdict(Outlook.STALLED, Reason.REASSIGNMENT_INFEASIBLE, run.infeasible, RETRY_SECONDS)
+        return Verdict(Outlook.STALLED, Reason.REASSIGNMENT_INFEASIBLE, run.infeasible, CLUSTER_RETRY_SECONDS)
     return None
 
 
@@ -156,8 +153,10 @@ def _replication_factor_differs(case: Case) -> Verdict | None:
     elif run is not None and run.refused:
         message += f": {run.refused[0].message}"
     else:
-        return Verdict(Outlook.PROGRESSING, Reason.REASSIGNING, f"{message}: it is being planned", RETRY_SECONDS)
-    return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_DIFFERS, message, RETRY_SECONDS)
+        return Verdict(
+            Outlook.PROGRESSING, Reason.REASSIGNING, f"{message}: it is being planned", CLUSTER_RETRY_SECONDS
+        )
+    return Verdict(Outlook.STALLED, Reason.REPLICATION_FACTOR_DIFFERS, message, CLUSTER_RETRY_SECONDS)
 
 
 def _brokers_missing(case: Case) -> Verdict | None:
@@ -166,13 +165,13 @@ def _brokers_missing(case: Case) -> Verdict | None:
         return None
     missing = ", ".join(map(str, sorted(known - online)))
     message = f"{len(online)} of {len(known)} brokers are online (missing: {missing}), replicationFactor is {wanted}"
-    return Verdict(Outlook.PROGRESSING, Reason.BROKERS_MISSING, message, after=RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, Reason.BROKERS_MISSING, message, after=CLUSTER_RETRY_SECONDS)
 
 
 def _unguarded(case: Case) -> Verdict | None:
     names = [guard.topic for guard in case.pool.guards]
     message = f"Kafka may remove records of {listed(names)} by itself" if names else ""
-    return Verdict(Outlook.PROGRESSING, Reason.REPAIRING, message, RETRY_SECONDS) if names else None
+    return Verdict(Outlook.PROGRESSING, Reason.REPAIRING, message, CLUSTER_RETRY_SECONDS) if names else None
 
 
 def _in_state(state: TopicState, reason: Reason, what: str) -> Callable[[Case], Verdict | None]:
@@ -181,7 +180,7 @@ def _in_state(state: TopicState, reason: Reason, what: str) -> Callable[[Case], 
         if not names:
             return None
         is_new = _is_recent(case.cluster, ConditionType.TOPICS_READY, case.observed.now)
-        after = SOON_SECONDS if is_new else RETRY_SECONDS
+        after = CLUSTER_SOON_SECONDS if is_new else CLUSTER_RETRY_SECONDS
         return Verdict(Outlook.PROGRESSING, reason, f"{len(names)} of {len(case.pool.states)} topics {what}", after)
 
     return check
@@ -192,7 +191,7 @@ def _config_map_outdated(case: Case) -> Verdict | None:
     if wanted is None or (found is not None and found.data == wanted.data):
         return None
     message = f"ConfigMap {wanted.key.name} is being written"
-    return Verdict(Outlook.PROGRESSING, Reason.WRITING_CONFIG, message, RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, Reason.WRITING_CONFIG, message, CLUSTER_RETRY_SECONDS)
 
 
 def _database_changed(case: Case) -> Verdict | None:
@@ -220,7 +219,7 @@ def _contested(case: Case) -> Verdict | None:
     if other is None:
         return None
     message = f"WALCluster {other} claims the same topics: delete one of the two; nothing is deleted from them"
-    return Verdict(Outlook.STALLED, Reason.PREFIX_CONTESTED, message, RETRY_SECONDS)
+    return Verdict(Outlook.STALLED, Reason.PREFIX_CONTESTED, message, CLUSTER_RETRY_SECONDS)
 
 
 GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (

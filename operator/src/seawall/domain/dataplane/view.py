@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.topic_regions import regions_of_topics
 from seawall.domain.dataplane.version import weakest_version
-
-REPORTING_WITHIN = timedelta(minutes=1)
-"""A datanode whose newest report is older does not report. It compares two clocks, so it only informs people."""
+from seawall.domain.times import DATABASE_REPORTING_WITHIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ def view_data_plane(
     topics = regions_of_topics(snapshot).values()
     return DataPlaneView(
         datanodes=len(snapshot.datanodes.keys() | reported_at.keys()),
-        reporting=sum(abs(now - at) <= REPORTING_WITHIN for at in reported_at.values()),
+        reporting=sum(abs(now - at) <= DATABASE_REPORTING_WITHIN for at in reported_at.values()),
         regions=len(frozenset[int]().union(*(topic.regions for topic in topics))),
         topics_in_use=sum(bool(topic.regions) for topic in topics),
         store_id=snapshot.store_id,

@@ -29,10 +29,7 @@ from seawall.domain.ledger.hold_limits import NEAR, at_risk_until
 from seawall.domain.ledger.holds import next_change, why_not_granted
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import Observation, Unavailable
-
-RETRY_SECONDS = 5.0
-OBSERVE_SECONDS = 60.0
-"""The longest time without a look."""
+from seawall.domain.times import HOLD_OBSERVE_SECONDS, HOLD_RETRY_SECONDS
 
 HoldDecision = Decision[WALHoldStatus, WriteRecords]
 
@@ -60,7 +57,7 @@ def _verdict_without_observation(observation: Unavailable | None, observed: Obse
     if not observed.has_cluster or observation is None:
         message = "the WALCluster does not exist, or is being deleted: create it, or delete the hold"
         return Verdict(Outlook.STALLED, Reason.CLUSTER_MISSING, message)
-    return Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, observation.why.value, observation.message, HOLD_RETRY_SECONDS)
 
 
 def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observed) -> HoldDecision:
@@ -107,7 +104,7 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
         return _open_request(problem or "it will be granted at the next look")
     if problem is not None:
         message = f"{problem}; what was granted before still stands"
-        return Verdict(Outlook.STALLED, Reason.EDIT_REFUSED, message, OBSERVE_SECONDS)
+        return Verdict(Outlook.STALLED, Reason.EDIT_REFUSED, message, HOLD_OBSERVE_SECONDS)
     before = find_condition(obj.status.conditions, ConditionType.READY)
     is_same = before is not None and before.reason == hold.state.value
     message = before.message if before is not None and is_same else f"the hold is {hold.state.value}"
@@ -125,16 +122,16 @@ def _leaving(hold: Hold) -> Verdict | None:
 
 
 def _open_request(message: str) -> Verdict:
-    return Verdict(Outlook.PROGRESSING, Reason.NOT_GRANTED_YET, message, RETRY_SECONDS)
+    return Verdict(Outlook.PROGRESSING, Reason.NOT_GRANTED_YET, message, HOLD_RETRY_SECONDS)
 
 
 def _until_next_limit(hold: Hold, time: TrustedTime) -> float:
     """Seconds until the hold is near its ttl, or beyond it; not longer than until the next look."""
     now = time.earliest
     if hold.renewal is None:
-        return RETRY_SECONDS
+        return HOLD_RETRY_SECONDS
     if now is None:
-        return OBSERVE_SECONDS
+        return HOLD_OBSERVE_SECONDS
     limits = (hold.renewal.observed_at + hold.ttl * NEAR, hold.renewal.observed_at + hold.ttl, at_risk_until(hold))
     waits = [(limit - now).total_seconds() for limit in limits if limit is not None and limit > now]
-    return min([*waits, OBSERVE_SECONDS])
+    return min([*waits, HOLD_OBSERVE_SECONDS])

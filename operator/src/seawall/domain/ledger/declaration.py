@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from seawall.domain.clocks import TrustedTime
-
-LONGEST = timedelta(hours=24)
-"""What a person found right today says nothing of next week, and what is forgotten must not be about that."""
+from seawall.domain.times import DECLARATION_LONGEST
 
 _REASON_AND_EXPIRY = r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)"
 _GROUNDS = re.compile(_REASON_AND_EXPIRY, re.DOTALL)
@@ -99,7 +97,7 @@ def _why_not_now(annotation: str, expires: datetime, written: str, time: Trusted
         return doubtful(annotation, time)
     if expires <= now:
         return f"{annotation} has expired: remove it"
-    if expires > now + LONGEST:
+    if expires > now + DECLARATION_LONGEST:
         return f"{annotation}: the expiry {written} is more than 24 hours ahead"
     return None
 

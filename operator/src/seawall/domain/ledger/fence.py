@@ -23,8 +23,9 @@ from enum import StrEnum
 
 from seawall.api.meta import READOPT_ANNOTATION
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.ledger.declaration import LONGEST, doubtful, parse_grounds
+from seawall.domain.ledger.declaration import doubtful, parse_grounds
 from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.times import DECLARATION_LONGEST
 
 _EXAMPLE = "restored from backup@2026-12-24T18:00:00Z"
 
@@ -241,7 +242,7 @@ class Readoption:
 
     def problem(self, now: datetime) -> str | None:
         """Why it is not followed, in one sentence; it never will be: it is marked as used."""
-        if self.expires - now <= LONGEST:
+        if self.expires - now <= DECLARATION_LONGEST:
             return None
         return "seawall.dev/readopt expires more than 24 hours ahead and is not followed: set one that expires sooner"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from seawall.domain.clocks import AGREE
 from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView
+from seawall.domain.times import CLOCKS_AGREE, LEDGER_LEAST_AT_RISK
 
 NEAR = 0.8
 """From this share of a limit on a hold is AtRisk."""
 
-LEAST_AT_RISK = timedelta(seconds=60)
-"""For so long a hold is AtRisk before it is Lost, so that people and holders see it; but no longer than the share."""
 
 LEAST_SHARE = 0.2
 """The greatest share of its ttl for which a hold stays AtRisk beyond a limit."""
@@ -68,16 +66,16 @@ def at_risk_until(hold: Hold) -> datetime | None:
     """Until when a hold that is AtRisk is not Lost, by the operator's clock; None: it is not AtRisk."""
     if hold.at_risk_since is None:
         return None
-    return hold.at_risk_since + min(LEAST_AT_RISK, hold.ttl * LEAST_SHARE)
+    return hold.at_risk_since + min(LEDGER_LEAST_AT_RISK, hold.ttl * LEAST_SHARE)
 
 
 def was_recorded_at_risk(hold: Hold, now: datetime) -> bool:
     """Whether the hold was AtRisk for long enough; a clock that was set back never makes it longer.
 
-    That it began a little later than now is no such clock: both times are by clocks that agree, each within `AGREE`.
+    That it began a little later than now is no such clock: both times are by clocks that agree (`CLOCKS_AGREE`).
     """
     until = at_risk_until(hold)
-    return until is None or hold.at_risk_since is None or not hold.at_risk_since - 2 * AGREE <= now < until
+    return until is None or hold.at_risk_since is None or not hold.at_risk_since - 2 * CLOCKS_AGREE <= now < until
 
 
 def _duration(age: timedelta) -> str:

@@ -14,10 +14,7 @@ from seawall.domain.ledger.actions import ClaimDatabase, WriteRecords, claim_of
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.ledger.policy import Safety
 from seawall.domain.ledger.report_history import POLLS_PER_STALE_AFTER
-
-MAX_POLL_SECONDS = 30.0
-IDLE_SECONDS = 60.0
-"""Until the next look at a WALCluster that has nothing to look at."""
+from seawall.domain.times import LEDGER_IDLE_SECONDS, LEDGER_MAX_POLL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ def decide(cluster: WALCluster, watched: Watched) -> LedgerDecision:
     observation = watched.observation
     if isinstance(observation, Unavailable):
         is_idle = observation.why in {UnavailableReason.NO_DATA_PLANE, UnavailableReason.INVALID_SPEC}
-        return silent(cluster, observation.message, IDLE_SECONDS if is_idle else _poll_seconds(None))
+        return silent(cluster, observation.message, LEDGER_IDLE_SECONDS if is_idle else _poll_seconds(None))
     pace, actions = _poll_seconds(observation), writes(watched)
     return replace(silent(cluster, "it is looked at again soon", pace, *actions), pace=pace)
 
@@ -62,4 +59,4 @@ def _poll_seconds(observation: Observation | None) -> float:
     """A sixth of the strictest staleAfter; people hear within half a minute of a database that is silent."""
     policies = observation.assessment.policies.values() if observation is not None else ()
     stale_after = min((policy.safety.stale_after for policy in policies), default=Safety().stale_after)
-    return min(stale_after.total_seconds() / POLLS_PER_STALE_AFTER, MAX_POLL_SECONDS)
+    return min(stale_after.total_seconds() / POLLS_PER_STALE_AFTER, LEDGER_MAX_POLL_SECONDS)

@@ -13,7 +13,7 @@ from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.snapshot import Snapshot
-from seawall.domain.rollout.replay import START
+from seawall.domain.times import ROLLOUT_START
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _end_of_roll(restart: RestartStatus, replays: list[int | None], now: datetim
     known = [seconds for seconds in replays if seconds is not None]
     if restart.stage in {RollStage.WAITING, RollStage.STALLED} or len(known) < len(replays):
         return None
-    others = timedelta(seconds=sum(known)) + len(known) * START
+    others = timedelta(seconds=sum(known)) + len(known) * ROLLOUT_START
     if restart.restarting is None:
         return now + others
     eta = end_of_replay(restart)
@@ -120,7 +120,7 @@ def end_of_replay(restart: RestartStatus) -> datetime | None:
         return restart.progress.eta
     if entry.expected_seconds is None:
         return None
-    return (entry.gone_time or entry.start_time) + timedelta(seconds=entry.expected_seconds) + START
+    return (entry.gone_time or entry.start_time) + timedelta(seconds=entry.expected_seconds) + ROLLOUT_START
 
 
 def _of_moves(run: ReassignmentStatus, now: datetime) -> Progress | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from seawall.api.meta import (
@@ -27,10 +27,8 @@ from seawall.domain.overview.ended import newest_failures
 from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
+from seawall.domain.times import LEASE_SILENT
 from seawall.domain.verification.schedule_condition import SUSPENDED
-
-SILENT = timedelta(minutes=1)
-"""A Lease that was not renewed for this long has no holder who lives, whatever the clocks of the machines say."""
 
 SET_BY_PEOPLE = (
     PAUSED_ANNOTATION,
@@ -113,7 +111,7 @@ def _of_leader(leader: Leader, now: datetime) -> Iterator[Finding]:
     if leader.problem is not None:
         return
     age = None if leader.renew_time is None else now - leader.renew_time
-    if leader.holder is None or age is None or age > SILENT:
+    if leader.holder is None or age is None or age > LEASE_SILENT:
         message = f"no operator has renewed the Lease {leader.lease} lately: what is shown here is as it left it"
         yield Finding(Severity.STALLED, "operator", "Leader", "NoLeader", message, leader.renew_time)
 

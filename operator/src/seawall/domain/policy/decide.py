@@ -21,9 +21,7 @@ from seawall.domain.policy.observed import Observed
 from seawall.domain.policy.plan import last_run_time, make_plan
 from seawall.domain.policy.runs import OwnRuns
 from seawall.domain.policy.status import events_of, status_of
-
-OBSERVE_SECONDS = 300.0
-"""The longest time without a look at the clock, which may be set."""
+from seawall.domain.times import POLICY_OBSERVE_SECONDS
 
 PolicyDecision = Decision[WALPurgePolicyStatus, PolicyAction]
 
@@ -52,4 +50,4 @@ def _first(*waits: float | None) -> float | None:
 def _until(next_time: datetime | None, now: datetime) -> float | None:
     if next_time is None:
         return None
-    return min(max(0.0, (next_time - now).total_seconds()), OBSERVE_SECONDS)
+    return min(max(0.0, (next_time - now).total_seconds()), POLICY_OBSERVE_SECONDS)

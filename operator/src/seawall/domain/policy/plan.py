@@ -15,11 +15,9 @@ from seawall.domain.policy.observed import Observed
 from seawall.domain.policy.overlaps import describe_stricter
 from seawall.domain.policy.reasons import Reason
 from seawall.domain.policy.runs import MAX_POLICY_NAME, OwnRuns, beyond_history, run_name
-from seawall.domain.policy.trigger import OBSERVE_SECONDS, describe_trigger, find_triggered
+from seawall.domain.policy.trigger import describe_trigger, find_triggered
 from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
-
-SKEW = timedelta(minutes=5)
-"""A last run further ahead than this was written by a clock that was wrong: it must not stop all runs until then."""
+from seawall.domain.times import POLICY_SKEW, POLICY_TRIGGER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Plan:
 def last_run_time(policy: WALPurgePolicy, own: OwnRuns, now: datetime) -> datetime | None:
     """The last time for which a run was due, by the status and by the names of the runs that there are."""
     times = [*own.due_times(policy.metadata.name), policy.status.last_run_time]
-    return max((time for time in times if time is not None and time <= now + SKEW), default=None)
+    return max((time for time in times if time is not None and time <= now + POLICY_SKEW), default=None)
 
 
 def expected_period(policy: WALPurgePolicy, now: datetime) -> timedelta | None:
@@ -106,7 +104,7 @@ def _describe(policy: WALPurgePolicy, spec: WALPurgePolicySpec, schedule: Schedu
 
 
 def _observe_after(spec: WALPurgePolicySpec) -> float | None:
-    return None if spec.trigger is None else OBSERVE_SECONDS
+    return None if spec.trigger is None else POLICY_TRIGGER_SECONDS
 
 
 def _stalled(reason: Reason | ScheduleReason, message: str) -> Verdict:

@@ -21,9 +21,6 @@ from seawall.domain.policy.observed import Observed
 from seawall.domain.policy.runs import OwnRuns
 from seawall.domain.schedule import Every
 
-OBSERVE_SECONDS = 10.0
-"""Until the sizes are looked at again."""
-
 IN_VAIN = 10
 """How many times longer the pause is while nothing can be purged."""
 

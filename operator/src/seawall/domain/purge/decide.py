@@ -26,8 +26,7 @@ from seawall.domain.purge.times import Times
 from seawall.domain.purge.turn import why_waiting
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
-
-RETRY_SECONDS = 5.0
+from seawall.domain.times import PURGE_RETRY_SECONDS
 
 
 def decide(run: WALPurge, observed: Observed) -> PurgeDecision:
@@ -133,4 +132,4 @@ def _failed(run: WALPurge, observed: Observed, reason: Reason, message: str) -> 
 
 def _waits(run: WALPurge, reason: Reason, message: str) -> PurgeDecision:
     outlook = Outlook.PAUSED if reason is Reason.PAUSED else Outlook.PROGRESSING
-    return Decision(run.status, Verdict(outlook, reason, message, RETRY_SECONDS))
+    return Decision(run.status, Verdict(outlook, reason, message, PURGE_RETRY_SECONDS))

@@ -34,7 +34,8 @@ from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.state import RunState
 from seawall.domain.purge.status import MAX_ROWS, at_end, planned_rows, so_far
-from seawall.domain.purge.times import VERIFICATION_WAIT, Times
+from seawall.domain.purge.times import Times
+from seawall.domain.times import PURGE_VERIFICATION_WAIT
 
 FLUSH_BATCH = 20
 """Regions that one tick asks to flush: it waits for their answers, and must not take minutes."""
@@ -117,7 +118,7 @@ def communicate(case: Case) -> PurgeDecision:
 def verify(case: Case) -> PurgeDecision:
     """Waits for a verification that runs, if a policy requires one; without it those topics are left alone."""
     awaited, since = case.state.awaited_verification(), case.status.verification_time or case.now
-    if awaited is None or case.now >= since + VERIFICATION_WAIT:
+    if awaited is None or case.now >= since + PURGE_VERIFICATION_WAIT:
         return see(case)
     status = case.status.model_copy(update={"stage": Stage.VERIFICATION, "verification_time": since})
     return Decision(status, case.goes_on(Reason.VERIFYING, f"it waits for WALVerification {awaited}"), _urgent(case))

@@ -10,12 +10,7 @@ from seawall.api.v1alpha1.purge import WALPurgeSpec, WALPurgeStatus
 from seawall.domain.ledger.declared import safety_of
 from seawall.domain.ledger.policy import EffectivePolicy, Safety
 from seawall.domain.ledger.report_history import POLLS_PER_STALE_AFTER
-
-VERIFICATION_WAIT = timedelta(minutes=15)
-"""How long a replay verification that runs is waited for: longer ones are what the next run will find."""
-
-SLACK = timedelta(minutes=10)
-"""On top of all waits: for Kafka, the database and the API server to answer."""
+from seawall.domain.times import PURGE_SLACK, PURGE_VERIFICATION_WAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +62,8 @@ class Times:
 
     def over_by(self, status: WALPurgeStatus, now: datetime) -> datetime:
         """Until when a run has to end."""
-        return (status.start_time or now) + 3 * self.patience + self.flush + SLACK + _verification(status)
+        return (status.start_time or now) + 3 * self.patience + self.flush + PURGE_SLACK + _verification(status)
 
 
 def _verification(status: WALPurgeStatus) -> timedelta:
-    return VERIFICATION_WAIT if status.verification_time else timedelta(0)
+    return PURGE_VERIFICATION_WAIT if status.verification_time else timedelta(0)

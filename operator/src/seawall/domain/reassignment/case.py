@@ -18,13 +18,7 @@ from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.throttling import rate_in_force, rates_with
 from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress
-
-POLL_SECONDS = 2.0
-"""How often replicas on their way are looked at: Kafka wakes nobody."""
-WAIT_SECONDS = 10.0
-"""How often a run that waits for something else looks."""
-IDLE_SECONDS = 30.0
-"""How often it is looked at whether replicas are where they should be."""
+from seawall.domain.times import REASSIGNMENT_IDLE_SECONDS, REASSIGNMENT_POLL_SECONDS, REASSIGNMENT_WAIT_SECONDS
 
 MAX_MESSAGE = 1024
 
@@ -35,7 +29,7 @@ class Decision:
 
     status: ReassignmentStatus | None
     actions: tuple[ReassignmentAction, ...] = ()
-    after: float = IDLE_SECONDS
+    after: float = REASSIGNMENT_IDLE_SECONDS
     why: str = field(default="nothing to reassign")
 
 
@@ -71,14 +65,14 @@ class Case:
         ids = frozenset(move.id for move in self.journal.moves if move.id in refused)
         return MoveTracker(self.journal, self.kafka, direction, ids)
 
-    def stays(self, message: str, after: float = WAIT_SECONDS, *actions: ReassignmentAction) -> Decision:
+    def stays(self, message: str, after: float = REASSIGNMENT_WAIT_SECONDS, *actions: ReassignmentAction) -> Decision:
         """The stage goes on."""
         return Decision(self.status.model_copy(update={"message": message[:MAX_MESSAGE]}), actions, after, message)
 
     def throttles_at(self, rate: int, message: str, action: SetThrottle) -> Decision:
         """The throttle is set, once the status has the rate: whose a rate is must be known after a death, too."""
         update = {"message": message[:MAX_MESSAGE], "rates_set": rates_with(self.status, rate)}
-        return Decision(self.status.model_copy(update=update), (action,), POLL_SECONDS, message)
+        return Decision(self.status.model_copy(update=update), (action,), REASSIGNMENT_POLL_SECONDS, message)
 
     def enters(self, stage: ReassignmentStage, message: str, **update: object) -> Decision:
         """The next stage begins."""

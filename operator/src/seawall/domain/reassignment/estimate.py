@@ -8,10 +8,10 @@ from math import ceil
 
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.domain.reassignment.journal import Journal
+from seawall.domain.times import REASSIGNMENT_AT_LEAST
 
 SLOW = 4
 """A run that takes so many times its estimate is slower than what is written meanwhile explains."""
-AT_LEAST = timedelta(minutes=10)
 
 
 def why_slow(status: ReassignmentStatus, now: datetime) -> str:
@@ -19,7 +19,7 @@ def why_slow(status: ReassignmentStatus, now: datetime) -> str:
     if status.start_time is None or status.estimated_seconds is None:
         return ""
     taken, limit = now - status.start_time, timedelta(seconds=SLOW * status.estimated_seconds)
-    if taken < max(limit, AT_LEAST):
+    if taken < max(limit, REASSIGNMENT_AT_LEAST):
         return ""
     return (
         f"; it was estimated to take {status.estimated_seconds} s and takes longer:"

@@ -24,7 +24,6 @@ A tick records or acts, never both. What is on its way is seen in Kafka, so a pr
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import assert_never
 
 from seawall.api.meta import REASSIGNMENT_FINALIZER
@@ -38,7 +37,7 @@ from seawall.api.v1alpha1.reassignment import (
 )
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
-from seawall.domain.reassignment.case import MAX_MESSAGE, WAIT_SECONDS, Case, Decision
+from seawall.domain.reassignment.case import MAX_MESSAGE, Case, Decision
 from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.late import late_throttle
@@ -46,11 +45,7 @@ from seawall.domain.reassignment.leaders import not_preferred_in
 from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.throttling import leftover_throttle
 from seawall.domain.step import EventType
-
-RETRY_REFUSED = timedelta(minutes=10)
-"""How long after Kafka refused partitions the same is not planned again."""
-GIVE_UP_AFTER = timedelta(minutes=10)
-"""How long a deletion waits for Kafka before the object is let go with a throttle that may be left."""
+from seawall.domain.times import REASSIGNMENT_GIVE_UP_AFTER, REASSIGNMENT_RETRY_REFUSED, REASSIGNMENT_WAIT_SECONDS
 
 BEFORE_MOVES = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
 
@@ -112,14 +107,14 @@ def _without_run(
 def _what_is_left(cluster: WALCluster, observed: Observed, status: ReassignmentStatus | None) -> Decision | None:
     """What the last run, or an operator that slept, has left goes first: a plan would take it for what stood before."""
     if REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
-        return Decision(status, (RemoveFinalizer(),), WAIT_SECONDS)
+        return Decision(status, (RemoveFinalizer(),), REASSIGNMENT_WAIT_SECONDS)
     if status is None or isinstance(observed.kafka, str) or cluster.metadata.is_paused:
         return None
     throttle = late_throttle(observed.kafka, observed, status)
     if throttle is None:
         return None
     why = "a throttle came after the end of its run, and is removed"
-    return Decision(status, (throttle,), WAIT_SECONDS, why)
+    return Decision(status, (throttle,), REASSIGNMENT_WAIT_SECONDS, why)
 
 
 def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan: Journal) -> Decision:
@@ -132,7 +127,7 @@ def _begin(cluster: WALCluster, spec: ReassignmentSpec, observed: Observed, plan
     frozen = found.readable
     is_used = frozen is not None and before is not None and frozen.digest == before.digest
     if frozen is None or is_used or not frozen.plans_the_same(plan):
-        return Decision(before, (WriteJournal(plan, found.version),), WAIT_SECONDS, "a plan is frozen")
+        return Decision(before, (WriteJournal(plan, found.version),), REASSIGNMENT_WAIT_SECONDS, "a plan is frozen")
     status = ReassignmentStatus(
         stage=ReassignmentStage.PENDING,
         digest=frozen.digest,
@@ -157,7 +152,7 @@ def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Obs
     others = not_preferred_in(kafka)
     if not others or any(found in kafka.partitions for found in kafka.ongoing):
         return None
-    return Decision(status, (ElectLeaders(others),), WAIT_SECONDS, "preferred leaders are elected")
+    return Decision(status, (ElectLeaders(others),), REASSIGNMENT_WAIT_SECONDS, "preferred leaders are elected")
 
 
 def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: Observed) -> ReassignmentStatus | None:
@@ -175,7 +170,12 @@ def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: O
 def _was_refused(cluster: WALCluster, status: ReassignmentStatus, observed: Observed) -> bool:
     ended = status.completion_time
     is_same_spec = status.observed_generation == cluster.metadata.generation
-    return bool(status.refused) and is_same_spec and ended is not None and observed.now < ended + RETRY_REFUSED
+    return (
+        bool(status.refused)
+        and is_same_spec
+        and ended is not None
+        and observed.now < ended + REASSIGNMENT_RETRY_REFUSED
+    )
 
 
 def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentStatus, message: str) -> Decision:
@@ -183,10 +183,12 @@ def _unavailable(cluster: WALCluster, observed: Observed, status: ReassignmentSt
     deleted_at = cluster.metadata.deletion_timestamp
     if deleted_at is not None and REASSIGNMENT_FINALIZER in cluster.metadata.finalizers:
         since = max(deleted_at, status.progress_time or deleted_at)
-        if observed.now - since >= GIVE_UP_AFTER:
+        if observed.now - since >= REASSIGNMENT_GIVE_UP_AFTER:
             why = f"Kafka could not be asked for 10 minutes, a throttle may be left: {message}"
             return Decision(status, (RemoveFinalizer(why, EventType.WARNING),))
-    return Decision(status.model_copy(update={"message": message[:MAX_MESSAGE]}), (), WAIT_SECONDS, message)
+    return Decision(
+        status.model_copy(update={"message": message[:MAX_MESSAGE]}), (), REASSIGNMENT_WAIT_SECONDS, message
+    )
 
 
 def _without_journal(observed: Observed, kafka: KafkaState, status: ReassignmentStatus) -> Decision:
@@ -198,10 +200,12 @@ def _without_journal(observed: Observed, kafka: KafkaState, status: Reassignment
     elif status.abort_cause is AbortCause.JOURNAL_LOST:
         if any(found in kafka.partitions for found in kafka.ongoing):
             stays = status.model_copy(update={"message": "its targets are lost: it waits for what is on its way"})
-            return Decision(stays, (), WAIT_SECONDS, stays.message)
+            return Decision(stays, (), REASSIGNMENT_WAIT_SECONDS, stays.message)
         throttle = leftover_throttle(kafka, kafka.throttles.topics.keys(), status, {})
         if throttle is not None:
-            return Decision(status.model_copy(update={"message": reported}), (throttle,), WAIT_SECONDS, reported)
+            return Decision(
+                status.model_copy(update={"message": reported}), (throttle,), REASSIGNMENT_WAIT_SECONDS, reported
+            )
         update = {"stage": ReassignmentStage.ABORTED, "stage_time": observed.now, "completion_time": observed.now}
         update |= {"throttle_bytes_per_second": None, "most_min_in_sync_replicas": None}
     return Decision(status.model_copy(update={**update, "message": reported}), (), 0.0, reported)
@@ -216,4 +220,4 @@ def _with_refused(case: Case, decision: Decision) -> Decision:
     rows = stages.refused_rows(refused, known)
     message = next(iter(refused.values()))
     update = {"message": message[:MAX_MESSAGE], "refused": (*case.status.refused, *rows)[:MAX_REFUSED]}
-    return Decision(status.model_copy(update=update), (), WAIT_SECONDS, message)
+    return Decision(status.model_copy(update=update), (), REASSIGNMENT_WAIT_SECONDS, message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import timedelta
 
 from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
@@ -20,7 +19,7 @@ from seawall.domain.reassignment.actions import (
     shown,
 )
 from seawall.domain.reassignment.batch import may_cancel, next_batch
-from seawall.domain.reassignment.case import POLL_SECONDS, Case, Decision
+from seawall.domain.reassignment.case import Case, Decision
 from seawall.domain.reassignment.estimate import why_slow
 from seawall.domain.reassignment.leaders import not_preferred
 from seawall.domain.reassignment.line import has_turn
@@ -35,9 +34,7 @@ from seawall.domain.reassignment.throttling import (
     throttle_for,
 )
 from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress
-
-LEADERS_WAIT = timedelta(minutes=5)
-"""How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""
+from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_POLL_SECONDS
 
 UNFINISHED = (Progress.IN_FLIGHT, Progress.TO_CANCEL, Progress.OPEN, Progress.UNKNOWN)
 
@@ -137,7 +134,7 @@ def _take_turn(case: Case) -> Decision:
         message = f"WALCluster {line.ahead} goes first"
         return case.enters(ReassignmentStage.PENDING, message, start_time=None, most_min_in_sync_replicas=None)
     if line.contender is not None:
-        return case.stays(f"WALCluster {line.contender} begins at the same moment", POLL_SECONDS)
+        return case.stays(f"WALCluster {line.contender} begins at the same moment", REASSIGNMENT_POLL_SECONDS)
     lists = lists_of_others(case.kafka, case.journal.topics)
     if lists != case.observed.journal.lists:
         message = "it writes down what others have throttled of its topics"
@@ -169,14 +166,14 @@ def _move(case: Case, tracker: MoveTracker) -> Decision:
         is_held = REASSIGNMENT_FINALIZER in case.cluster.metadata.finalizers
         return case.throttles_at(rate, reported, throttle) if is_held else case.stays(reported, 0.0, AddFinalizer())
     if targets:
-        return case.stays(reported, POLL_SECONDS, Submit(targets))
-    return case.stays(reported, POLL_SECONDS)
+        return case.stays(reported, REASSIGNMENT_POLL_SECONDS, Submit(targets))
+    return case.stays(reported, REASSIGNMENT_POLL_SECONDS)
 
 
 def _verify(case: Case, tracker: MoveTracker) -> Decision:
     throttle = _leftover(case)
     if throttle is not None:
-        return case.stays("it removes the throttle", POLL_SECONDS, throttle)
+        return case.stays("it removes the throttle", REASSIGNMENT_POLL_SECONDS, throttle)
     behind = [
         move.id
         for move in tracker.moves_in(Progress.DONE)
@@ -186,8 +183,10 @@ def _verify(case: Case, tracker: MoveTracker) -> Decision:
         return case.stays(f"all replicas are placed; it waits until those of {shown(tuple(behind))} are in sync")
     others = not_preferred(tracker)
     since = case.status.stage_time or case.now
-    if others and case.now < since + LEADERS_WAIT and not case.cluster.metadata.is_paused:
-        return case.stays(f"it elects the preferred leaders of {shown(others)}", POLL_SECONDS, ElectLeaders(others))
+    if others and case.now < since + REASSIGNMENT_LEADERS_WAIT and not case.cluster.metadata.is_paused:
+        return case.stays(
+            f"it elects the preferred leaders of {shown(others)}", REASSIGNMENT_POLL_SECONDS, ElectLeaders(others)
+        )
     message = at_end(tracker) + (f"; {shown(others)} are not led by their preferred leaders yet" if others else "")
     message += said_of_brokers(case.kafka, case.journal)
     return case.enters(ReassignmentStage.COMPLETED, message, completion_time=case.now, most_min_in_sync_replicas=None)
@@ -198,14 +197,14 @@ def _turn_back(case: Case, tracker: MoveTracker) -> Decision:
         return case.stays(f"{PAUSED_ANNOTATION} is set")
     cancel, why = may_cancel(tracker)
     if cancel:
-        return case.stays(f"it cancels the move of {shown(cancel)}", POLL_SECONDS, Cancel(cancel))
+        return case.stays(f"it cancels the move of {shown(cancel)}", REASSIGNMENT_POLL_SECONDS, Cancel(cancel))
     if why:
-        return case.stays(f"{so_far(tracker)}; it waits: {why}", POLL_SECONDS)
+        return case.stays(f"{so_far(tracker)}; it waits: {why}", REASSIGNMENT_POLL_SECONDS)
     if tracker.count(*UNFINISHED) and not (_is_given_up(tracker) and tracker.count(Progress.IN_FLIGHT) == 0):
         return _move(case, tracker)
     throttle = _leftover(case)
     if throttle is not None:
-        return case.stays("it removes the throttle", POLL_SECONDS, throttle)
+        return case.stays("it removes the throttle", REASSIGNMENT_POLL_SECONDS, throttle)
     cause = case.status.abort_cause or AbortCause.SUPERSEDED
     found = case.kafka.partitions
     moved = sum(1 for move in case.journal.moves if move.id in found and found[move.id].replicas == move.wanted)

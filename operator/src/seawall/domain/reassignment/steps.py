@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentStatus
 from seawall.domain.step import Event, EventType
-
-PROGRESS_EVERY = timedelta(seconds=5)
-"""How often numbers and sentences are written while nothing else changes: partitions may arrive every second."""
+from seawall.domain.times import REASSIGNMENT_PROGRESS_EVERY
 
 _SOFT = ("message", "partitions", "bytes_left", "throttle_bytes_per_second", "progress_time", "failed_change")
 _WARNING = frozenset({ReassignmentStage.ABORTING, ReassignmentStage.AWAITING_APPROVAL})
@@ -25,7 +23,7 @@ def progressed(
     """The status to record if no more than numbers and sentences changed; the one before while it is too soon."""
     if before is None or after is None or before == after or is_new(before, after):
         return after
-    is_due = before.progress_time is None or now - before.progress_time >= PROGRESS_EVERY
+    is_due = before.progress_time is None or now - before.progress_time >= REASSIGNMENT_PROGRESS_EVERY
     is_due = is_due or failed or before.failed_change != after.failed_change
     return after.model_copy(update={"progress_time": now}) if is_due else before
 

@@ -11,12 +11,13 @@ from seawall.domain.rollout.checks import Candidate, Refusal, refusal
 from seawall.domain.rollout.decision import RollDecision, blocked, changed, decided, meanwhile
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.flushes import flush, is_flushed
-from seawall.domain.rollout.maintenance import LEASE, enter, give_back, kept_until
+from seawall.domain.rollout.maintenance import enter, give_back, kept_until
 from seawall.domain.rollout.order import in_order
 from seawall.domain.rollout.replay import replay_seconds, restart_budget
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
 from seawall.domain.rollout_reasons import Blocker, Reason
+from seawall.domain.times import MAINTENANCE_LEASE
 
 BEFORE_FLUSH = frozenset({Blocker.REPLAY_TOO_LONG})
 """What a flush may mend."""
@@ -71,7 +72,12 @@ def _prepare(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision:
     if enters is not None:
         return enters
     entry = _journal(status, pod, facts)
-    update = {"restarting": entry, "maintenance": kept_until(status, facts, LEASE), "next": None, "progress": None}
+    update = {
+        "restarting": entry,
+        "maintenance": kept_until(status, facts, MAINTENANCE_LEASE),
+        "next": None,
+        "progress": None,
+    }
     return changed(status, Reason.RESTARTING, f"{pod.name} is restarted", stage=RollStage.RESTARTING, **update)
 
 

@@ -26,17 +26,12 @@ from seawall.domain.rollout.actions import FlushRegions, RolloutAction
 from seawall.domain.rollout.decision import RollDecision, decided, saying
 from seawall.domain.rollout.finalizer import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.rollout.health import KIND, with_health, with_maintenance, without_datanodes
-from seawall.domain.rollout.maintenance import GIVE_UP_AFTER, by_hand
+from seawall.domain.rollout.maintenance import by_hand
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.roll import decide as decide_roll
 from seawall.domain.rollout.roll import leave, published
 from seawall.domain.step import EventType
-
-IDLE_SECONDS = 15.0
-"""How often datanodes are looked at while nothing is to be restarted: pods wake nobody."""
-
-WAITING_SECONDS = 5.0
-"""How often it is looked at whether a shut gate is open."""
+from seawall.domain.times import MAINTENANCE_GIVE_UP_AFTER, ROLLOUT_IDLE_SECONDS, ROLLOUT_WAITING_SECONDS
 
 RestartDecision = Decision[WALClusterStatus, RestartAction]
 
@@ -99,8 +94,8 @@ def _after(roll: RollDecision, observed: Observed) -> float | None:
     if observed.is_settling or observed.forbidden is not None or status.maintenance is not None:
         return after
     if status.stage in {None, RollStage.COMPLETED}:
-        return IDLE_SECONDS
-    return WAITING_SECONDS if status.stage is RollStage.WAITING else after
+        return ROLLOUT_IDLE_SECONDS
+    return ROLLOUT_WAITING_SECONDS if status.stage is RollStage.WAITING else after
 
 
 def _again(action: RolloutAction, observed: Observed) -> RolloutAction | None:
@@ -142,7 +137,7 @@ def _given_up(cluster: WALCluster, observed: Observed) -> str | None:
     silent = "the database did not answer" if other is None else f"another database answers ({other})"
     if observed.namespace_terminating:
         why = f"the namespace is being deleted, and {silent}"
-    elif observed.facts.now - deleted >= GIVE_UP_AFTER:
+    elif observed.facts.now - deleted >= MAINTENANCE_GIVE_UP_AFTER:
         why = f"{silent} for 10 minutes" if other is None else silent
     else:
         return None

@@ -11,9 +11,7 @@ from seawall.domain.rollout.actions import RolloutAction
 from seawall.domain.rollout.checks import Refusal
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout_reasons import Reason
-
-POLL_SECONDS = 2.0
-"""How often the outside is looked at that wakes nobody."""
+from seawall.domain.times import ROLLOUT_POLL_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ def decided(
     reason: str,
     message: str,
     actions: tuple[RolloutAction, ...] = (),
-    after: float | None = POLL_SECONDS,
+    after: float | None = ROLLOUT_POLL_SECONDS,
 ) -> RollDecision:
     """A decision; `after` is when to look again, in seconds; None: when something changes."""
     return Decision(status, Verdict(Outlook.PROGRESSING, reason, message, after), actions)

@@ -20,18 +20,13 @@ from seawall.domain.rollout.checks import Candidate, let_through, refusal
 from seawall.domain.rollout.decision import Observed, RollDecision, blocked, changed, decided, meanwhile
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.maintenance import LEASE, enter, give_back, is_elsewhere, kept_until, leave_first
+from seawall.domain.rollout.maintenance import enter, give_back, is_elsewhere, kept_until, leave_first
 from seawall.domain.rollout.published import with_progress
 from seawall.domain.rollout.replay import measure
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
 from seawall.domain.rollout_reasons import Blocker, Reason
-
-FORBIDDEN_SECONDS = 10.0
-"""Until an eviction is tried again that a PodDisruptionBudget forbade."""
-
-STUCK = timedelta(minutes=1)
-"""After the time at which a pod should be gone."""
+from seawall.domain.times import MAINTENANCE_LEASE, ROLLOUT_FORBIDDEN_SECONDS, ROLLOUT_STUCK
 
 
 def finish(status: RestartStatus, entry: Restarting, observed: Observed, due: Mapping[str, Cause]) -> RollDecision:
@@ -68,7 +63,7 @@ def _restart(status: RestartStatus, pod: Pod, observed: Observed, cause: Cause |
         action = Evict(pod, _by_whom(facts, passed.message) if passed is not None else "")
     if observed.forbidden is not None:
         message = f"a PodDisruptionBudget forbids to restart {pod.name}: {observed.forbidden}"
-        return decided(status, Reason.DISRUPTION_BUDGET, message, (action,), FORBIDDEN_SECONDS)
+        return decided(status, Reason.DISRUPTION_BUDGET, message, (action,), ROLLOUT_FORBIDDEN_SECONDS)
     return decided(status, Reason.RESTARTING, f"{pod.name} is restarted", (action,))
 
 
@@ -82,7 +77,7 @@ def _replays(status: RestartStatus, entry: Restarting, facts: Facts) -> RollDeci
     if pod is not None and _is_back(pod, entry, facts):
         return _is_done(status, entry, pod, facts)
     overrun = facts.now >= gone_time + timedelta(seconds=entry.budget_seconds)
-    stuck = pod is not None and pod.gone_by is not None and facts.now >= pod.gone_by + STUCK
+    stuck = pod is not None and pod.gone_by is not None and facts.now >= pod.gone_by + ROLLOUT_STUCK
     if status.stage is not RollStage.STALLED and (overrun or stuck):
         return _stalled(status.model_copy(update={"stage": RollStage.STALLED}), entry, facts, stuck=stuck)
     if status.stage is RollStage.STALLED:
@@ -108,7 +103,7 @@ def _is_done(status: RestartStatus, entry: Restarting, pod: Pod, facts: Facts) -
         "restarting": None,
         "progress": None,
         "restarted": status.restarted + 1,
-        "maintenance": kept_until(status, facts, LEASE),
+        "maintenance": kept_until(status, facts, MAINTENANCE_LEASE),
     }
     elapsed = facts.now - (entry.gone_time or facts.now)
     measured = None if pod.restarts else measure(entry, elapsed)  # a crash in between is no measure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from seawall.api.v1alpha1.rollout import AskedFlush, FlushBefore, Flushed, RestartStatus, RollStage
 from seawall.domain.rollout.actions import FlushRegions
 from seawall.domain.rollout.checks import Candidate, against
@@ -11,16 +9,11 @@ from seawall.domain.rollout.decision import RollDecision, changed, decided
 from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.workload import Pod
 from seawall.domain.rollout_reasons import Blocker, Reason
+from seawall.domain.times import ROLLOUT_AGAIN, ROLLOUT_TIMEOUT
 
 MAX_REGIONS = 1_000
 
 MAX_PODS = 1_000
-
-TIMEOUT = timedelta(minutes=2)
-"""A region that cannot flush must not hold up a restart for ever; what it did not flush is replayed."""
-
-AGAIN = timedelta(minutes=10)
-"""A datanode that still waits then has new rows: its regions are asked anew."""
 
 
 def is_flushed(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
@@ -41,14 +34,14 @@ def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
         found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
         return changed(status, Reason.FLUSHING, message, stage=RollStage.FLUSHING, flush=found)
     waited_for = _waited_for(asked, datanode)
-    if not waited_for or facts.now >= asked.start_time + TIMEOUT:
+    if not waited_for or facts.now >= asked.start_time + ROLLOUT_TIMEOUT:
         flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=facts.now))[-MAX_PODS:]
         return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
     return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
 
 
 def _recent(status: RestartStatus, facts: Facts) -> tuple[Flushed, ...]:
-    return tuple(each for each in status.flushed if facts.now < each.time + AGAIN)
+    return tuple(each for each in status.flushed if facts.now < each.time + ROLLOUT_AGAIN)
 
 
 def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:

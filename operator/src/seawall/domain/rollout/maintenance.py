@@ -18,24 +18,17 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.domain.rollout.actions import SetMaintenance
-from seawall.domain.rollout.decision import POLL_SECONDS, RollDecision, changed, decided, saying
+from seawall.domain.rollout.decision import RollDecision, changed, decided, saying
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout_reasons import Reason
-
-SETTLES = timedelta(seconds=10)
-"""All of GreptimeDB knows of it after this: its metasrv reads the switch through a cache of 10 s."""
-
-LEASE = timedelta(minutes=5)
-"""Until the pod goes; then it is the restart's budget that counts."""
-
-ON_ITS_WAY = timedelta(seconds=15)
-"""Longer than the deadline of a request."""
-
-SILENT = timedelta(minutes=1)
-"""A database that has not said for so long that it is out of maintenance is reported, with what a person can type."""
-
-GIVE_UP_AFTER = timedelta(minutes=10)
-"""For how long a deletion, or a person's word, waits for such a database."""
+from seawall.domain.times import (
+    MAINTENANCE_GIVE_UP_AFTER,
+    MAINTENANCE_LEASE,
+    MAINTENANCE_ON_ITS_WAY,
+    MAINTENANCE_SETTLES,
+    MAINTENANCE_SILENT,
+    ROLLOUT_POLL_SECONDS,
+)
 
 AT_ITS_OWN = "It is asked again and again. By hand, where the metasrv of the first one can be reached"
 
@@ -68,7 +61,7 @@ def is_left_on(status: RestartStatus, facts: Facts) -> bool:
     lease = status.maintenance
     if lease is None or lease.was_on or lease.leaving_time is None:
         return False
-    return facts.in_maintenance is not False and facts.now >= lease.leaving_time + SILENT
+    return facts.in_maintenance is not False and facts.now >= lease.leaving_time + MAINTENANCE_SILENT
 
 
 def is_released(status: RestartStatus, facts: Facts) -> bool:
@@ -77,7 +70,7 @@ def is_released(status: RestartStatus, facts: Facts) -> bool:
     if lease is None or lease.leaving_time is None or facts.in_maintenance is not None or facts.override is None:
         return False
     is_gone = is_elsewhere(status, facts) or facts.other_database is not None
-    return is_gone and facts.now >= lease.leaving_time + GIVE_UP_AFTER
+    return is_gone and facts.now >= lease.leaving_time + MAINTENANCE_GIVE_UP_AFTER
 
 
 def is_of_others(status: RestartStatus, facts: Facts) -> bool:
@@ -129,7 +122,7 @@ def enter(status: RestartStatus, facts: Facts, stage: RollStage) -> RollDecision
 
 
 def _taken(metasrv: str, facts: Facts, *, was_on: bool) -> Maintenance:
-    expiry = facts.now + LEASE
+    expiry = facts.now + MAINTENANCE_LEASE
     return Maintenance(
         metasrv=metasrv, database=facts.database, taken_time=facts.now, expiry_time=expiry, was_on=was_on
     )
@@ -138,7 +131,7 @@ def _taken(metasrv: str, facts: Facts, *, was_on: bool) -> Maintenance:
 def _settle(status: RestartStatus, lease: Maintenance, facts: Facts) -> RollDecision | None:
     if lease.seen_time is None:
         return _enters(status, maintenance=lease.model_copy(update={"seen_time": facts.now}))
-    return _enters(status) if facts.now < lease.seen_time + SETTLES else None
+    return _enters(status) if facts.now < lease.seen_time + MAINTENANCE_SETTLES else None
 
 
 def _turn_on(status: RestartStatus, lease: Maintenance, metasrv: str) -> RollDecision:
@@ -157,7 +150,7 @@ def give_back(status: RestartStatus, facts: Facts) -> RollDecision | None:
         return _leaves(status, maintenance=None)
     if lease.leaving_time is None:
         return _leaves(status, maintenance=lease.model_copy(update={"leaving_time": facts.now}))
-    if is_on is False and facts.now >= lease.leaving_time + ON_ITS_WAY:
+    if is_on is False and facts.now >= lease.leaving_time + MAINTENANCE_ON_ITS_WAY:
         return _leaves(status, maintenance=None)
     leaves = _left_on(status, facts, facts.now - lease.leaving_time) if is_left_on(status, facts) else _leaves(status)
     if is_on and lease.metasrv is not None:
@@ -202,5 +195,5 @@ def _leaves(status: RestartStatus, **update: object) -> RollDecision:
 
 
 def _left_on(status: RestartStatus, facts: Facts, elapsed: timedelta) -> RollDecision:
-    after = min(max(elapsed.total_seconds() / RETRY_PART, POLL_SECONDS), MAX_RETRY_SECONDS)
+    after = min(max(elapsed.total_seconds() / RETRY_PART, ROLLOUT_POLL_SECONDS), MAX_RETRY_SECONDS)
     return decided(status, Reason.LEFT_ON, left_on_message(status, facts), after=after)

@@ -12,19 +12,15 @@ from seawall.api.v1alpha1.rollout import DatanodeRow, ReplayProgress, Restarting
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.replay import progress, replay_seconds, startup_seconds
+from seawall.domain.times import ROLLOUT_AT_MOST_EVERY, ROLLOUT_CHANGE_SECONDS, ROLLOUT_ETA_CHANGE
 
 MAX_ROWS = 1_000
 
-AT_MOST_EVERY = timedelta(minutes=1)
 
 CHANGE_SHARE = 0.25
-CHANGE_SECONDS = 10
-"""A startup budget that changed by less than both is no news."""
 
 STEPS = 20
 """A replay's progress is told in steps of a twentieth."""
-
-ETA_CHANGE = timedelta(seconds=30)
 
 
 def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> RestartStatus:
@@ -41,7 +37,7 @@ def with_costs(status: RestartStatus, facts: Facts, due: Collection[str]) -> Res
     rows = (_row(status, facts, name, ailing.get(name)) for name in sorted(facts.datanodes))
     found = tuple(row.model_copy(update={"due": row.pod in due}) for row in rows)[:MAX_ROWS]
     if [_known(row) for row in status.datanodes] == [_known(row) for row in found]:
-        is_fresh = status.published_time is not None and facts.now < status.published_time + AT_MOST_EVERY
+        is_fresh = status.published_time is not None and facts.now < status.published_time + ROLLOUT_AT_MOST_EVERY
         pairs = zip(status.datanodes, found, strict=True)
         if is_fresh or not any(_differs(*pair) for pair in pairs):
             return status
@@ -71,7 +67,7 @@ def _differs(before: DatanodeRow, now: DatanodeRow) -> bool:
     was, is_now = before.startup_seconds, now.startup_seconds
     if was is None or is_now is None:
         return was is not is_now
-    return abs(was - is_now) > max(CHANGE_SECONDS, CHANGE_SHARE * was)
+    return abs(was - is_now) > max(ROLLOUT_CHANGE_SECONDS, CHANGE_SHARE * was)
 
 
 def with_progress(status: RestartStatus, entry: Restarting, facts: Facts) -> RestartStatus:
@@ -93,4 +89,4 @@ def _says_more(before: ReplayProgress | None, now: ReplayProgress) -> bool:
         return True
     if before.eta is None or now.eta is None:
         return before.eta is not now.eta
-    return abs(before.eta - now.eta) > ETA_CHANGE
+    return abs(before.eta - now.eta) > ROLLOUT_ETA_CHANGE

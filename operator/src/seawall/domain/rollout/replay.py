@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from seawall.api.v1alpha1.rollout import MeasuredReplay, Restarting
 from seawall.domain.rollout.facts import Datanode
+from seawall.domain.times import ROLLOUT_SCHEDULING, ROLLOUT_START
 
 GUESSED_BYTES_PER_SECOND = 20 * 2**20
 """Before anything was measured."""
@@ -24,11 +25,6 @@ MEASURABLE_BYTES = 64 * 2**20
 MEASURABLE_ENTRIES = 50_000
 """A restart that reads less says more about the container's start than about the replay: it is no measure."""
 
-START = timedelta(seconds=30)
-"""A container's start beside its replay."""
-
-SCHEDULING = timedelta(minutes=2)
-"""Until a pod that was deleted runs again: it ends, is scheduled, its volume moves."""
 
 MARGIN = 1.5
 """A startup probe should allow this many times the estimate."""
@@ -59,7 +55,7 @@ def measure(entry: Restarting, elapsed: timedelta) -> MeasuredReplay | None:
 
 def startup_seconds(replay: int) -> int:
     """What a startup probe has to allow for a replay that takes this long."""
-    return math.ceil(replay * MARGIN) + int(START.total_seconds())
+    return math.ceil(replay * MARGIN) + int(ROLLOUT_START.total_seconds())
 
 
 def restart_budget(limit: timedelta, replay: int | None) -> timedelta:
@@ -68,7 +64,7 @@ def restart_budget(limit: timedelta, replay: int | None) -> timedelta:
     A person may have let through a replay longer than the limit: then it is what the estimate says, with a margin.
     """
     expected = timedelta(seconds=startup_seconds(replay or 0))
-    return max(limit, expected) + SCHEDULING
+    return max(limit, expected) + ROLLOUT_SCHEDULING
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,12 @@ from seawall.api.v1alpha1.verification import (
 )
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
+from seawall.domain.times import VERIFICATION_POLL_SECONDS
 from seawall.domain.verification.actions import VerificationAction
 from seawall.domain.verification.names import attempt_key
 from seawall.domain.verification.observed import Observed
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.request import Subject
-
-POLL_SECONDS = 5.0
-"""How often the outside is looked at that wakes nobody."""
 
 MAX_MESSAGE = 1024
 
@@ -68,7 +66,7 @@ class Case:
         key = self.obj.metadata.key
         return Subject(key.namespace, key.name, self.uid, self.status.attempt)
 
-    def goes_on(self, reason: Reason, message: str, after: float | None = POLL_SECONDS) -> Verdict:
+    def goes_on(self, reason: Reason, message: str, after: float | None = VERIFICATION_POLL_SECONDS) -> Verdict:
         """It waits for something."""
         return Verdict(Outlook.PROGRESSING, reason, message, after)
 

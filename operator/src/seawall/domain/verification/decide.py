@@ -36,6 +36,7 @@ from seawall.domain.conditions import (
 )
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.failure import Failure
+from seawall.domain.times import VERIFICATION_RETRY_SECONDS
 from seawall.domain.verification.actions import RemoveItself
 from seawall.domain.verification.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.verification.case import Case, VerificationDecision, ended
@@ -45,8 +46,6 @@ from seawall.domain.verification.observed import Observed, why_it_waits
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.releasing import leftovers, release
 from seawall.domain.verification.running import run
-
-RETRY_SECONDS = 5.0
 
 WAITING = frozenset(
     {Reason.PAUSED, Reason.CLUSTER_STALLED, Reason.CANNOT_OBSERVE, Reason.OBSERVING, Reason.HOLDING, Reason.BACKING_OFF}
@@ -81,7 +80,9 @@ def _after_the_end(obj: WALVerification, observed: Observed) -> VerificationDeci
         return silent(obj, "the verification is over")
     left = (obj.status.completion_time + timedelta(seconds=ttl) - observed.now).total_seconds()
     actions = (RemoveItself(),) if left <= 0 else ()
-    return silent(obj, "the verification is over, and stays until its ttl is", max(left, RETRY_SECONDS), *actions)
+    return silent(
+        obj, "the verification is over, and stays until its ttl is", max(left, VERIFICATION_RETRY_SECONDS), *actions
+    )
 
 
 def _decide(obj: WALVerification, observed: Observed) -> VerificationDecision:
@@ -144,7 +145,7 @@ def _without_cluster(obj: WALVerification, observed: Observed, name: str) -> Ver
 
 def _waits(obj: WALVerification, reason: str, message: str) -> VerificationDecision:
     outlook = Outlook.PAUSED if reason == Reason.PAUSED else Outlook.PROGRESSING
-    return Decision(obj.status, Verdict(outlook, reason, message, RETRY_SECONDS))
+    return Decision(obj.status, Verdict(outlook, reason, message, VERIFICATION_RETRY_SECONDS))
 
 
 def _with_conditions(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from seawall.api.meta import ConditionType, InvalidSpec
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.verification import (
@@ -20,6 +18,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Decision
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
+from seawall.domain.times import VERIFICATION_PATIENCE, VERIFICATION_SLACK
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
 from seawall.domain.verification.allowed import kafka_of_job
 from seawall.domain.verification.case import Case, VerificationDecision, ended, name_taken
@@ -28,12 +27,6 @@ from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.request import FILE, MAX_BYTES, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
-
-PATIENCE = timedelta(minutes=3)
-"""How long regions that have not reported, or are being opened, are waited for; then their topics are not read."""
-
-SLACK = timedelta(hours=1)
-"""The hold outlives the application by this: for the grant, and for the pods to start."""
 
 
 def hold(case: Case) -> VerificationDecision:
@@ -68,7 +61,7 @@ def _place(case: Case) -> VerificationDecision:
     spec = WALHoldSpec(
         cluster_ref=case.spec.cluster_ref,
         topics={topic.name: topic.start for topic in selection.readable},
-        ttl=case.spec.timeout + SLACK,
+        ttl=case.spec.timeout + VERIFICATION_SLACK,
         reason=f"replay verification {case.obj.metadata.name}, attempt {case.status.attempt}",
     )
     verdict = case.goes_on(Reason.HOLDING, f"it places a hold on {len(selection.readable)} topics")
@@ -78,7 +71,7 @@ def _place(case: Case) -> VerificationDecision:
 def _wait_for_reports(case: Case, selection: Selection) -> VerificationDecision | None:
     """An operator that started a moment ago waits for itself, however long the attempt takes already."""
     began = case.status.attempt_time or case.now
-    if not selection.may_pass() or (case.now >= began + PATIENCE and not selection.watched_too_briefly):
+    if not selection.may_pass() or (case.now >= began + VERIFICATION_PATIENCE and not selection.watched_too_briefly):
         return None
     message = f"it waits until all regions have reported: {_reported(selection)}"
     return case.stays(case.goes_on(Reason.OBSERVING, message))

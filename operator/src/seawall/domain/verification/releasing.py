@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from seawall.api.v1alpha1.verification import (
     Outcome,
     VerificationStage,
@@ -11,6 +9,7 @@ from seawall.api.v1alpha1.verification import (
     WALVerificationStatus,
 )
 from seawall.domain.decision import Decision
+from seawall.domain.times import VERIFICATION_BACKOFF
 from seawall.domain.verification.actions import ReleaseHold, RemoveApplication, VerificationAction
 from seawall.domain.verification.case import Case, VerificationDecision, ended
 from seawall.domain.verification.observed import Observed
@@ -18,8 +17,6 @@ from seawall.domain.verification.reasons import Reason
 
 MAX_ATTEMPTS = 3
 WITHOUT_VERDICT = frozenset({Outcome.INTERRUPTED, None})
-BACKOFF = timedelta(seconds=15)
-"""Before the second attempt; four times as long before the third."""
 
 
 def release(case: Case) -> VerificationDecision:
@@ -31,7 +28,7 @@ def release(case: Case) -> VerificationDecision:
     if status.outcome is not Outcome.INTERRUPTED or status.attempt >= MAX_ATTEMPTS:
         return conclude(status, case)
     since = status.attempt_time or case.now
-    next_at = since + BACKOFF * 4 ** (status.attempt - 1)
+    next_at = since + VERIFICATION_BACKOFF * 4 ** (status.attempt - 1)
     if case.now < next_at:
         message = f"attempt {status.attempt} of {MAX_ATTEMPTS} proved nothing: {status.message}"
         return case.stays(case.goes_on(Reason.BACKING_OFF, message, (next_at - case.now).total_seconds()))

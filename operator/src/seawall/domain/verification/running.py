@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from seawall.api.v1alpha1.verification import MAX_FINDINGS, Outcome, TopicCounts
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
+from seawall.domain.times import VERIFICATION_POLL_SECONDS, VERIFICATION_SERVED_WITHIN
 from seawall.domain.verification.actions import Submit
 from seawall.domain.verification.allowed import effective_spark, kafka_of_job, own_secrets
 from seawall.domain.verification.application import build_application
-from seawall.domain.verification.case import POLL_SECONDS, Case, VerificationDecision, name_taken, request_changed
+from seawall.domain.verification.case import Case, VerificationDecision, name_taken, request_changed
 from seawall.domain.verification.frozen import check_request
 from seawall.domain.verification.observed import is_granted
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.spark import Ended, SparkApplication, Stuck
 from seawall.domain.verification.summary import OTHER_REQUEST, Summary, read_summary
 
-SERVED_WITHIN = timedelta(seconds=60)
-"""The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
 MAX_ERROR = 300
 """Characters of a failed submission that people are told: the rest is a log."""
 
@@ -97,7 +94,7 @@ def _progress(case: Case, application: SparkApplication) -> Verdict:
     if isinstance(driver, Stuck):
         message = f"the driver of SparkApplication {case.key.name} does not start: {driver.reason}: {driver.message}"
         if driver.needs_person:
-            return Verdict(Outlook.STALLED, Reason.DRIVER_STUCK, message, POLL_SECONDS)
+            return Verdict(Outlook.STALLED, Reason.DRIVER_STUCK, message, VERIFICATION_POLL_SECONDS)
         return case.goes_on(Reason.DRIVER_PENDING, message)
     if not application.state:
         return _not_served(case, application)
@@ -106,7 +103,7 @@ def _progress(case: Case, application: SparkApplication) -> Verdict:
 
 def _not_served(case: Case, application: SparkApplication) -> Verdict:
     """The sentence has a time and no age: it is one event, and not one for each look."""
-    if case.now < application.created_at + SERVED_WITHIN:
+    if case.now < application.created_at + VERIFICATION_SERVED_WITHIN:
         message = f"the Spark Operator has not started SparkApplication {case.key.name} yet"
         return case.goes_on(Reason.RUNNING, message)
     since = f"{application.created_at:%H:%M:%SZ}"
@@ -114,4 +111,4 @@ def _not_served(case: Case, application: SparkApplication) -> Verdict:
         f"the Spark Operator has not started SparkApplication {case.key.name} since {since}: "
         "is it running, and does it serve this namespace (spark.jobNamespaces)?"
     )
-    return Verdict(Outlook.STALLED, Reason.NOT_SERVED, message, POLL_SECONDS)
+    return Verdict(Outlook.STALLED, Reason.NOT_SERVED, message, VERIFICATION_POLL_SECONDS)

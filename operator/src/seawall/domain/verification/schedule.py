@@ -24,6 +24,7 @@ from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
 from seawall.domain.decision import Decision, silent
 from seawall.domain.schedule import BadSchedule
 from seawall.domain.step import Event, EventType
+from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
 from seawall.domain.verification.schedule_condition import KIND, published
 from seawall.domain.verification.schedule_runs import (
     OwnVerifications,
@@ -32,9 +33,6 @@ from seawall.domain.verification.schedule_runs import (
     slices,
     why_name_too_long,
 )
-
-OBSERVE_SECONDS = 300.0
-"""The longest time without a look at the clock, which may be set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def _due(cluster: WALCluster, observed: Observed) -> tuple[tuple[ScheduleAction,
         *_missing(cluster, spec, _time_to_make(own, due), own, observed),
     )
     following = (times.following(observed.now) - observed.now).total_seconds()
-    return actions, "nothing is due", min(following, OBSERVE_SECONDS)
+    return actions, "nothing is due", min(following, SCHEDULE_OBSERVE_SECONDS)
 
 
 def _time_to_make(own: OwnVerifications, due: datetime | None) -> datetime | None:

@@ -16,7 +16,7 @@ from seawall.handlers.metrics.object_labels import OBJECT, labels_of
 
 NOT_BEGUN = "NotBegun"
 """The outcome of a verification that ended before it had an application."""
-RUN_SECONDS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
+RUN_BUCKETS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
 """Buckets: a run takes at least one openGrace."""
 
 
@@ -75,7 +75,7 @@ class WALTelemetry:
             registry=registry,
         )
         self._duration = Histogram(
-            "seawall_purge_duration_seconds", "Duration of runs", ["result"], registry=registry, buckets=RUN_SECONDS
+            "seawall_purge_duration_seconds", "Duration of runs", ["result"], registry=registry, buckets=RUN_BUCKETS
         )
         self._last_success = self._gauge(
             "seawall_policy_last_success_timestamp_seconds", "When a run last completed, or else the policy's creation"

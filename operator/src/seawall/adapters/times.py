@@ -1,0 +1,28 @@
+"""Deadlines of requests to the outside, and how long its answers count."""
+
+from __future__ import annotations
+
+FLUSH_SECONDS = 60.0
+"""Deadline of a flush of regions, which writes files."""
+HTTP_CONNECT_SECONDS = 2.0
+"""Deadline to connect to a part of the database."""
+HTTP_ANSWER_SECONDS = 5.0
+"""Deadline of an answer of a part of the database: a tick of the watch asks three."""
+HEARSAY_SECONDS = 1.0
+"""How long a look waits for another one at a Kafka that did not answer before, rather than repeat what is known."""
+KAFKA_GRACE_SECONDS = 5.0
+"""Seconds that the client gets beyond its own deadline; it has never needed them."""
+KAFKA_RAW_CONNECT_SECONDS = 5.0
+"""Deadline to connect to a broker by the second client."""
+KAFKA_SCAN_SECONDS = 3.0
+"""Of reading in one call, once the first record or the end has come."""
+EVENT_REPEAT_SECONDS = 10.0
+"""The same event about the same version of an object within this time is the same news."""
+KUBE_REQUEST_SECONDS = 5.0
+"""Deadline of one request: a frozen connection must not hold a tick, or the Lease, for longer."""
+LEASE_SECONDS = 15.0
+"""A Lease that was not renewed for this long may be taken."""
+LEASE_RENEW_SECONDS = 10.0
+"""A leader that could not renew for this long is none any more."""
+LEASE_RETRY_SECONDS = 2.0
+"""Pause between attempts."""

@@ -1,0 +1,150 @@
+"""Every wait and deadline that is decided by, and why it is as it is: who waits, and for what.
+
+A longer one makes people wait, a shorter one asks more often or gives up too early. Deadlines of single requests are
+the adapters' (`adapters/times.py`); defaults of fields are the API's.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+CLI_POLL_SECONDS = 1.0
+"""Between two looks at a run that is waited for."""
+LOCAL_VERIFICATION_HELD_FOR = timedelta(hours=6)
+"""The hold of a verification on a laptop ends by itself after this, whatever became of the laptop."""
+REASSIGNMENT_IDLE_THROTTLE_MINUTES = 10
+"""How often it is looked at whether somebody left a throttle, while no replicas are moved."""
+ROLLOUT_SETTLES_MS = 20_000
+"""How long a new process waits for reports to advance before it takes a datanode for down."""
+ROLLOUT_ASKED_MS = 10_000
+"""How long a flush takes to show in a report."""
+BROKERS_PERIOD_SECONDS = 30.0
+"""Between two observations of brokers while nothing changes; each describes all partitions of a Kafka."""
+BROKERS_SOON_SECONDS = 2.0
+"""After a change: brokers tell of it one after another, and replicas of new topics take seconds to be in sync."""
+BROKERS_BEHIND_MS = 10_000
+"""A voter that lacks records for so long is down or cut off. One that is well fetches twice a second."""
+CLOCKS_AGREE = timedelta(seconds=10)
+"""Clocks that are certainly not further apart agree."""
+CLOCKS_FRESH = timedelta(seconds=60)
+"""What an older answer of the API server says of its clock counts for nothing."""
+CLUSTER_GIVE_UP_AFTER = timedelta(minutes=10)
+"""How long a deletion waits for Kafka."""
+CLUSTER_SOON_SECONDS = 0.5
+"""After topics were made: brokers hear of them one after another."""
+CLUSTER_RETRY_SECONDS = 5.0
+"""What may mend itself is asked again."""
+CLUSTER_PATIENT_SECONDS = 20.0
+"""What has not mended itself for a while is asked again."""
+CLUSTER_RECENT = timedelta(seconds=30)
+"""What lasts for longer than this will not end in the next second: it is looked at less often."""
+DATABASE_REPORTING_WITHIN = timedelta(minutes=1)
+"""A datanode whose newest report is older does not report. It compares two clocks, so it only informs people."""
+REFUSED_SECONDS = 30.0
+"""Until what was refused is tried again: a person may have acted meanwhile."""
+UNANSWERED_SECONDS = 5.0
+"""Until what was not answered is tried again."""
+HOLD_RETRY_SECONDS = 5.0
+"""A hold that is not granted yet, or cannot be observed, asks again."""
+HOLD_OBSERVE_SECONDS = 60.0
+"""The longest time without a look."""
+DECLARATION_LONGEST = timedelta(hours=24)
+"""What a person found right today says nothing of next week, and what is forgotten must not be about that."""
+LEDGER_LEAST_AT_RISK = timedelta(seconds=60)
+"""For so long a hold is AtRisk before it is Lost, so that people and holders see it; but no longer than the share."""
+LEDGER_MAX_POLL_SECONDS = 30.0
+"""The watch observes at least this often, however old the policies let reports be: people hear of a silent database."""
+LEDGER_IDLE_SECONDS = 60.0
+"""Until the next look at a WALCluster that has nothing to look at."""
+LEASE_SILENT = timedelta(minutes=1)
+"""A Lease that was not renewed for this long has no holder who lives, whatever the clocks of the machines say."""
+POLICY_OBSERVE_SECONDS = 300.0
+"""The longest time without a look at the clock, which may be set."""
+POLICY_SKEW = timedelta(minutes=5)
+"""A last run further ahead than this was written by a clock that was wrong: it must not stop all runs until then."""
+POLICY_TRIGGER_SECONDS = 10.0
+"""Until the sizes are looked at again."""
+PURGE_RETRY_SECONDS = 5.0
+"""A run that waits for its turn, or whose ledger cannot be observed, asks again."""
+PURGE_VERIFICATION_WAIT = timedelta(minutes=15)
+"""How long a replay verification that runs is waited for: longer ones are what the next run will find."""
+PURGE_SLACK = timedelta(minutes=10)
+"""On top of all waits: for Kafka, the database and the API server to answer."""
+REASSIGNMENT_POLL_SECONDS = 2.0
+"""How often replicas on their way are looked at: Kafka wakes nobody."""
+REASSIGNMENT_WAIT_SECONDS = 10.0
+"""How often a run that waits for something else looks."""
+REASSIGNMENT_IDLE_SECONDS = 30.0
+"""How often it is looked at whether replicas are where they should be."""
+REASSIGNMENT_AT_LEAST = timedelta(minutes=10)
+"""A run is not called slow before this, whatever was estimated."""
+REASSIGNMENT_RETRY_REFUSED = timedelta(minutes=10)
+"""How long after Kafka refused partitions the same is not planned again."""
+REASSIGNMENT_GIVE_UP_AFTER = timedelta(minutes=10)
+"""How long a deletion waits for Kafka before the object is let go with a throttle that may be left."""
+REASSIGNMENT_LEADERS_WAIT = timedelta(minutes=5)
+"""How long preferred leaders are waited for: Kafka elects them by itself every five minutes."""
+REASSIGNMENT_PROGRESS_EVERY = timedelta(seconds=5)
+"""How often numbers and sentences are written while nothing else changes: partitions may arrive every second."""
+ROLLOUT_IDLE_SECONDS = 15.0
+"""How often datanodes are looked at while nothing is to be restarted: pods wake nobody."""
+ROLLOUT_WAITING_SECONDS = 5.0
+"""How often it is looked at whether a shut gate is open."""
+ROLLOUT_POLL_SECONDS = 2.0
+"""How often the outside is looked at that wakes nobody."""
+ROLLOUT_FORBIDDEN_SECONDS = 10.0
+"""Until an eviction is tried again that a PodDisruptionBudget forbade."""
+ROLLOUT_STUCK = timedelta(minutes=1)
+"""After the time at which a pod should be gone."""
+ROLLOUT_TIMEOUT = timedelta(minutes=2)
+"""A region that cannot flush must not hold up a restart for ever; what it did not flush is replayed."""
+ROLLOUT_AGAIN = timedelta(minutes=10)
+"""A datanode that still waits then has new rows: its regions are asked anew."""
+MAINTENANCE_SETTLES = timedelta(seconds=10)
+"""All of GreptimeDB knows of it after this: its metasrv reads the switch through a cache of 10 s."""
+MAINTENANCE_LEASE = timedelta(minutes=5)
+"""Until the pod goes; then it is the restart's budget that counts."""
+MAINTENANCE_ON_ITS_WAY = timedelta(seconds=15)
+"""Longer than the deadline of a request."""
+MAINTENANCE_SILENT = timedelta(minutes=1)
+"""A database that has not said for so long that it is out of maintenance is reported, with what a person can type."""
+MAINTENANCE_GIVE_UP_AFTER = timedelta(minutes=10)
+"""For how long a deletion, or a person's word, waits for such a database."""
+ROLLOUT_AT_MOST_EVERY = timedelta(minutes=1)
+"""How often what a restart would cost is written while nothing else changes."""
+ROLLOUT_CHANGE_SECONDS = 10
+"""A startup budget that changed by less than both is no news."""
+ROLLOUT_ETA_CHANGE = timedelta(seconds=30)
+"""An estimated end that moved by less is not written anew."""
+ROLLOUT_START = timedelta(seconds=30)
+"""A container's start beside its replay."""
+ROLLOUT_SCHEDULING = timedelta(minutes=2)
+"""Until a pod that was deleted runs again: it ends, is scheduled, its volume moves."""
+VERIFICATION_POLL_SECONDS = 5.0
+"""How often the outside is looked at that wakes nobody."""
+VERIFICATION_RETRY_SECONDS = 5.0
+"""A verification that waits asks again; one that is over asks whether its ttl is."""
+VERIFICATION_PATIENCE = timedelta(minutes=3)
+"""How long regions that have not reported, or are being opened, are waited for; then their topics are not read."""
+VERIFICATION_SLACK = timedelta(hours=1)
+"""The hold outlives the application by this: for the grant, and for the pods to start."""
+VERIFICATION_BACKOFF = timedelta(seconds=15)
+"""Before the second attempt; four times as long before the third."""
+VERIFICATION_SERVED_WITHIN = timedelta(seconds=60)
+"""The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
+SCHEDULE_OBSERVE_SECONDS = 300.0
+"""The longest time without a look at the clock, which may be set."""
+LEDGER_PAGE_RETRY_SECONDS = 5
+"""What who comes while a plan is made is told to wait."""
+OPERATOR_STUCK_SECONDS = 300
+"""A tick that runs for longer than this has hung: every call in it has a deadline of seconds."""
+OPERATOR_DRAIN_SECONDS = 10
+"""How long a stopping process waits for its running ticks."""
+WATCH_INACTIVITY_SECONDS = 20
+"""A watch without an event for this long is taken for dead; so an edit is seen within 30 s at worst."""
+TOPICS_CONFIGS_FRESH_FOR_MS = 30_000
+"""A broker takes a second for the configs of 1,000 topics, and a run looks seven times and more."""
+TOPICS_SIZES_FRESH_FOR_MS = 10_000
+"""Each broker is asked, over a connection of its own; by default the ledger is looked at as often."""
+QUEUE_BACKOFF_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Pauses between ticks that follow each other without ever having to wait; errors start at the second one."""
