@@ -10,7 +10,7 @@ TESTS := operator/tests spark-apps e2e
 # Tests start hundreds of Python processes, each of which would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # In one process, because they write one file of counts.
-GOLDEN_TESTS := $(addprefix operator/tests/,test_transcripts.py test_counts.py test_crash_at_every_call.py test_purge_crash.py test_purge_policy_world.py test_reassignment_crash.py test_restart_crash.py test_verification_crash.py test_verification_schedule.py test_wal_hold.py test_status_command.py domain/rollout/test_transcripts.py)
+GOLDEN_TESTS := $(addprefix operator/tests/,kernel/test_transcripts.py kernel/test_counts.py kernel/test_crash_at_every_call.py purge/test_purge_crash.py policy/test_purge_policy_world.py reassignment/test_reassignment_crash.py rollout/test_restart_crash.py verification/test_verification_crash.py verification/test_verification_schedule.py hold/test_wal_hold.py cli/test_status_command.py domain/rollout/test_transcripts.py)
 INSTANCE_ENV = eval "$$($(PLATFORM)/cluster env)"
 CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 
@@ -47,7 +47,7 @@ SOAK_SECONDS ?= 600
 e2e-soak: .venv/.stamp cluster images spark ## Faults in a loop, SOAK_SECONDS=600 long; a purge that dies around all its changes; an adversary before all calls; counts go to e2e/soak/results
 	$(INSTANCE_ENV) && SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) e2e/soak -m soak -s
 	CRASH_POINTS=all $(PYTEST) operator/tests/integration/test_purge_crash_points.py -s
-	ADVERSARY=all $(PYTEST) -n 4 operator/tests/test_adversary_at_every_call.py -rA
+	ADVERSARY=all $(PYTEST) -n 4 operator/tests/adversary/test_adversary_at_every_call.py -rA
 
 check: .venv/.stamp ## Format, lint, types, import contracts, generated files, charts, locks
 	.venv/bin/ruff format --check

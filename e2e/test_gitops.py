@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
-from tests.test_argocd_health import health
+from tests.product.test_argocd_health import health
 
 
 def test_argo_cd_reads_the_state_of_real_objects(site: Site) -> None:

@@ -19,12 +19,12 @@ from seawall.reconciler import Outcome, Reconciler
 from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Judge
 from tests.adversary.network import Database, Network
+from tests.cluster.test_topic_deletion import controller
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
 from tests.fakes.kafka import FakeKafka
-from tests.purge_world import CLUSTER, NAMESPACE, REGIONS, SPEC, TOPICS, WAL, Guard
-from tests.test_ledger_watch import watch
-from tests.test_topic_deletion import controller
-from tests.verification_world import VerificationWorld
+from tests.ledger.test_ledger_watch import watch
+from tests.worlds.purge_world import CLUSTER, NAMESPACE, REGIONS, SPEC, TOPICS, WAL, Guard
+from tests.worlds.verification_world import VerificationWorld
 
 RUNS = (Key(NAMESPACE, "run"), Key(NAMESPACE, "later"))
 WAITS = 30.0
@@ -253,7 +253,7 @@ def _watch(arena: Arena) -> Any:
 
 def granter_of(arena: Arena, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
     """The controller of holds."""
-    from tests.test_wal_hold import granter  # noqa: PLC0415 - no cycle, but the name says where it is from
+    from tests.hold.test_wal_hold import granter  # noqa: PLC0415 - no cycle, but the name says where it is from
 
     return granter(arena, calls or arena.referee)
 

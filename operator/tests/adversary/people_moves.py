@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from tests.adversary.arena import RUNS, Arena, granter_of, tick
-from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
+from tests.worlds.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 
 RIVAL, KEPT = Key("other", "wal"), Key(NAMESPACE, "kept")
 RUN_PAUSED = "the run is paused"

@@ -13,8 +13,8 @@ from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Violation
 from tests.adversary.lives import ALL, CLOCK, Adversary, Move
 from tests.fakes.kafka_moves import advance
-from tests.reassignment_world import CHANGES, START, WAL, World
 from tests.support.watched import watched
+from tests.worlds.reassignment_world import CHANGES, START, WAL, World
 
 CLUSTER, TOPIC = "kube:WALCluster", "wal_1"
 ROUNDS = 60

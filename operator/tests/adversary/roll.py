@@ -16,14 +16,14 @@ from seawall.domain.rollout_reasons import Reason
 from seawall.observe.datanodes import DatanodeObserver
 from seawall.observe.partitions import PartitionObserver
 from seawall.reconciler import Outcome, Reconciler
-from tests import restart_world
 from tests.adversary.arena import Arena
 from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Unavoidable
 from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
-from tests.purge_world import TOPICS, WAL, Guard
-from tests.restart_world import SET
+from tests.worlds import restart_world
+from tests.worlds.purge_world import TOPICS, WAL, Guard
+from tests.worlds.restart_world import SET
 
 ROUNDS = 40
 OBSERVERS = 20.0

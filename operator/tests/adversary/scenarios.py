@@ -20,9 +20,9 @@ from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
 from tests.adversary.roll import roll, rollable
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
-from tests.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
-from tests.test_topic_deletion import controller
-from tests.verification_world import CHECK, SERVICE_ACCOUNT, SPEC
+from tests.cluster.test_topic_deletion import controller
+from tests.worlds.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
+from tests.worlds.verification_world import CHECK, SERVICE_ACCOUNT, SPEC
 
 HOLD = Key(NAMESPACE, "kept")
 TOMORROW = "2026-11-22T11:00:00Z"

@@ -19,8 +19,8 @@ from tests.adversary.lives import ALL
 from tests.adversary.moves import CLUSTER, POLICY, RUN, move
 from tests.adversary.roll import RollArena
 from tests.adversary.world_moves import TOPIC, region_comes_back, region_of
-from tests.purge_world import NAMESPACE, REGIONS, TOPICS, WAL
-from tests.verification_world import CHECK, KAFKA
+from tests.worlds.purge_world import NAMESPACE, REGIONS, TOPICS, WAL
+from tests.worlds.verification_world import CHECK, KAFKA
 
 VERIFICATION = "kube:WALVerification"
 

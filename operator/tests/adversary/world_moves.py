@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from tests.adversary.arena import RUNS, Arena
 from tests.adversary.people_moves import grant_hold
-from tests.purge_world import REGIONS, TOPICS
+from tests.worlds.purge_world import REGIONS, TOPICS
 
 TOPIC = "wal_1"
 

@@ -19,7 +19,7 @@ from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.contract.spark_beds import SERVICE_ACCOUNT, FakeSparkBed, RealSparkBed, SparkBed
 from tests.support.kube import KubeClient
 from tests.support.spark import install_spark_crd
-from tests.verification_world import KAFKA
+from tests.worlds.verification_world import KAFKA
 
 pytestmark = pytest.mark.xdist_group("api-server")
 

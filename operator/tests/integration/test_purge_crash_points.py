@@ -16,10 +16,10 @@ from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.soak import write_counts
-from tests.purge_world import CHANGES, Calls, World
 from tests.support.crash_world import ROUNDS, CrashBed, CrashWorld, settle_all
 from tests.support.kube import KubeClient
 from tests.support.mortal import Deaths, Point, points_around
+from tests.worlds.purge_world import CHANGES, Calls, World
 
 pytestmark = pytest.mark.integration
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from tests.purge_world import CHANGES, Calls, Guard
 from tests.support.clock import Time
 from tests.support.golden import compare_calls
+from tests.worlds.purge_world import CHANGES, Calls, Guard
 
 
 class MortalWorld(Protocol):

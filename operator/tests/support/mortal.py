@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.purge_world import CHANGES
 from tests.support.watched import watched
+from tests.worlds.purge_world import CHANGES
 
 
 class Died(BaseException):

@@ -26,9 +26,9 @@ from seawall.domain.errors import SeawallError
 from seawall.domain.step import Event
 from seawall.reconciler import Reconciler, Ticked
 from tests.fakes import dataplane, kafka_log
-from tests.purge_world import CHANGES
 from tests.support.refusals import ACTIONS, Refusal
 from tests.support.watched import OPENS, watched
+from tests.worlds.purge_world import CHANGES
 
 LONGEST = 400
 """Characters of a value; of a longer one the rest is a digest."""

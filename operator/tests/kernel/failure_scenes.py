@@ -1,0 +1,276 @@
+"""Scenes in which the next action of a controller fails: each controller that there is, on the in-memory ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
+from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.verification import WALVerification
+from seawall.controllers.brokers import BrokersController
+from seawall.controllers.ledger import LedgerWatch
+from seawall.domain.conditions import find_condition
+from seawall.reconciler import Reconciler, Ticked
+from tests.brokers import test_brokers
+from tests.fakes.kafka import FakeKafkaClusters
+from tests.fakes.kube import FakeKube
+from tests.fakes.meters import FakeMeters
+from tests.hold import test_wal_hold as hold_world
+from tests.kernel import test_crash_at_every_call as cluster_world
+from tests.ledger import test_ledger_watch as watch_world
+from tests.policy import test_purge_policy_world as policy_world
+from tests.support.refusals import ACTIONS, Refusal
+from tests.verification import test_verification_schedule as schedule_world
+from tests.worlds import purge_world, reassignment_world, restart_world, verification_world
+
+Process = Reconciler[Any, Any, Any, Any]
+
+
+@dataclass
+class Stage:
+    """One controller whose next action fails.
+
+    Attributes:
+        process: the controller.
+        told: the condition that tells of it, after others that write it had their tick.
+        passes: lets time pass while the operator waits.
+        own_pace: it looks when it always does, whatever fails.
+        relapses: what was mended is broken again.
+    """
+
+    process: Process
+    key: Key
+    kube: FakeKube
+    reported: Callable[[], Condition | None]
+    passes: Callable[[float], None]
+    own_pace: bool = False
+    relapses: Callable[[], None] = lambda: None
+    ticks: list[Ticked] = field(default_factory=list)
+
+    def until_it_waits(self, after_each: Callable[[], None] = lambda: None) -> Ticked:
+        """Ticks until it does not want to go on at once."""
+        for _ in range(60):
+            self.ticks.append(self.process.tick(self.key))
+            after_each()
+            if self.ticks[-1].after != 0.0:
+                return self.ticks[-1]
+        raise AssertionError(f"it never waits: {self.ticks[-5:]}")
+
+
+Scene = Callable[[Refusal], Stage]
+"""A world in which the next action of a controller is one of those that the refusal is about."""
+
+
+def told_by(kube: FakeKube, resource: type[AnyResource], key: Key, kind: ConditionType) -> Condition | None:
+    found = kube.get(resource, key)
+    return None if found is None else find_condition(found.status.conditions, kind)
+
+
+def ready_of(kube: FakeKube, resource: type[AnyResource], key: Key) -> Callable[[], Condition | None]:
+    return lambda: told_by(kube, resource, key, ConditionType.READY)
+
+
+def let_pass(time: Any) -> Callable[[float], None]:
+    def passes(seconds: float) -> None:
+        time.time += timedelta(seconds=seconds)
+
+    return passes
+
+
+def stand_still(_seconds: float) -> None:
+    pass
+
+
+def cluster(refusal: Refusal, world: cluster_world.World) -> Stage:
+    process = world.process(refusal)  # type: ignore[arg-type]
+    key = cluster_world.KEY
+    return Stage(process, key, world.kube, ready_of(world.kube, WALCluster, key), stand_still)
+
+
+def creates_topics(refusal: Refusal) -> Stage:
+    world = cluster_world.new_world()
+    cluster_world.create(world)
+    return cluster(refusal, world)
+
+
+def sets_its_finalizer(refusal: Refusal) -> Stage:
+    world = cluster_world.new_world()
+    world.kube.apply(cluster_world.KEY, cluster_world.spec(deletionPolicy="Delete"))
+    return cluster(refusal, world)
+
+
+def deletes_topics(refusal: Refusal) -> Stage:
+    world = cluster_world.new_world()
+    cluster_world.delete(world)
+    return cluster(refusal, world)
+
+
+def purges(refusal: Refusal) -> Stage:
+    world = purge_world.World()
+    world.start_run()
+    found = ready_of(world.kube, WALPurge, purge_world.RUN)
+    return Stage(world.process(refusal), purge_world.RUN, world.kube, found, stand_still)
+
+
+def holds(refusal: Refusal) -> Stage:
+    world = purge_world.World()
+    hold_world.place(world, topics={"wal_0": 3})
+    key = hold_world.HOLD
+    process = hold_world.granter(world, refusal)
+    return Stage(process, key, world.kube, ready_of(world.kube, WALHold, key), let_pass(world.time))
+
+
+def follows_a_policy(refusal: Refusal) -> Stage:
+    world = policy_world.World()
+    policy_world.first_run(world)
+    key = policy_world.NIGHTLY
+    process = world.process(refusal)  # type: ignore[arg-type]
+    return Stage(process, key, world.kube, ready_of(world.kube, WALPurgePolicy, key), stand_still)
+
+
+def verifies(refusal: Refusal) -> Stage:
+    world = verification_world.VerificationWorld()
+    world.start()
+    key = verification_world.CHECK
+    for _ in range(4):  # until reports were seen to advance
+        world.verifier().tick(key)
+    process, found = world.verifier(refusal), ready_of(world.kube, WALVerification, key)
+    return Stage(process, key, world.kube, found, let_pass(world.time))
+
+
+def watches_a_ledger(refusal: Refusal) -> Stage:
+    world = purge_world.World()
+    observer = world.observer(refusal)
+    watching = LedgerWatch(world.kube, observer, lambda _: None, lambda _: None, FakeMeters())
+    process: Process = Reconciler(watching, may_write=lambda: True)
+    return Stage(
+        process,
+        purge_world.WAL,
+        world.kube,
+        lambda: watch_world.intact(world, watching),
+        let_pass(world.time),
+        own_pace=True,
+    )
+
+
+def keeps_a_schedule(refusal: Refusal) -> Stage:
+    world = schedule_world.World()
+    world.settle()
+    world.time.time += schedule_world.DAY
+    kind = ConditionType.VERIFICATION_SCHEDULED
+    process = world.process(refusal)
+    return Stage(process, world.key, world.kube, lambda: told_by(world.kube, WALCluster, world.key, kind), stand_still)
+
+
+def moves_replicas(refusal: Refusal) -> Stage:
+    world = reassignment_world.World()
+    world.declare(replicationFactor=3)
+    manages, _ = world.process()
+    _, moves = world.process(refusal)
+    key = reassignment_world.WAL
+
+    def reported() -> Condition | None:
+        while manages.tick(key).after == 0.0:
+            pass
+        return told_by(world.kube, WALCluster, key, ConditionType.READY)
+
+    return Stage(moves, key, world.kube, reported, let_pass(world.time))
+
+
+def throttles(refusal: Refusal) -> Stage:
+    return moves_replicas(refusal)
+
+
+def corrects_topics_of_kafka(refusal: Refusal) -> Stage:
+    world = test_brokers.World()
+    world.kafka.add_topic("__consumer_offsets", replicas=(1, 2, 3), configs={"min.insync.replicas": "3"})
+    world.kube.apply(test_brokers.KEY, {**test_brokers.SPEC, "internalTopics": {"repair": True}})
+    while world.topics.tick(test_brokers.KEY).after == 0.0:
+        pass
+    clusters = refusal.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
+    controller = BrokersController(refusal.guard(world.kube), clusters, world.time, world.time, FakeMeters())
+    process: Process = Reconciler(controller, may_write=lambda: True)
+    key, kind = test_brokers.KEY, ConditionType.REPLICATION_HEALTHY
+    topic = world.kafka.topics["__consumer_offsets"]
+
+    def relapses() -> None:
+        topic.configs["min.insync.replicas"] = topic.described["min.insync.replicas"] = "3"
+
+    return Stage(
+        process,
+        key,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, key, kind),
+        let_pass(world.time),
+        own_pace=True,
+        relapses=relapses,
+    )
+
+
+def restarts(refusal: Refusal, until: Callable[[restart_world.World], bool] | None = None) -> Stage:
+    world = restart_world.World()
+    world.settle()
+    world.annotate(restart="now")
+    if until is not None:
+        world.settle(until=lambda: until(world))
+    world.kube.events.clear()
+    kind = ConditionType.DATANODES_HEALTHY
+
+    def passes(seconds: float) -> None:
+        world.time.time += timedelta(seconds=seconds)
+
+    return Stage(
+        world.process(refusal),
+        restart_world.WAL,
+        world.kube,
+        lambda: told_by(world.kube, WALCluster, restart_world.WAL, kind),
+        passes,
+        own_pace=True,
+    )
+
+
+def takes_maintenance(refusal: Refusal) -> Stage:
+    return restarts(refusal)
+
+
+def is_left_over(world: restart_world.World) -> bool:
+    restart = world.restart()
+    stands = MAINTENANCE_FINALIZER in world.cluster().metadata.finalizers
+    return stands and restart.restarted > 0 and restart.maintenance is None
+
+
+def takes_the_finalizer_off(refusal: Refusal) -> Stage:
+    return restarts(refusal, is_left_over)
+
+
+def lets_a_deleted_cluster_go(refusal: Refusal) -> Stage:
+    stage = restarts(refusal, is_left_over)
+    stage.kube.remove(stage.key)
+    return stage
+
+
+SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
+    ("WALCluster", creates_topics, ACTIONS),
+    ("WALCluster", sets_its_finalizer, ACTIONS),
+    ("WALCluster", deletes_topics, ACTIONS),
+    ("WALPurge", purges, ACTIONS),
+    ("WALHold", holds, ACTIONS),
+    ("WALPurgePolicy", follows_a_policy, ACTIONS),
+    ("WALVerification", verifies, ACTIONS),
+    ("Ledger", watches_a_ledger, ACTIONS),
+    ("VerificationSchedule", keeps_a_schedule, ACTIONS),
+    ("Replication", moves_replicas, ACTIONS),
+    ("Replication", throttles, {"alter_throttles"}),
+    ("Brokers", corrects_topics_of_kafka, ACTIONS),
+    ("Restart", restarts, ACTIONS),
+    ("Restart", takes_maintenance, {"set_finalizers"}),
+    ("Restart", takes_the_finalizer_off, ACTIONS),
+    ("Restart", lets_a_deleted_cluster_go, ACTIONS),
+)

@@ -1,0 +1,244 @@
+"""What the operator does of each kind, tick by tick, as reviewed texts: `golden/transcripts`.
+
+Whole runs in the worlds on the in-memory ports, and each controller while its next action fails and when it works
+again. UPDATE_GOLDEN=1 writes them anew (make golden).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.controllers.brokers import BrokersController
+from seawall.controllers.ledger import LedgerWatch
+from seawall.domain.errors import SeawallError
+from seawall.reconciler import Outcome, Reconciler
+from tests.brokers import test_brokers
+from tests.fakes.kafka import FakeKafkaClusters
+from tests.fakes.meters import FakeMeters
+from tests.hold import test_wal_hold as hold_world
+from tests.kernel import test_crash_at_every_call as cluster_world
+from tests.kernel.failure_scenes import SCENES, Scene
+from tests.kernel.test_failed_actions import REFUSED, UNANSWERED
+from tests.policy import test_purge_policy_world as policy_world
+from tests.reassignment import test_reassignment_crash as reassignments
+from tests.rollout import test_restart_crash as restarts
+from tests.support.clock import START
+from tests.support.golden import GOLDEN, IS_UPDATE, compare_text
+from tests.support.mortal import DeathRow
+from tests.support.refusals import Refusal
+from tests.support.transcript import Transcript
+from tests.verification import test_verification_schedule as schedule_world
+from tests.worlds import purge_world, verification_world
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+TRIES = 3
+"""How often an action fails."""
+AFTERWARDS = 6
+"""Looks after that."""
+
+
+def guarded(transcript: Transcript) -> DeathRow:
+    """Where a world asks for a row of deaths, none of which comes."""
+    row: Any = transcript
+    return row  # type: ignore[no-any-return]
+
+
+# --- topics
+
+
+def cluster(scenario: Callable[[cluster_world.World], None]) -> Callable[[Transcript], None]:
+    def story(transcript: Transcript) -> None:
+        world = cluster_world.new_world()
+        scenario(world)
+        world.settle(guarded(transcript))
+
+    return story
+
+
+# --- purges, holds, policies
+
+
+def purge(auto_prune: str = "Disabled", *, rows_later: int = 0) -> Callable[[Transcript], None]:
+    def story(transcript: Transcript) -> None:
+        world = purge_world.World(auto_prune=auto_prune)
+        world.hold("reader", {"wal_1": 5})
+        world.start_run()
+        process = world.process(transcript)
+        world.settle(process)
+        if not rows_later:
+            return
+        transcript.say("the database writes, and another run begins")
+        for topic in purge_world.TOPICS:
+            world.write(topic, rows_later)
+        key = Key(purge_world.NAMESPACE, "later-0")
+        world.start_run(key)
+        world.settle(process, key=key)
+
+    return story
+
+
+def hold(transcript: Transcript) -> None:
+    """Granted, renewed, about to expire, lost."""
+    world = purge_world.World()
+    hold_world.place(world, topics={"wal_0": 3})
+    process = hold_world.granter(world, transcript)
+    hold_world.settle(world, process)
+    transcript.say("its owner renews it")
+    hold_world.place(world, topics={"wal_0": 4}, renewTime=(world.time.now() + timedelta(hours=1)).isoformat())
+    world.time.time += timedelta(hours=1)
+    hold_world.settle(world, process)
+    for hours in (20, 3, 5):
+        transcript.say(f"{hours} h pass")
+        world.time.time += timedelta(hours=hours)
+        hold_world.settle(world, process)
+
+
+def overtaken_hold(transcript: Transcript) -> None:
+    """Somebody else deletes what it keeps."""
+    world = purge_world.World()
+    hold_world.place(world, topics={"wal_0": 3, "wal_1": 5})
+    process = hold_world.granter(world, transcript)
+    hold_world.settle(world, process)
+    transcript.say("somebody deletes records of wal_0")
+    world.foreign.add("wal_0")
+    world.kafka.topics["wal_0"].log.delete_before(10)
+    hold_world.settle(world, process)
+
+
+def policy(scenario: Callable[[policy_world.World], None]) -> Callable[[Transcript], None]:
+    def story(transcript: Transcript) -> None:
+        world = policy_world.World()
+        scenario(world)
+        world.settle(guarded(transcript))
+
+    return story
+
+
+def ledger(transcript: Transcript) -> None:
+    """Looks at a ledger, the last ones when a datanode reports no more."""
+    world = purge_world.World()
+    watching = LedgerWatch(
+        transcript.guard(world.kube), world.observer(transcript), lambda _: None, lambda _: None, FakeMeters()
+    )
+    process: Reconciler[Any, Any, Any, Any] = Reconciler(watching, may_write=lambda: True)
+    for number in range(8):
+        while process.tick(purge_world.WAL).outcome is Outcome.ACTED:
+            pass
+        world.time.time += timedelta(seconds=10)
+        if number == 4:
+            transcript.say("a datanode stops")
+            world.data_plane.stopped.add(1)
+
+
+# --- verifications
+
+
+def verification(*, bad: frozenset[str] = frozenset(), dies: int = 0) -> Callable[[Transcript], None]:
+    def story(transcript: Transcript) -> None:
+        world = verification_world.VerificationWorld(bad=set(bad), dies=dies)
+        world.start()
+        world.settle_verification(world.verifier(transcript))
+
+    return story
+
+
+def schedule(transcript: Transcript) -> None:
+    world = schedule_world.World(successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
+    world.live(world.process(transcript), until=START + 4 * schedule_world.DAY)
+
+
+# --- replicas, brokers, datanodes
+
+
+def settled(scenario: Callable[[], Any]) -> Callable[[Transcript], None]:
+    def story(transcript: Transcript) -> None:
+        world = scenario()
+        world.settle(world.process(transcript))
+
+    return story
+
+
+def brokers(transcript: Transcript) -> None:
+    """A broker goes, and comes back."""
+    world = test_brokers.World()
+    clusters = transcript.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
+    controller = BrokersController(transcript.guard(world.kube), clusters, world.time, world.time, FakeMeters())
+    world.brokers = Reconciler(controller, may_write=lambda: True)
+    world.settle()
+    world.pass_time()
+    transcript.say("broker 2 goes")
+    world.kafka.offline.add(2)
+    for _ in range(4):
+        world.pass_time()
+    transcript.say("broker 2 is back")
+    world.kafka.offline.clear()
+    for _ in range(2):
+        world.pass_time()
+
+
+# --- failures
+
+
+def failure(scene: Scene, calls: Any, error: SeawallError) -> Callable[[Transcript], None]:
+    def story(transcript: Transcript) -> None:
+        refusal = Refusal(error, calls)
+        transcript.refusal = refusal
+        guard: Any = transcript
+        stage = scene(guard)
+        for _ in range(60):
+            stage.passes(stage.until_it_waits().after or 30.0)
+            if refusal.count >= TRIES:
+                break
+        assert refusal.count >= TRIES
+        transcript.say("it works again")
+        refusal.is_on = False
+        for _ in range(AFTERWARDS):
+            stage.passes(stage.until_it_waits().after or 30.0)
+
+    return story
+
+
+STORIES: dict[str, Callable[[Transcript], None]] = {
+    **{f"cluster/{each.__name__}": cluster(each) for each in cluster_world.SCENARIOS},
+    "purge/run": purge(rows_later=24),
+    "purge/logical": purge("Logical"),
+    "hold/expires": hold,
+    "hold/overtaken": overtaken_hold,
+    **{f"policy/{each.__name__}": policy(each) for each in policy_world.SCENARIOS},
+    "ledger/watch": ledger,
+    "verification/passed": verification(),
+    "verification/failed": verification(bad=frozenset({"wal_1"})),
+    "verification/driver_dies": verification(dies=1),
+    "verification/schedule": schedule,
+    **{f"reassignment/{each.__name__}": settled(each) for each in reassignments.SCENARIOS},
+    "brokers/one_goes": brokers,
+    **{f"rollout/{each.__name__}": settled(each) for each in restarts.SCENARIOS},
+    **{
+        f"failures/{kind}_{scene.__name__}_{name}": failure(scene, calls, error)
+        for kind, scene, calls in SCENES
+        for name, error in (("refused", REFUSED), ("unanswered", UNANSWERED))
+    },
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_operator_does_what_was_reviewed(name: str) -> None:
+    with Transcript().of_all_ticks() as transcript:
+        STORIES[name](transcript)
+    compare_text(GOLDEN / f"transcripts/{name}.txt", transcript.text())
+
+
+def test_each_reviewed_text_is_of_a_story_that_there_is() -> None:
+    written = GOLDEN / "transcripts"
+    found = {str(path.relative_to(written).with_suffix("")): path for path in sorted(written.rglob("*.txt"))}
+    if IS_UPDATE:
+        for name in found.keys() - STORIES.keys():
+            found[name].unlink()
+        return
+    assert found.keys() == STORIES.keys()

@@ -1,0 +1,221 @@
+"""Metrics of ledgers, holds, runs and policies: what a look found, and nothing that nobody knows any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.purge import Stage, WALPurgeStatus
+from seawall.api.v1alpha1.verification import Outcome, WALVerificationStatus
+from seawall.controllers.hold import WALHoldController
+from seawall.controllers.ledger import LedgerWatch
+from seawall.controllers.purge import WALPurgeController
+from seawall.domain.policy.plan import expected_period
+from seawall.handlers.metrics.ledger import WALTelemetry
+from seawall.handlers.metrics.telemetry import Telemetry
+from seawall.reconciler import Reconciler
+from tests.domain.purges import NOON, make_policy
+from tests.fakes.meters import FakeMeters
+from tests.ledger.test_ledger_watch import look
+from tests.worlds.purge_world import RUN, TOPICS, WAL, World
+
+CLUSTER = {"namespace": "db", "name": "wal"}
+
+
+class Metrics:
+    """Telemetry that a test can ask."""
+
+    def __init__(self, *, per_topic: bool = False) -> None:
+        self.registry = CollectorRegistry()
+        self.wal = WALTelemetry(self.registry, per_topic=per_topic)
+
+    def value(self, name: str, **labels: str) -> float | None:
+        return self.registry.get_sample_value(name, {**CLUSTER, **labels})
+
+    def series(self, name: str) -> int:
+        return sum(len(metric.samples) for metric in self.registry.collect() if metric.name == name)
+
+
+def watching(world: World, metrics: Metrics) -> LedgerWatch:
+    return LedgerWatch(world.kube, world.observer(), lambda _: None, lambda _: None, metrics.wal)
+
+
+def flushed() -> World:
+    world = World()
+    for region in world.data_plane.regions:
+        world.flush(region)
+    world.declare_policy(safety={"staleAfter": "60s", "openGrace": "70s"})
+    return world
+
+
+def test_a_look_is_counted_in_entries_and_in_bytes_apart() -> None:
+    world, metrics = flushed(), Metrics()
+    world.hold("spark", {"wal_1": 10}, HoldState.ACTIVE)
+    page = look(world, watching(world, metrics), times=10)
+    ends = [line.high_watermark or 0 for line in page.lines]
+    assert metrics.value("seawall_wal_entries") == sum(ends) - sum(line.log_start or 0 for line in page.lines)
+    assert metrics.value("seawall_wal_bytes") == sum(line.size_bytes or 0 for line in page.lines)
+    assert metrics.value("seawall_wal_purgeable_entries") == sum(line.entries_to_purge for line in page.lines)
+    assert metrics.value("seawall_wal_purgeable_entries") != 0
+    assert metrics.value("seawall_wal_topics", reason="Purgeable") == len(TOPICS)
+    assert metrics.value("seawall_wal_intact") == 1
+    assert metrics.value("seawall_wal_can_look") == 1
+    assert metrics.value("seawall_wal_unreadable_shards") == 0
+    assert metrics.value("seawall_holds", state="Active") == 1
+    assert metrics.value("seawall_holds", state="AtRisk") == 0
+    lag = metrics.value("seawall_hold_lag_bytes", hold="spark")
+    assert lag is not None
+    assert 0 < lag < (metrics.value("seawall_wal_bytes") or 0)
+
+
+def test_a_reason_that_no_topic_has_any_more_has_no_series() -> None:
+    world, metrics = flushed(), Metrics()
+    process = watching(world, metrics)
+    look(world, process, times=10)
+    world.data_plane.stopped.add(0)
+    look(world, process, times=10)
+    assert metrics.value("seawall_wal_topics", reason="Purgeable") is None
+    assert metrics.value("seawall_wal_topics", reason="RegionStale") == len(TOPICS)
+
+
+def test_a_damaged_log_is_a_zero() -> None:
+    world, metrics = flushed(), Metrics()
+    process = watching(world, metrics)
+    look(world, process)
+    world.foreign.add("wal_1")
+    world.kafka.topics["wal_1"].log.log_start = world.kafka.topics["wal_1"].log.end
+    world.write("wal_1", 1)
+    world.kafka.topics["wal_1"].log.log_start = world.kafka.topics["wal_1"].log.end
+    look(world, process)
+    assert metrics.value("seawall_wal_intact") == 0
+
+
+def test_of_a_ledger_that_cannot_be_looked_at_only_that_is_known() -> None:
+    world, metrics = flushed(), Metrics(per_topic=True)
+    process = watching(world, metrics)
+    look(world, process)
+    world.data_plane.is_silent = True
+    Reconciler(process, may_write=lambda: True).tick(WAL)
+    assert metrics.value("seawall_wal_can_look") == 0
+    assert metrics.value("seawall_wal_last_look_timestamp_seconds") is not None
+    gone = ("seawall_wal_intact", "seawall_wal_entries", "seawall_wal_topics", "seawall_topic_reason", "seawall_holds")
+    assert [metrics.series(name) for name in gone] == [0] * len(gone)
+
+
+def test_a_cluster_that_is_gone_has_no_series() -> None:
+    world, metrics = flushed(), Metrics(per_topic=True)
+    process = watching(world, metrics)
+    look(world, process)
+    metrics.wal.count_lost_hold(WAL)
+    process.forget(WAL)
+    samples = [sample for metric in metrics.registry.collect() for sample in metric.samples]
+    assert [sample for sample in samples if "name" in sample.labels] == []
+
+
+@pytest.mark.parametrize("per_topic", [False, True])
+def test_topics_have_series_of_their_own_only_when_asked_for(*, per_topic: bool) -> None:
+    world, metrics = flushed(), Metrics(per_topic=per_topic)
+    look(world, watching(world, metrics))
+    assert metrics.series("seawall_topic_reason") == (len(TOPICS) if per_topic else 0)
+
+
+def test_a_run_is_counted_once_when_it_ends() -> None:
+    world, meters = flushed(), FakeMeters()
+    world.start_run()
+    process = Reconciler(
+        WALPurgeController(world.kube, world.observer(), world.time, world.time, meters), may_write=lambda: True
+    )
+    run = world.settle(process)
+    for _ in range(3):
+        process.tick(RUN)
+    assert meters.runs == [run.status]
+    assert (run.status.stage, (run.status.entries_deleted or 0) > 0) == (Stage.COMPLETED, True)
+
+
+def test_a_hold_that_is_lost_is_counted_once() -> None:
+    world, meters = World(), FakeMeters()
+    world.hold("late", {"wal_0": 1})
+    controller = WALHoldController(world.kube, world.observer(), world.time, meters)
+    process = Reconciler(controller, may_write=lambda: True)
+    for _ in range(20):
+        process.tick(Key("db", "late"))
+        world.time.time += timedelta(hours=12)
+    assert meters.lost_holds == [WAL]
+
+
+def test_runs_are_counted_by_result_and_begin_at_zero() -> None:
+    """Prometheus sees no increase in a counter that appears with its first event."""
+    metrics = Metrics()
+    metrics.wal.measure_ledger(WAL, None)
+    assert metrics.value("seawall_purge_runs_total", result="Failed") == 0
+    assert metrics.value("seawall_holds_lost_total") == 0
+    ended = WALPurgeStatus(
+        stage=Stage.FAILED,
+        start_time=NOON,
+        completion_time=NOON + timedelta(seconds=90),
+        entries_deleted=7,
+        bytes_before=100,
+        bytes_after=60,
+    )
+    metrics.wal.count_run(WAL, ended)
+    assert metrics.value("seawall_purge_runs_total", result="Failed") == 1
+    assert metrics.value("seawall_purge_runs_total", result="Completed") == 0
+    assert metrics.value("seawall_purge_deleted_entries_total") == 7
+    assert metrics.value("seawall_purge_freed_bytes_total") == 40
+    assert metrics.registry.get_sample_value("seawall_purge_duration_seconds_sum", {"result": "Failed"}) == 90
+
+
+@pytest.mark.parametrize(
+    ("spec", "seconds"),
+    [
+        ({"interval": "7m"}, 420),
+        ({}, 600),
+        ({"schedule": "0 3 * * *"}, 86_400),
+        ({"suspend": True}, None),
+        ({"trigger": {"topicBytes": 1}}, None),
+        ({"schedule": "0 0 30 2 *"}, None),
+    ],
+)
+def test_runs_are_expected_as_often_as_the_policy_says(spec: dict[str, Any], seconds: int | None) -> None:
+    period = expected_period(make_policy(**spec), NOON)
+    assert period == (None if seconds is None else timedelta(seconds=seconds))
+
+
+def test_a_policy_without_expected_runs_has_no_series() -> None:
+    metrics = Metrics()
+    metrics.wal.measure_policy(WAL, NOON, timedelta(minutes=5))
+    assert metrics.value("seawall_policy_period_seconds") == 300
+    assert metrics.value("seawall_policy_last_success_timestamp_seconds") == NOON.timestamp()
+    metrics.wal.measure_policy(WAL, NOON, None)
+    assert metrics.value("seawall_policy_period_seconds") is None
+    assert metrics.value("seawall_policy_last_success_timestamp_seconds") is None
+
+
+def test_a_process_that_does_not_lead_knows_nothing_of_ledgers() -> None:
+    telemetry = Telemetry(per_topic=False)
+    telemetry.wal.measure_ledger(WAL, None)
+    telemetry.lead(leading=False)
+    assert telemetry.registry.get_sample_value("seawall_wal_can_look", CLUSTER) is None
+
+
+def test_verifications_are_counted_by_outcome_and_the_newest_that_completed_is_told() -> None:
+    metrics = Metrics()
+    metrics.wal.measure_ledger(WAL, None)
+    assert metrics.value("seawall_verifications_total", outcome="Passed") == 0
+    metrics.wal.count_verification(WAL, WALVerificationStatus(outcome=Outcome.PASSED))
+    metrics.wal.count_verification(WAL, WALVerificationStatus())
+    assert metrics.value("seawall_verifications_total", outcome="Passed") == 1
+    assert metrics.value("seawall_verifications_total", outcome="NotBegun") == 1
+    for ended in (NOON, NOON - timedelta(hours=1)):
+        metrics.wal.measure_verified(WAL, ended)
+    assert metrics.value("seawall_last_verified_timestamp_seconds") == NOON.timestamp()
+    metrics.wal.clear()
+    assert metrics.value("seawall_last_verified_timestamp_seconds") is None
+    metrics.wal.measure_verified(WAL, NOON)
+    metrics.wal.forget_ledger(WAL)
+    assert metrics.series("seawall_last_verified_timestamp_seconds") == 0

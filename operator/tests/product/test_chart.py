@@ -1,0 +1,578 @@
+"""The charts, rendered by the real helm: what a user would install, checked as objects."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from seawall.adapters.dataplane.http import MAX_BYTES
+from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.purge import Stage
+from seawall.api.v1alpha1.rollout import RollStage
+from seawall.api.v1alpha1.verification import Outcome as Verdict
+from seawall.domain.rollout.health import RESTARTING, SERVING
+from seawall.domain.topics.pool import TopicState
+from seawall.handlers.metrics.telemetry import Telemetry
+from seawall.reconciler import Outcome
+from seawall.settings import Settings
+from seawall_e2e.loopback.processes import binaries_folder
+
+ROOT = Path(__file__).parents[3]
+CHART = ROOT / "charts" / "seawall"
+CRD_CHART = ROOT / "charts" / "seawall-crds"
+RELEASE = ("seawall", "--namespace", "ops", "--kube-version", "1.34.4")
+
+EVERYTHING = {
+    "replicas": 2,
+    "scope": {"namespaces": ["db-a", "db-b"], "releaseFinalizers": True},
+    "secrets": {"names": ["kafka-ca", "kafka-user"]},
+    "networkPolicy": {"enabled": True},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {"enabled": True},
+    "dashboard": {"enabled": True},
+}
+
+Object = dict[str, Any]
+Values = dict[str, Any]
+Render = Callable[..., list[Object]]
+
+
+@pytest.fixture(scope="session")
+def helm() -> str:
+    """The helm binary: from PATH, else the one that the local platform builds."""
+    found = shutil.which("helm")
+    if found is None:
+        found = str(binaries_folder() / "helm")
+    return found
+
+
+def run_helm(helm: str, *arguments: str, values: Values | None = None) -> subprocess.CompletedProcess[str]:
+    command = [helm, *arguments, "--values", "-"]
+    return subprocess.run(command, input=json.dumps(values or {}), capture_output=True, text=True, check=False)  # noqa: S603 - helm
+
+
+@pytest.fixture
+def render(helm: str) -> Render:
+    def render(values: Values | None = None, chart: Path = CHART) -> list[Object]:
+        result = run_helm(helm, "template", *RELEASE[:1], str(chart), *RELEASE[1:], values=values)
+        assert result.returncode == 0, result.stderr
+        return [obj for obj in yaml.safe_load_all(result.stdout) if obj]
+
+    return render
+
+
+def of_kind(objects: Iterable[Object], kind: str) -> list[Object]:
+    return [obj for obj in objects if obj["kind"] == kind]
+
+
+def the(objects: Iterable[Object], kind: str) -> Object:
+    (obj,) = of_kind(objects, kind)
+    return obj
+
+
+def where(obj: Object) -> tuple[str | None, str]:
+    return obj["metadata"].get("namespace"), obj["metadata"]["name"]
+
+
+def rights(role: Object) -> dict[str, tuple[list[str], list[str] | None]]:
+    """Verbs and names by resource; a resource with two rules is told apart by its first verb."""
+    found: dict[str, tuple[list[str], list[str] | None]] = {}
+    for rule in role["rules"]:
+        (group,) = rule["apiGroups"]
+        for resource in rule["resources"]:
+            key = f"{resource}.{group}".removesuffix(".")
+            found[key if key not in found else f"{key}:{rule['verbs'][0]}"] = (rule["verbs"], rule.get("resourceNames"))
+    return found
+
+
+def pod_of(objects: Iterable[Object]) -> Object:
+    spec: Object = the(objects, "Deployment")["spec"]["template"]["spec"]
+    return spec
+
+
+def environment(objects: Iterable[Object]) -> dict[str, str]:
+    """Settings; those of the downward API as the path of their field."""
+    variables = pod_of(objects)["containers"][0]["env"]
+    return {v["name"]: v["value"] if "value" in v else v["valueFrom"]["fieldRef"]["fieldPath"] for v in variables}
+
+
+@pytest.mark.parametrize("values", [{}, EVERYTHING, {"scope": {"cluster": True}}], ids=["default", "all", "cluster"])
+def test_the_chart_passes_lint(helm: str, values: Values) -> None:
+    result = run_helm(helm, "lint", str(CHART), "--strict", "--kube-version", "1.34.4", values=values)
+    assert result.returncode == 0, result.stdout
+
+
+def test_the_crd_chart_passes_lint(helm: str) -> None:
+    result = run_helm(helm, "lint", str(CRD_CHART), "--strict", "--kube-version", "1.34.4")
+    assert result.returncode == 0, result.stdout
+
+
+def test_by_default_there_is_what_the_operator_needs_and_nothing_else(render: Render) -> None:
+    assert sorted((obj["kind"], *where(obj)) for obj in render()) == [
+        ("Deployment", "ops", "seawall"),
+        ("Role", "ops", "seawall-leader"),
+        ("Role", "ops", "seawall-ops"),
+        ("RoleBinding", "ops", "seawall-leader"),
+        ("RoleBinding", "ops", "seawall-ops"),
+        ("Service", "ops", "seawall-metrics"),
+        ("ServiceAccount", "ops", "seawall"),
+    ]
+
+
+def test_every_object_carries_the_usual_labels(render: Render) -> None:
+    for obj in render(EVERYTHING):
+        labels = obj["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == "seawall"
+        assert labels["app.kubernetes.io/instance"] == "seawall"
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+        assert labels["helm.sh/chart"].startswith("seawall-")
+
+
+def test_the_pod_meets_the_restricted_pod_security_standard(render: Render) -> None:
+    pod = pod_of(render())
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert {"hostNetwork", "hostPID", "hostIPC"}.isdisjoint(pod)
+    assert pod["volumes"] == [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}]
+    assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - a mount, no file of ours
+    assert container["resources"]["limits"].keys() == {"memory"}
+
+
+def test_the_memory_limit_fits_the_largest_answer_of_a_database(render: Render) -> None:
+    """The process, and two looks that read it at the same time: `http.py` has the measurements."""
+    (container,) = pod_of(render())["containers"]
+    limit = 2**20 * int(container["resources"]["limits"]["memory"].removesuffix("Mi"))
+    assert limit >= 100 * 2**20 + 2 * 4 * MAX_BYTES
+
+
+def test_the_lease_with_the_key_to_the_pages_is_readable_by_the_operator_alone(render: Render) -> None:
+    """Who else may read it is for those to say who give the right to use `seawall ledger`."""
+    objects = render(EVERYTHING)
+    roles = {
+        (obj["kind"], obj["metadata"]["name"])
+        for obj in objects
+        if obj["kind"] in {"Role", "ClusterRole"} and any("leases" in rule["resources"] for rule in obj["rules"])
+    }
+    bindings = [obj for obj in objects if obj["kind"] in {"RoleBinding", "ClusterRoleBinding"}]
+    given = [obj for obj in bindings if (obj["roleRef"]["kind"], obj["roleRef"]["name"]) in roles]
+    account = {"kind": "ServiceAccount", "name": "seawall", "namespace": "ops"}
+    assert [obj["subjects"] for obj in given] == [[account]]
+
+
+def test_only_the_operators_pod_gets_the_token(render: Render) -> None:
+    objects = render()
+    assert the(objects, "ServiceAccount")["automountServiceAccountToken"] is False
+    assert pod_of(objects)["automountServiceAccountToken"] is True
+    assert pod_of(objects)["serviceAccountName"] == "seawall"
+
+
+def test_the_operator_gets_its_settings_from_the_environment(render: Render) -> None:
+    objects = render()
+    (container,) = pod_of(objects)["containers"]
+    assert (container["command"], container["args"]) == (["seawall"], ["run"])
+    assert environment(objects) == {
+        "SEAWALL_NAMESPACES": "ops",
+        "SEAWALL_POD_NAMESPACE": "metadata.namespace",
+        "SEAWALL_POD_NAME": "metadata.name",
+        "SEAWALL_LEASE_NAME": "seawall",
+        "SEAWALL_RESYNC_SECONDS": "60",
+        "SEAWALL_TOPIC_METRICS": "false",
+        "SEAWALL_LOG_LEVEL": "INFO",
+        "SEAWALL_HTTP_PORT": "8080",
+        "SEAWALL_WORKERS": "32",
+    }
+
+
+def test_the_operator_knows_every_setting_and_has_no_other(render: Render) -> None:
+    assert environment(render()).keys() == {f"SEAWALL_{name.upper()}" for name in Settings.model_fields}
+
+
+def test_settings_can_be_changed(render: Render) -> None:
+    settings = {"resyncSeconds": 1_000_000, "topicMetrics": True, "logLevel": "DEBUG", "workers": 4}
+    found = environment(render({"settings": settings}))
+    assert found["SEAWALL_RESYNC_SECONDS"] == "1000000"
+    assert found["SEAWALL_TOPIC_METRICS"] == "true"
+    assert found["SEAWALL_LOG_LEVEL"] == "DEBUG"
+    assert found["SEAWALL_WORKERS"] == "4"
+
+
+def test_a_service_called_seawall_http_cannot_set_the_port(render: Render) -> None:
+    """Service links of such a Service would set SEAWALL_HTTP_PORT to tcp://…, and others other settings."""
+    assert pod_of(render())["enableServiceLinks"] is False
+
+
+def test_probes_and_metrics_are_on_one_port(render: Render) -> None:
+    objects = render()
+    pod = pod_of(objects)
+    (container,) = pod["containers"]
+    assert container["ports"] == [{"name": "http", "containerPort": 8080}]
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+    assert pod["terminationGracePeriodSeconds"] == 20
+    service = the(objects, "Service")["spec"]
+    assert service["ports"] == [{"name": "http", "port": 8080, "targetPort": "http"}]
+    assert service["selector"] == the(objects, "Deployment")["spec"]["selector"]["matchLabels"]
+
+
+def test_an_image_can_be_named_by_tag_or_digest(render: Render) -> None:
+    def image(**values: str) -> str:
+        found: str = pod_of(render({"image": values}))["containers"][0]["image"]
+        return found
+
+    digest = "sha256:" + "0" * 64
+    assert re.fullmatch(r"seawall:\d+\.\d+\.\d+", image())
+    assert image(repository="example/seawall", tag="dev") == "example/seawall:dev"
+    assert image(tag="dev", digest=digest) == f"seawall@{digest}"
+
+
+OBJECTS = {
+    "walclusters.seawall.dev": (["get", "list", "watch", "update", "patch"], None),
+    "walpurgepolicies.seawall.dev": (["get", "list", "watch"], None),
+    "walholds.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walclusters/status.seawall.dev": (["get", "update"], None),
+    "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
+    "walpurges/status.seawall.dev": (["get", "update"], None),
+    "walholds/status.seawall.dev": (["get", "update"], None),
+    "walverifications/status.seawall.dev": (["get", "update"], None),
+    "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
+    "walverifications/finalizers.seawall.dev": (["update"], None),
+    "walclusters/finalizers.seawall.dev": (["update"], None),
+    "sparkapplications.sparkoperator.k8s.io": (["get", "create", "delete"], None),
+    "pods": (["get"], None),
+    "serviceaccounts": (["get"], None),
+}
+"""Rights on our own kinds, and on what replay verifications make."""
+
+DELETABLE = {"walpurges", "walholds", "walverifications", "sparkapplications"}
+
+
+def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:
+    objects = render()
+    assert not of_kind(objects, "ClusterRole")
+    assert not of_kind(objects, "ClusterRoleBinding")
+    roles = {obj["metadata"]["name"]: rights(obj) for obj in of_kind(objects, "Role")}
+    assert roles == {
+        "seawall-ops": {
+            **OBJECTS,
+            "configmaps": (["get", "create", "update"], None),
+            "events": (["create", "patch"], None),
+            "namespaces": (["get"], ["ops"]),
+        },
+        "seawall-leader": {
+            "leases.coordination.k8s.io": (["create"], None),
+            "leases.coordination.k8s.io:get": (["get", "update"], ["seawall"]),
+        },
+    }
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+@pytest.mark.parametrize("secrets", [{}, {"names": ["kafka-ca"]}, {"all": True}], ids=["none", "named", "all"])
+def test_no_right_is_a_wildcard_or_writes_secrets(render: Render, secrets: Values, *, cluster: bool) -> None:
+    objects = render({"scope": {"cluster": cluster}, "secrets": secrets})
+    for role in [*of_kind(objects, "Role"), *of_kind(objects, "ClusterRole")]:
+        for rule in role["rules"]:
+            assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+            assert "secrets" not in rule["resources"] or rule["verbs"] == ["get"]
+            assert "delete" not in rule["verbs"] or set(rule["resources"]) <= DELETABLE
+            assert {"deletecollection", "escalate", "bind", "impersonate"}.isdisjoint(rule["verbs"])
+
+
+def test_secrets_are_readable_by_name_in_every_namespace_of_the_scope(render: Render) -> None:
+    objects = render({"scope": {"namespaces": ["db-a", "db-b"]}, "secrets": {"names": ["kafka-ca", "kafka-user"]}})
+    served = [role for role in of_kind(objects, "Role") if role["metadata"]["name"] == "seawall-ops"]
+    assert [where(role)[0] for role in served] == ["db-a", "db-b"]
+    for role in served:
+        assert rights(role)["secrets"] == (["get"], ["kafka-ca", "kafka-user"])
+
+
+def test_all_secrets_are_readable_only_when_asked_for(render: Render) -> None:
+    def secret_rights(**secrets: Any) -> tuple[list[str], list[str] | None] | None:
+        roles = of_kind(render({"secrets": secrets}), "Role")
+        return next(rights(role).get("secrets") for role in roles if role["metadata"]["name"] == "seawall-ops")
+
+    assert secret_rights() is None
+    assert secret_rights(names=["kafka-ca"]) == (["get"], ["kafka-ca"])
+    assert secret_rights(all=True) == (["get"], None)
+
+
+def test_datanodes_are_restarted_only_where_their_stateful_sets_are_named(render: Render) -> None:
+    objects = render({"scope": {"namespaces": ["db-a", "db-b"]}, "datanodes": {"statefulSets": ["datanode"]}})
+    served = [role for role in of_kind(objects, "Role") if role["metadata"]["name"] == "seawall-ops"]
+    assert [where(role)[0] for role in served] == ["db-a", "db-b"]
+    for role in served:
+        found = rights(role)
+        assert found["statefulsets.apps"] == (["get", "patch"], ["datanode"])
+        assert found["pods/eviction"] == (["create"], None)
+        assert [rule["verbs"] for rule in role["rules"] if "pods" in rule["resources"]] == [["get"], ["list"]]
+
+
+def test_a_list_of_namespaces_is_what_is_served(render: Render) -> None:
+    objects = render({"scope": {"namespaces": ["db-a", "db-b"]}})
+    assert environment(objects)["SEAWALL_NAMESPACES"] == "db-a,db-b"
+    expected = [("db-a", "seawall-ops"), ("db-b", "seawall-ops"), ("ops", "seawall-leader")]
+    assert sorted(map(where, of_kind(objects, "Role"))) == expected
+    assert sorted(map(where, of_kind(objects, "RoleBinding"))) == expected
+
+
+def test_bindings_give_their_role_to_the_operators_account(render: Render) -> None:
+    for values in (EVERYTHING, {"scope": {"cluster": True}}):
+        objects = render(values)
+        for binding in [*of_kind(objects, "RoleBinding"), *of_kind(objects, "ClusterRoleBinding")]:
+            assert binding["roleRef"]["name"] == binding["metadata"]["name"]
+            assert binding["roleRef"]["kind"] == binding["kind"].removesuffix("Binding")
+            assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "seawall", "namespace": "ops"}]
+
+
+def test_drivers_of_verifications_get_an_account_only_when_asked_for(render: Render) -> None:
+    assert len(of_kind(render(), "ServiceAccount")) == 1
+    objects = render({"scope": {"namespaces": ["db-a", "db-b"]}, "replayVerification": {"create": True}})
+    name = "seawall-replay-verification"
+    accounts = {where(each) for each in of_kind(objects, "ServiceAccount")}
+    assert accounts == {("ops", "seawall"), ("db-a", name), ("db-b", name)}
+    roles = [role for role in of_kind(objects, "Role") if role["metadata"]["name"] == name]
+    verbs = (["get", "list", "watch", "create", "delete", "deletecollection"], None)
+    assert [rights(role) for role in roles] == [{"pods": verbs}] * 2
+    bindings = [each for each in of_kind(objects, "RoleBinding") if each["metadata"]["name"] == name]
+    for binding in bindings:
+        namespace = binding["metadata"]["namespace"]
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
+        assert binding["roleRef"]["name"] == name
+
+
+def test_drivers_of_an_operator_of_the_whole_cluster_get_accounts_where_it_is_said(render: Render) -> None:
+    objects = render({"scope": {"cluster": True}, "replayVerification": {"create": True, "namespaces": ["db"]}})
+    assert ("db", "seawall-replay-verification") in map(where, of_kind(objects, "ServiceAccount"))
+
+
+def test_the_whole_cluster_needs_a_cluster_role(render: Render) -> None:
+    objects = render({"scope": {"cluster": True}})
+    assert environment(objects)["SEAWALL_NAMESPACES"] == ""
+    assert rights(the(objects, "ClusterRole")) == {
+        **OBJECTS,
+        "configmaps": (["get", "create", "update"], None),
+        "events": (["create", "patch"], None),
+        "namespaces": (["get"], None),
+    }
+    assert where(the(objects, "Role")) == ("ops", "seawall-leader")
+
+
+def test_rights_that_outlive_a_namespaces_roles_are_small(render: Render) -> None:
+    """A namespace that is deleted loses its Roles before its WALClusters lose their finalizers."""
+    objects = render({"scope": {"releaseFinalizers": True}})
+    assert rights(the(objects, "ClusterRole")) == {
+        "walclusters.seawall.dev": (["get", "list", "update", "patch"], None),
+        "namespaces": (["get"], None),
+    }
+    assert where(the(objects, "ClusterRoleBinding")) == (None, "seawall-ops-finalizers")
+    assert len(of_kind(objects, "Role")) == 2
+    assert len(of_kind(render({"scope": {"releaseFinalizers": True, "cluster": True}}), "ClusterRole")) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"replica": 2}, "replica"),
+        ({"settings": {"resync": 5}}, "resync"),
+        ({"networkPolicy": {"kafkaPort": [9092]}}, "kafkaPort"),
+        ({"replicas": "2"}, "replicas"),
+        ({"settings": {"topicMetrics": "yes"}}, "topicMetrics"),
+        ({"settings": {"workers": 0}}, "workers"),
+        ({"settings": {"workers": 257}}, "workers"),
+        ({"settings": {"logLevel": "verbose"}}, "logLevel"),
+        ({"secrets": {"names": "kafka-ca"}}, "names"),
+        ({"secrets": {"names": ["*"]}}, "names"),
+        ({"scope": {"namespaces": ["db,other"]}}, "namespaces"),
+        ({"networkPolicy": {"kafkaPorts": []}}, "kafkaPorts"),
+        ({"image": {"digest": "latest"}}, "digest"),
+        ({"scope": {"cluster": True, "namespaces": ["db"]}}, "leave scope.namespaces empty"),
+        ({"scope": {"cluster": True}, "replayVerification": {"create": True}}, "name the namespaces of the drivers"),
+    ],
+)
+def test_wrong_values_are_refused(helm: str, values: Values, complaint: str) -> None:
+    result = run_helm(helm, "template", "seawall", str(CHART), "--kube-version", "1.34.4", values=values)
+    assert result.returncode != 0
+    assert complaint in result.stderr
+
+
+def test_every_value_has_a_schema_and_a_line_in_the_readme() -> None:
+    def keys(tree: Values, prefix: str = "") -> Iterable[str]:
+        for key, value in tree.items():
+            inner = isinstance(value, dict) and value and key not in {"resources", "labels"}
+            yield from keys(value, f"{prefix}{key}.") if inner else [f"{prefix}{key}"]
+
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    readme = (CHART / "README.md").read_text()
+    for key in keys(yaml.safe_load((CHART / "values.yaml").read_text())):
+        node = schema
+        for part in key.split("."):
+            node = node["properties"][part]
+        assert f"| `{key}` |" in readme, key
+
+
+def test_no_object_of_the_schema_accepts_unknown_keys() -> None:
+    def check(node: Any) -> None:
+        if isinstance(node, dict):
+            assert "properties" not in node or node["additionalProperties"] is False, node
+            node = list(node.values())
+        for child in node if isinstance(node, list) else ():
+            check(child)
+
+    check(json.loads((CHART / "values.schema.json").read_text()))
+
+
+def test_the_network_policy_opens_dns_the_api_server_kafka_the_data_plane_and_metrics_only(render: Render) -> None:
+    peers = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    values = {"networkPolicy": {"enabled": True, "kafkaPorts": [9092, 19_092], "metricsFrom": peers}}
+    objects = render(values)
+    policy = the(objects, "NetworkPolicy")["spec"]
+    assert policy["podSelector"] == the(objects, "Deployment")["spec"]["selector"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert policy["ingress"] == [{"ports": [{"port": "http", "protocol": "TCP"}], "from": peers}]
+    opened = [[(port["port"], port["protocol"]) for port in rule["ports"]] for rule in policy["egress"]]
+    assert opened == [
+        [(53, "UDP"), (53, "TCP")],
+        [(443, "TCP"), (6443, "TCP")],
+        [(9092, "TCP"), (19_092, "TCP")],
+        [(2379, "TCP"), (4000, "TCP")],
+    ]
+    without = render({"networkPolicy": {"enabled": True, "dataPlanePorts": []}})
+    rules = the(without, "NetworkPolicy")["spec"]["egress"]
+    assert len(rules) == 3
+    assert all(rule["ports"] for rule in rules), "a rule without ports opens all of them"
+
+
+def test_several_replicas_survive_a_drain_and_spread_over_nodes(render: Render) -> None:
+    objects = render({"replicas": 2})
+    budget = the(objects, "PodDisruptionBudget")["spec"]
+    assert budget["maxUnavailable"] == 1
+    assert budget["selector"] == the(objects, "Deployment")["spec"]["selector"]
+    (spread,) = pod_of(objects)["topologySpreadConstraints"]
+    assert spread["whenUnsatisfiable"] == "ScheduleAnyway"
+    assert not of_kind(render({"replicas": 1}), "PodDisruptionBudget")
+    assert "topologySpreadConstraints" not in pod_of(render())
+
+
+def test_prometheus_scrapes_the_service(render: Render) -> None:
+    objects = render(EVERYTHING)
+    monitor = the(objects, "ServiceMonitor")
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= the(objects, "Service")["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert (endpoint["port"], endpoint["path"], endpoint["honorLabels"]) == ("http", "/metrics", True)
+
+
+def metrics_of(expressions: Iterable[str]) -> set[str]:
+    names = {name for expression in expressions for name in re.findall(r"\bseawall_\w+", expression)}
+    return {re.sub("_(bucket|count|sum|total)$", "", name) for name in names}
+
+
+def test_alerts_and_dashboard_use_metrics_that_exist(render: Render) -> None:
+    objects = render(EVERYTHING)
+    dashboard = json.loads(the(objects, "ConfigMap")["data"]["seawall.json"])
+    (group,) = the(objects, "PrometheusRule")["spec"]["groups"]
+    alerts = [rule["expr"] for rule in group["rules"]]
+    panels = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    published = {metric.name for metric in Telemetry(per_topic=False).registry.collect()}
+    assert metrics_of(panels) == published - {"seawall_topic_state"}, "the dashboard shows all of them"
+    assert metrics_of(alerts) < published
+    assert all(rule["annotations"].keys() == {"summary", "description"} for rule in group["rules"])
+    assert all("{{" not in expression for expression in (*alerts, *panels))
+
+
+def test_panels_have_ids_and_places_of_their_own(render: Render) -> None:
+    panels = json.loads(the(render(EVERYTHING), "ConfigMap")["data"]["seawall.json"])["panels"]
+    ids, places = [panel["id"] for panel in panels], [panel["gridPos"] for panel in panels]
+    covered = [(at["x"] + x, at["y"] + y) for at in places for x in range(at["w"]) for y in range(at["h"])]
+    assert len(set(ids)) == len(ids)
+    assert len(set(covered)) == len(covered), "none covers another"
+    assert all(at["x"] + at["w"] <= 24 for at in places)
+
+
+def test_alerts_select_states_and_outcomes_that_exist(render: Render) -> None:
+    (group,) = the(render(EVERYTHING), "PrometheusRule")["spec"]["groups"]
+    text = " ".join(rule["expr"] for rule in group["rules"])
+    states = {state for found in re.findall(r'state[!=~]+"(.+?)"', text) for state in found.split("|")}
+    assert states == {TopicState.READY, TopicState.LEADERLESS, TopicState.UNDER_MIN_ISR, "Foreign", HoldState.AT_RISK}
+    assert set(re.findall(r'result="(.+?)"', text)) == {Stage.FAILED}
+    assert set(re.findall(r'stage="(.+?)"', text)) == {RollStage.STALLED}
+    assert re.findall(r'health!~"(.+?)"', text) == [f"{SERVING}|{RESTARTING}"]
+    assert set(re.findall(r'outcome="(.+?)"', text)) == {Outcome.ERROR, Verdict.FAILED}
+
+
+@pytest.mark.parametrize(
+    ("values", "said", "unsaid"),
+    [
+        ({}, ("WALClusters in ops.", "read no Secret", "--set 'secrets.names={"), ("NetworkPolicy",)),
+        (
+            EVERYTHING,
+            ("in db-a, db-b.", "the Secrets kafka-ca, kafka-user and no others", "9092, 9093, 9094"),
+            ("no Secret",),
+        ),
+        (
+            {"scope": {"cluster": True}, "secrets": {"all": True}},
+            ("in every namespace.", "every Secret in the cluster"),
+            (),
+        ),
+    ],
+)
+def test_the_notes_say_which_secrets_can_be_read(
+    render: Render, tmp_path: Path, values: Values, said: tuple[str, ...], unsaid: tuple[str, ...]
+) -> None:
+    """`helm template` leaves NOTES.txt out, and `helm install` wants a cluster: so it becomes a text of an object."""
+    chart = Path(shutil.copytree(CHART, tmp_path / "seawall"))
+    notes = (chart / "templates" / "NOTES.txt").read_text()
+    wrapped = '{{ define "notes" }}' + notes + '{{ end }}\nkind: Notes\ntext: {{ include "notes" . | toJson }}\n'
+    (chart / "templates" / "notes.yaml").write_text(wrapped)
+    text = the(render(values, chart), "Notes")["text"]
+    assert all(phrase in text for phrase in said), text
+    assert not any(phrase in text for phrase in unsaid), text
+
+
+def test_the_crd_chart_keeps_crds_when_it_is_uninstalled(render: Render) -> None:
+    objects = render(chart=CRD_CHART)
+    assert objects, "make crds writes the templates"
+    for obj in objects:
+        assert obj["kind"] == "CustomResourceDefinition"
+        assert obj["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+        assert obj["spec"]["group"] == "seawall.dev"
+
+
+def test_the_crd_chart_and_the_folder_crds_are_the_same(render: Render) -> None:
+    """Also proves that no text in a CRD means anything to Helm."""
+
+    def without_annotation(obj: Object) -> Object:
+        annotations = {k: v for k, v in obj["metadata"].get("annotations", {}).items() if not k.startswith("helm.sh/")}
+        metadata = {k: v for k, v in obj["metadata"].items() if k != "annotations"}
+        return {**obj, "metadata": metadata | ({"annotations": annotations} if annotations else {})}
+
+    files = sorted((ROOT / "crds").glob("*.yaml"))
+    expected = {
+        obj["metadata"]["name"]: without_annotation(obj) for f in files for obj in yaml.safe_load_all(f.read_text())
+    }
+    assert {obj["metadata"]["name"]: without_annotation(obj) for obj in render(chart=CRD_CHART)} == expected
+
+
+def test_charts_and_operator_have_one_version() -> None:
+    project = (ROOT / "operator" / "pyproject.toml").read_text()
+    (version,) = re.findall(r'^version = "(.+)"$', project, re.MULTILINE)
+    for chart in (CHART, CRD_CHART):
+        metadata = yaml.safe_load((chart / "Chart.yaml").read_text())
+        assert str(metadata["appVersion"]) == version
+        assert str(metadata["version"]) == version

@@ -1,0 +1,127 @@
+"""`seawall verify --local`: the same request and the same verdict, with the program on this machine."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.cli.local_verification import LocalVerification
+from seawall.controllers.hold import WALHoldController
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.verification.request import PATHS
+from seawall.reconciler import Reconciler
+from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.verification_world import VerificationWorld
+
+TEMPLATE = VerificationTemplate()
+
+
+class Program:
+    """Stands for the Spark program: keeps what it was told, and writes a verdict as that one does."""
+
+    def __init__(self, world: VerificationWorld, outcome: str = "Passed", code: int = 0) -> None:
+        self.world, self.outcome, self.code = world, outcome, code
+        self.request: dict[str, Any] = {}
+        self.folder = Path()
+        self.held: list[str] = []
+
+    def __call__(self, command: Sequence[str]) -> int:
+        reported = dict(zip(command[1::2], command[2::2], strict=True))
+        raw = gzip.decompress(Path(reported["--request"]).read_bytes())
+        self.request, self.folder = json.loads(raw), Path(reported["--request"]).parent
+        self.held = self.world.holds()
+        verdict = {"version": 1, "requestDigest": sha256(raw).hexdigest(), "outcome": self.outcome, "message": "so"}
+        if self.outcome:
+            Path(reported["--summary"]).write_text(json.dumps(verdict))
+        return self.code
+
+
+def verify(world: VerificationWorld, program: Program, *, granted: bool = True) -> list[str]:
+    controller = WALHoldController(world.kube, world.observer(), world.time, world.meters)
+    granter = Reconciler(controller, may_write=lambda: True)
+
+    def pause() -> None:
+        world.time.time += timedelta(seconds=5)
+        for _ in range(5 if granted else 0):
+            granter.tick(Key(NAMESPACE, "here"))
+            world.time.time += timedelta(milliseconds=50)
+
+    local = LocalVerification(world.kube, world.observer(), pause, program)
+    return list(local.verify(world.cluster(), TEMPLATE, "here", ("program",), "-"))
+
+
+def test_the_program_is_told_what_a_job_would_be_while_the_log_is_held() -> None:
+    world = VerificationWorld()
+    program = Program(world)
+    assert verify(world, program) == ["walhold/here granted on 3 topics", "Passed: so"]
+    assert program.held == ["here"]
+    assert [(topic["from"], topic["to"]) for topic in program.request["topics"]] == [(1, 40)] * 3
+    assert program.request["databaseVersion"] == "1.1"
+    assert world.holds() == []
+    assert not program.folder.exists()
+
+
+def test_a_log_that_does_not_replay_is_an_error_and_the_hold_goes() -> None:
+    world = VerificationWorld()
+    with pytest.raises(Refused, match="Failed: so"):
+        verify(world, Program(world, "Failed", 1))
+    assert world.holds() == []
+
+
+def test_a_program_that_dies_proves_nothing() -> None:
+    world = VerificationWorld()
+    with pytest.raises(Refused, match=r"nothing was proved: the driver left no verdict \(exit code 137\)"):
+        verify(world, Program(world, "", 137))
+    assert world.holds() == []
+
+
+def test_the_program_has_the_user_of_verifications_where_one_is_declared() -> None:
+    world = VerificationWorld()
+    world.kube.secrets[Key(NAMESPACE, "kafka-user")] = {"username": b"seawall", "password": b"of Seawall"}
+    world.kube.secrets[Key(NAMESPACE, "kafka-reader")] = {"username": b"reader", "password": b"of verifications"}
+    own = {"spark": {"image": "replay-verification:1"}, "kafkaCredentialsSecretRef": {"name": "kafka-reader"}}
+    world.edit_cluster(own, sasl={"credentialsSecretRef": {"name": "kafka-user"}})
+    said: list[str] = []
+
+    class Looking(Program):
+        def __call__(self, command: Sequence[str]) -> int:
+            code = super().__call__(command)
+            sasl = self.request["kafka"]["sasl"]
+            said.extend(Path(sasl[name]).read_text() for name in ("usernameFile", "passwordFile"))
+            return code
+
+    verify(world, Looking(world))
+    assert said == ["reader", "of verifications"]
+
+
+def test_without_an_operator_nothing_is_read() -> None:
+    world = VerificationWorld()
+    program = Program(world)
+    with pytest.raises(OutsideUnavailable, match="does Seawall's operator run"):
+        verify(world, program, granted=False)
+    assert (program.request, world.holds()) == ({}, [])
+
+
+def test_passwords_are_files_of_that_run_only() -> None:
+    assert set(PATHS) == {"caFile", "certFile", "keyFile", "usernameFile", "passwordFile"}
+    world = VerificationWorld()
+    names: list[str] = []
+
+    class Looking(Program):
+        def __call__(self, command: Sequence[str]) -> int:
+            code = super().__call__(command)
+            names.extend(sorted(path.name for path in self.folder.iterdir()))
+            assert self.folder.stat().st_mode & 0o077 == 0
+            return code
+
+    verify(world, Looking(world))
+    assert set(PATHS) < set(names)

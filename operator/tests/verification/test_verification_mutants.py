@@ -1,0 +1,227 @@
+"""The guards of verifications are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from seawall import observe
+from seawall.api.meta import Rule
+from seawall.api.v1alpha1 import spark_spec
+from seawall.api.v1alpha1.verification import Outcome
+from seawall.controllers.verification import WALVerificationController
+from seawall.domain.ledger.observation import Verifying
+from seawall.domain.verification import allowed as allowing
+from seawall.domain.verification import decide, frozen, holding, observed, releasing, running, selection, summary
+from tests.purge import test_purge_verified as purges
+from tests.support.mutants import Mutant, find_survivors
+from tests.verification import test_verification as stories
+from tests.verification import test_verification_allowed as allowed
+from tests.verification import test_verification_requests as requests
+
+Patch = pytest.MonkeyPatch
+
+
+def no_grant(patch: Patch) -> None:
+    """A hold that is not granted is as good as one that is."""
+    for module in (holding, observed, running):
+        patch.setattr(module, "is_granted", lambda _: True)
+
+
+def any_request(patch: Patch) -> None:
+    """A verdict about whatever request."""
+    patch.setattr(running, "read_summary", lambda text, *_: summary.Summary.model_validate_json(text))
+
+
+def any_exit_code(patch: Patch) -> None:
+    """The exit code is not looked at."""
+    honest = summary.read_summary
+
+    def unaware(text: str, digest: str, _: int) -> Any:
+        codes = dict.fromkeys(Outcome, 0)
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(summary, "EXIT_CODES", codes)
+            return honest(text, digest, 0)
+
+    patch.setattr(running, "read_summary", unaware)
+
+
+def truncated_list_believed(patch: Patch) -> None:
+    """A list of topics that does not fit is taken for whole."""
+    patch.setattr(summary.Summary, "proves", lambda self, topic: topic not in self.topics_not_verified)
+
+
+def newest_version(patch: Patch) -> None:
+    """The job is told of a reader that lets more pass than the database's does."""
+    patch.setattr(holding, "database_version", lambda *_: "99.0")
+
+
+def hold_stays(patch: Patch) -> None:
+    """The hold is not let go."""
+    for module in (releasing, decide):
+        patch.setattr(module, "leftovers", lambda *_: ())
+
+
+def one_attempt(patch: Patch) -> None:
+    """A driver that dies is not tried again."""
+    patch.setattr(releasing, "MAX_ATTEMPTS", 1)
+
+
+def silent_regions_read(patch: Patch) -> None:
+    """A topic of which a region has not reported is read all the same."""
+    patch.setattr(selection, "UNREADABLE", frozenset())
+
+
+def verifications_read_once(patch: Patch) -> None:
+    """What a verification has shown is remembered."""
+    cache: list[observe.claims.Verifications] = []
+
+    def cached(*args: Any) -> observe.claims.Verifications:
+        found = observe.claims.read_verifications(*args)
+        if found.verified:
+            cache.append(found)
+        return cache[0] if cache else found
+
+    patch.setattr(observe.ledger, "read_verifications", cached)
+
+
+def nobody_waits(patch: Patch) -> None:
+    """A run does not wait for a verification that runs."""
+    patch.setattr(Verifying, "may_satisfy", lambda *_: False)
+
+
+def any_config_map(patch: Patch) -> None:
+    """The request that is there is the request."""
+    for module in (holding, running):
+        patch.setattr(module, "check_request", lambda _: None)
+
+
+def digest_of_what_is_there(patch: Patch) -> None:
+    """The status takes the digest from the ConfigMap."""
+    patch.setattr(frozen, "digest_of", AnyText)
+
+
+class AnyText(bytes):
+    """Bytes that are whatever they are compared with."""
+
+    def __ne__(self, _: object) -> bool:
+        return False
+
+
+def verdict_alone(patch: Patch) -> None:
+    """A driver's verdict counts, whatever request it names."""
+    honest = summary.read_summary
+
+    def unaware(text: str, _: str, code: int) -> Any:
+        return honest(text, json.loads(text)["requestDigest"] if text else "", code)
+
+    patch.setattr(running, "read_summary", unaware)
+
+
+def asked_once(patch: Patch) -> None:
+    """What was decided is done, however long ago that was."""
+    patch.setattr(WALVerificationController, "_ask_again", lambda *_: None)
+
+
+def look_forgotten(patch: Patch) -> None:
+    """The request is of another look than the one that the status names."""
+    patch.setattr(WALVerificationController, "_observe", lambda self, _, cluster: self.observer.observe(cluster))
+
+
+def any_image(patch: Patch) -> None:
+    """A verification runs what it likes."""
+    patch.setattr(decide, "why_not_allowed", lambda *_: None)
+
+
+def image_asked_once(patch: Patch) -> None:
+    """What may run is asked before the verification begins, and not before its job is made."""
+    honest = allowing.why_not_allowed
+
+    def early(asked: Any, cluster: Any, spec: Any) -> str | None:
+        return None if asked.spark.image == "replay-verification:1" else honest(asked, cluster, spec)
+
+    patch.setattr(decide, "why_not_allowed", early)
+
+
+def any_setting(patch: Patch) -> None:
+    """Every setting of Spark is one about sizes."""
+    patch.setattr(spark_spec.SparkOverrides, "RULES", without("takes only"))
+
+
+def any_value(patch: Patch) -> None:
+    """A setting about sizes may be any text."""
+    patch.setattr(spark_spec.SparkOverrides, "RULES", without("takes numbers"))
+
+
+def without(words: str) -> tuple[Rule, ...]:
+    kept = tuple(rule for rule in spark_spec.SparkOverrides.RULES if words not in rule.message)
+    assert len(kept) == len(spark_spec.SparkOverrides.RULES) - 1
+    return kept
+
+
+def set_to(name: str, value: str) -> Callable[[], None]:
+    return partial(allowed.test_settings_that_could_do_more_than_size_are_refused, {name: value})
+
+
+def seawalls_user(patch: Patch) -> None:
+    """The job gets Seawall's own user of Kafka."""
+    patch.setattr(running, "kafka_of_job", lambda spec: spec.kafka.external)
+
+
+def nobody_warns(patch: Patch) -> None:
+    """Nobody says whose user the job has."""
+    patch.setattr(decide, "kafka_user", lambda *_: None)
+
+
+def secrets_taken_for_granted(patch: Patch) -> None:
+    """The job's own Secret is not looked for."""
+    patch.setattr(WALVerificationController, "_find_secrets", lambda *_: None)
+
+
+def forged(*, is_named: bool) -> Callable[[], None]:
+    return partial(requests.test_a_forged_request_proves_nothing_and_no_job_is_started_on_it, is_named)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted),
+    (any_request, stories.test_a_verdict_about_another_request_proves_nothing),
+    (any_exit_code, stories.test_a_verdict_that_the_exit_code_contradicts_proves_nothing),
+    (truncated_list_believed, stories.test_a_list_of_topics_that_does_not_fit_proves_none),
+    (newest_version, stories.test_the_job_is_told_what_each_region_would_read_and_has_durable),
+    (hold_stays, stories.test_a_log_that_replays_is_verified_from_where_its_regions_would_read),
+    (one_attempt, stories.test_a_driver_that_dies_is_tried_again_with_everything_anew),
+    (silent_regions_read, stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_not_read),
+    (verifications_read_once, purges.test_a_verification_that_goes_before_the_delete_licenses_it_no_more),
+    (any_config_map, forged(is_named=False)),
+    (any_config_map, forged(is_named=True)),
+    (any_config_map, requests.test_a_request_that_is_exchanged_before_the_job_is_made_starts_none),
+    (any_config_map, requests.test_a_request_that_is_exchanged_while_the_job_starts_ends_the_job),
+    (any_config_map, requests.test_a_request_that_somebody_else_owns_is_never_used),
+    (digest_of_what_is_there, requests.test_a_request_that_is_exchanged_before_the_job_is_made_starts_none),
+    (verdict_alone, requests.test_a_job_that_read_another_request_proves_nothing_even_if_the_right_one_is_back),
+    (verdict_alone, requests.test_a_verdict_of_the_attempt_before_proves_nothing_about_this_one),
+    (asked_once, requests.test_a_process_that_slept_before_it_made_the_job_asks_again),
+    (
+        asked_once,
+        requests.test_a_process_that_slept_before_it_wrote_the_request_writes_none_that_the_status_does_not_name,
+    ),
+    (look_forgotten, requests.test_a_log_that_grows_all_the_time_is_verified_all_the_same),
+    (any_image, allowed.test_a_verification_with_its_own_image_is_refused_in_one_sentence),
+    (any_image, allowed.test_a_verification_with_its_own_account_is_refused),
+    (image_asked_once, allowed.test_an_edit_of_the_walcluster_before_the_job_is_made_is_heeded),
+    (any_setting, set_to("spark.driver.port", "7077")),
+    (any_value, set_to("spark.sql.shuffle.partitions", "${env:PASSWORD}")),
+    (seawalls_user, allowed.test_the_driver_has_the_user_of_verifications_and_no_other),
+    (seawalls_user, allowed.test_the_driver_has_the_certificate_of_verifications_and_no_other),
+    (nobody_warns, allowed.test_a_job_that_has_seawalls_own_user_is_warned_about),
+    (secrets_taken_for_granted, allowed.test_a_secret_of_the_job_that_is_missing_stalls_it_until_somebody_makes_it),
+    (nobody_waits, purges.test_a_run_waits_for_a_verification_that_runs_and_then_goes_as_far_as_it_licenses),
+)
+
+
+def test_every_guard_of_a_verification_is_needed() -> None:
+    assert not find_survivors(MUTANTS)

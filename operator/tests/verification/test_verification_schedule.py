@@ -1,0 +1,245 @@
+"""Verifications that a WALCluster makes on a schedule, on the in-memory ports."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
+from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
+from seawall.api.v1alpha1.verification_template import VerificationSchedule
+from seawall.controllers.schedule import VerificationScheduleController
+from seawall.domain.conditions import find_condition
+from seawall.domain.verification.schedule import CreateVerification, decide
+from seawall.domain.verification.schedule import Observed as Snapshot
+from seawall.domain.verification.schedule_runs import slices
+from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.kube import FakeKube
+from tests.support.clock import START, Time
+from tests.support.deaths import die_at_every_call
+from tests.worlds.purge_world import CLUSTER, NAMESPACE, WAL, Guard
+
+SCHEDULE: dict[str, Any] = {"schedule": "0 3 * * *", "spark": {"image": "replay-verification:1"}}
+DAY = timedelta(days=1)
+
+
+class World:
+    """A WALCluster with a schedule, and a clock."""
+
+    def __init__(self, name: str = "wal", count: int = 3, **schedule: Any) -> None:
+        self.time = Time()
+        self.kube = FakeKube(self.time.now)
+        self.key = Key(NAMESPACE, name)
+        self.count = count
+        self.newest = ""
+        self.declare(**schedule)
+
+    def declare(self, **schedule: Any) -> None:
+        topics = {"prefix": "wal", "count": self.count}
+        self.kube.apply(self.key, {**CLUSTER, "topics": topics, "verification": {**SCHEDULE, **schedule}})
+
+    def process(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
+        kube = self.kube if calls is None else calls.guard(self.kube)
+        return Reconciler(VerificationScheduleController(kube, self.time), may_write=lambda: True)
+
+    def settle(self, process: Reconciler[Any, Any, Any, Any] | None = None) -> None:
+        process = process or self.process()
+        for _ in range(50):
+            if process.tick(self.key).outcome is Outcome.WAITING:
+                return
+        raise AssertionError("it never waits")
+
+    def pass_time(self, by: timedelta) -> None:
+        self.time.time += by
+        self.settle()
+
+    def found(self) -> list[WALVerification]:
+        items = self.kube.list(WALVerification, NAMESPACE).items
+        return sorted(items, key=lambda each: each.metadata.name)
+
+    def names(self) -> list[str]:
+        return [each.metadata.name for each in self.found()]
+
+    def end(self, stage: VerificationStage = VerificationStage.COMPLETED) -> None:
+        """All that run end."""
+        for each in self.found():
+            if not each.status.is_over:
+                self.kube.replace_status(each, each.status.model_copy(update={"stage": stage}))
+
+    def check(self, change: str) -> None:
+        """After every change: what goes on is of one time, and of the newest time something is there for ever."""
+        going_on = {each.metadata.name[:14] for each in self.found() if not each.status.is_over}
+        assert len(going_on) <= 1, f"after {change}: {going_on}"
+        newest = max((each.metadata.name[:14] for each in self.found()), default="")
+        assert newest >= self.newest, f"after {change}: those of {self.newest} are gone"
+        self.newest = newest
+
+    def live(self, process: Reconciler[Any, Any, Any, Any] | None = None, *, until: datetime) -> None:
+        """Every day the verifications end; on every other day one of them fails."""
+        while self.time.time < until:
+            self.settle(process)
+            self.end()
+            first, day = next(iter(self.found()[-1:]), None), self.time.time.day
+            if first is not None and day % 2:
+                self.kube.replace_status(first, first.status.model_copy(update={"stage": VerificationStage.FAILED}))
+            self.time.time += DAY
+        self.settle(process)
+
+    def cluster(self) -> WALCluster:
+        found = self.kube.get(WALCluster, self.key)
+        assert found is not None
+        return found
+
+    def end_state(self) -> list[Any]:
+        return [(each.metadata.name, each.status.stage, each.spec) for each in self.found()]
+
+    def condition(self) -> tuple[str, str]:
+        found = find_condition(self.cluster().status.conditions, ConditionType.VERIFICATION_SCHEDULED)
+        assert found is not None
+        return found.status, found.reason
+
+
+def test_nothing_begins_before_its_time() -> None:
+    world = World()
+    world.settle()
+    assert world.names() == []
+
+
+def test_a_verification_begins_when_it_is_due_and_is_told_what_the_schedule_says() -> None:
+    world = World(level="Coverage", timeout="2h", topics=["wal_*"])
+    world.pass_time(DAY)
+    (made,) = world.found()
+    assert made.metadata.name == "wal-2611220300"
+    assert made.metadata.controller_uid == world.cluster().metadata.uid
+    assert not isinstance(made.spec, InvalidSpec)
+    assert (made.spec.level, made.spec.timeout, made.spec.topics) == ("Coverage", timedelta(hours=2), ("wal_*",))
+    assert made.spec.ttl_seconds_after_finished is None
+    assert made.spec.spark == SparkOverrides(), "what runs is read from the WALCluster when it runs"
+    world.settle()
+    assert len(world.found()) == 1
+
+
+def test_times_that_passed_are_made_up_for_once() -> None:
+    world = World()
+    world.pass_time(5 * DAY)
+    assert world.names() == ["wal-2611260300"]
+
+
+def test_the_next_one_waits_for_the_one_that_runs() -> None:
+    world = World()
+    world.pass_time(DAY)
+    world.pass_time(DAY)
+    assert len(world.found()) == 1
+    world.end()
+    world.settle()
+    assert world.names() == ["wal-2611220300", "wal-2611230300"]
+
+
+def test_the_newest_of_each_outcome_are_kept() -> None:
+    world = World(successfulRunsHistoryLimit=2, failedRunsHistoryLimit=1)
+    stages = (VerificationStage.FAILED, VerificationStage.COMPLETED)
+    for day in range(6):
+        world.pass_time(DAY)
+        world.end(stages[day % 2])
+    world.settle()
+    assert world.names() == ["wal-2611250300", "wal-2611260300", "wal-2611270300"]
+
+
+def test_a_pool_that_is_too_large_for_one_is_verified_in_slices_wherever_the_process_dies() -> None:
+    world = World(count=2500)
+    world.settle()
+    world.time.time += DAY
+    actions = decide(world.cluster(), Snapshot(world.time.now())).actions
+    names = [action.key.name for action in actions if isinstance(action, CreateVerification)]
+    assert names == [f"wal-2611220300-{number}" for number in range(3)]
+    first = actions[0]
+    assert isinstance(first, CreateVerification)
+    world.kube.create(WALVerification, first.key, first.spec, owner=world.cluster())  # and dies
+    world.settle()
+    assert world.names() == names
+    reported = [topic for each in world.found() for topic in each.spec.topics]  # type: ignore[union-attr]
+    assert sorted(reported) == sorted(f"wal_{number}" for number in range(2500))
+    world.end()
+    world.pass_time(timedelta(hours=1))
+    assert world.names() == names
+
+
+def test_a_death_at_any_call_of_a_schedule_changes_nothing_about_what_is_made_and_kept() -> None:
+    world = World(count=1200, successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
+    until = START + 6 * DAY
+    worlds = die_at_every_call(
+        world,
+        lambda each, guard: each.live(each.process(guard), until=until),
+        World.end_state,
+        {"create", "delete", "replace_status"},
+    )
+    assert world.names() == [f"wal-26112{day}0300-{part}" for day in (5, 6, 7) for part in (0, 1)]
+    assert worlds > 20
+
+
+def test_slices_leave_no_topic_out() -> None:
+    spec = VerificationSchedule.model_validate({**SCHEDULE, "topics": ["a_*"]})
+    topics = (*(f"a_{number}" for number in range(1001)), "b_0")
+    assert [len(part) for part in slices(topics, spec)] == [1000, 1]
+    assert slices(topics[:1000], spec) == (("a_*",),)
+
+
+def test_a_suspended_schedule_and_a_paused_cluster_begin_nothing() -> None:
+    world = World(suspend=True)
+    world.pass_time(DAY)
+    assert (world.names(), world.condition()) == ([], ("False", "Suspended"))
+    world.kube.apply(world.key, {**CLUSTER, "verification": SCHEDULE}, annotations={"seawall.dev/paused": "true"})
+    world.settle()
+    assert world.names() == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "reason"),
+    [
+        ({"schedule": "every day"}, "InvalidSchedule"),
+        ({"schedule": "* * */20 * 1L"}, "ScheduleNeverFires"),
+        ({"timeZone": "Mars/Olympus"}, "UnknownTimeZone"),
+    ],
+)
+def test_a_schedule_that_makes_no_sense_is_told(schedule: dict[str, Any], reason: str) -> None:
+    world = World(**schedule)
+    world.pass_time(DAY)
+    assert (world.names(), world.condition()) == ([], ("False", reason))
+
+
+def test_without_a_schedule_nothing_begins_by_itself_and_there_is_nothing_to_say_of_it() -> None:
+    world = World()
+    world.kube.apply(world.key, {**CLUSTER, "verification": {"spark": SCHEDULE["spark"]}})
+    world.pass_time(DAY)
+    assert world.names() == []
+    assert not isinstance(world.cluster().spec, InvalidSpec)
+    assert find_condition(world.cluster().status.conditions, ConditionType.VERIFICATION_SCHEDULED) is None
+
+
+def test_a_name_that_is_too_long_is_told() -> None:
+    world = World("w" * 31)
+    world.pass_time(DAY)
+    assert (world.names(), world.condition()) == ([], ("False", "NameTooLong"))
+
+
+def test_verifications_by_hand_are_left_alone() -> None:
+    world = World(successfulRunsHistoryLimit=1)
+    by_hand = {"clusterRef": {"name": "wal"}, "spark": SCHEDULE["spark"]}
+    world.kube.apply(Key(NAMESPACE, "wal-2001010000"), by_hand, kind=WALVerification)
+    for _ in range(3):
+        world.pass_time(DAY)
+        world.end()
+    world.settle()
+    assert world.names() == ["wal-2001010000", "wal-2611240300"]
+
+
+def test_a_time_zone_is_kept() -> None:
+    world = World(timeZone="Asia/Tokyo")
+    world.pass_time(DAY)
+    assert world.names() == ["wal-2611211800"]
+    assert datetime(2026, 11, 21, 18, tzinfo=UTC) - START == timedelta(hours=6)
+    assert world.key == WAL
