@@ -139,7 +139,7 @@ def no_witness(patch: Patch) -> None:
 
 def no_holds(patch: Patch) -> None:
     """Holds are not listed."""
-    patch.setattr(observe.ledger, "read_holds", lambda *_: [])
+    patch.setattr(observe.reading, "read_holds", lambda *_: [])
 
 
 def grants_what_is_gone(patch: Patch) -> None:

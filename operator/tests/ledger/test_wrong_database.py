@@ -226,7 +226,7 @@ def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away(
         patch.setattr(fence, "CHECKS", tuple(check for check in fence.CHECKS if "metadata" not in check.__name__))
 
     def cuts_forgotten(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(observe.ledger, "read_cuts", lambda _logs, _before, known: ({}, known))
+        patch.setattr(observe.reading, "read_cuts", lambda _logs, _before, known: ({}, known))
 
     assert not find_survivors(
         [

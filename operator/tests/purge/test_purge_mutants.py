@@ -66,7 +66,7 @@ def cached_holds(patch: Patch) -> None:
             cache.append(observe.claims.read_holds(*args))
         return cache[0]
 
-    patch.setattr(observe.ledger, "read_holds", cached)
+    patch.setattr(observe.reading, "read_holds", cached)
 
 
 def requested_ignored(patch: Patch) -> None:
@@ -102,7 +102,7 @@ def no_intent(patch: Patch) -> None:
 
 def delete_before_announce(patch: Patch) -> None:
     """What was seen is not announced, and its marker not read again."""
-    patch.setattr(observe.ledger, "_announced", lambda frozen, *_: {n: t.recorded for n, t in frozen.items()})
+    patch.setattr(observe.reading, "_announced", lambda frozen, *_: {n: t.recorded for n, t in frozen.items()})
     patch.setattr(offsets, "floor", lambda recorded, _: recorded)
     patch.setattr(stages, "_announcements", lambda *_: ())
 
@@ -121,7 +121,7 @@ def fence_of_one_topic_only(patch: Patch) -> None:
 
 def own_policy_only(patch: Patch) -> None:
     """A manual run may be weaker than the policies."""
-    patch.setattr(observe.ledger, "read_policies", lambda _, __, run: [policy_of(run)])
+    patch.setattr(observe.reading, "read_policies", lambda _, __, run: [policy_of(run)])
 
 
 def refusals_forgotten(patch: Patch) -> None:
@@ -228,7 +228,7 @@ def offsets_first(patch: Patch) -> None:
         return dict(early)
 
     patch.setattr(ClusterOpener, "open", opened)
-    patch.setattr(observe.ledger, "read_logs", known)
+    patch.setattr(observe.reading, "read_logs", known)
 
 
 def declaration_forgotten(patch: Patch) -> None:

@@ -45,7 +45,7 @@ def lost_is_nothing(patch: Patch) -> None:
         except frozen_targets.TargetsLost:
             return {}
 
-    patch.setattr(observe.ledger, "read_targets", forgiving)
+    patch.setattr(observe.reading, "read_targets", forgiving)
 
 
 def counted_unrecorded(patch: Patch) -> None:
@@ -57,7 +57,7 @@ def counted_unrecorded(patch: Patch) -> None:
         return honest(kube, run, found)
 
     patch.setattr(wal_purge, "write_targets", write)
-    patch.setattr(observe.ledger, "read_targets", lambda *_: dict(written))
+    patch.setattr(observe.reading, "read_targets", lambda *_: dict(written))
 
 
 def recorded_in_its_turn(patch: Patch) -> None:

@@ -23,8 +23,8 @@ from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.observe import datanodes as datanode_reads
-from seawall.observe import ledger as ledger_reads
 from seawall.observe import maintenance as maintenance_reads
+from seawall.observe import reading as ledger_reads
 from tests.purge import test_purge_restarts as purges
 from tests.reassignment import test_reassignment_run as moves
 from tests.rollout import test_restart as stories

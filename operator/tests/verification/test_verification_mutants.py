@@ -86,7 +86,7 @@ def verifications_read_once(patch: Patch) -> None:
             cache.append(found)
         return cache[0] if cache else found
 
-    patch.setattr(observe.ledger, "read_verifications", cached)
+    patch.setattr(observe.reading, "read_verifications", cached)
 
 
 def nobody_waits(patch: Patch) -> None:

@@ -1,0 +1,234 @@
+"""Reads everything that the ledger decides from, once, in the order that `domain/ledger/read.py` demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.purge import WALPurge
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.cluster.database import claim_on, usable_readoption
+from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.reports import newest_ids, region_reports
+from seawall.domain.errors import SeawallError
+from seawall.domain.frozen_targets import Target, TargetsLost
+from seawall.domain.ledger.columns import Ids
+from seawall.domain.ledger.held import Hold
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.mode import Mode, PruneMode
+from seawall.domain.ledger.observation import Observation, ObservedCluster, ReadShards, read_shards
+from seawall.domain.ledger.policy import Policy
+from seawall.domain.ledger.read import Read
+from seawall.domain.ledger.rollout_claims import claims_of
+from seawall.domain.ledger.shards import PoolId, shards_of
+from seawall.domain.ledger.tables import TopicLog
+from seawall.observe.claims import Verifications, read_holds, read_policies, read_verifications
+from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_revision, read_database
+from seawall.observe.declarations import Declarations, current_licence, read_declarations
+from seawall.observe.memory import Remembered
+from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, OwnedPool
+from seawall.observe.targets import read_targets
+from seawall.observe.topic_logs import read_cuts, read_epoch_ends, read_logs
+from seawall.ports import Clock, IntentStore, Stopwatch
+
+
+@dataclass(slots=True)
+class Asked:
+    """What is to be observed, and for whom.
+
+    Attributes:
+        run: as which run; None: for nobody in particular.
+        readopts: who asks follows seawall.dev/readopt.
+        answers: those of the database, once it was asked; None: the reading ended before it came to it.
+    """
+
+    cluster: WALCluster
+    run: WALPurge | None = None
+    readopts: bool = False
+    answers: DatabaseAnswers | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What was read, part by part."""
+
+    began: int
+    database: DatabaseState
+    owned: OwnedPool
+    pool: PoolId
+    logs: Mapping[str, TopicLog]
+    epoch_ends: Mapping[str, int]
+    cut: Mapping[str, int]
+    shards: ReadShards
+    earlier: Mapping[str, FenceRecord]
+    verifications: Verifications
+    holds: list[Hold] | str
+    frozen: Mapping[str, Target] | TargetsLost
+    time: TrustedTime
+    said: Declarations
+
+    @property
+    def records(self) -> Mapping[str, FenceRecord]:
+        """Those of the topics that there are."""
+        return self.shards.of_topics(self.logs)
+
+    def lost(self, cluster: WALCluster) -> frozenset[str]:
+        """Topics whose records were there once, and are gone."""
+        wal = cluster.status.wal
+        return self.shards.lost_topics(self.logs, () if wal is None else wal.record_shards)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerReader:
+    """Reads, and has what was read assessed; it remembers only by what it is given."""
+
+    clusters: ClusterOpener
+    intents: IntentStore
+    clock: Clock
+    stopwatch: Stopwatch
+
+    def read(self, remembered: Remembered, asked: Asked) -> Observation:
+        """One observation.
+
+        Raises:
+            Blocked: something forbids it.
+            SeawallError: somebody did not answer, or refused.
+        """
+        opened = self.clusters.open(asked.cluster)
+        policies = read_policies(self.clusters.kube, asked.cluster, asked.run)
+        parts = self._read_parts(remembered, asked, opened, policies)
+        read = self._read_of(asked, opened, parts)
+        found = remembered.decide(read, parts.database.prune_mode, policies, asked.run)
+        if asked.run is not None:
+            found = remembered.witnesses.ask(opened.logs, found, read)
+        cluster, snapshot = asked.cluster, parts.database.snapshot
+        announces = parts.database.prune_mode == PruneMode(Mode.B)
+        return Observation(
+            ObservedCluster(
+                cluster.metadata.uid,
+                cluster.metadata.generation,
+                current_licence(cluster, self.clock, follows_readopt=asked.readopts),
+                snapshot.revision,
+            ),
+            parts.pool,
+            frozenset(parts.logs),
+            found,
+            read,
+            parts.shards,
+            parts.frozen,
+            readopt_problem=parts.said.readopt_problem,
+            unused_problem=parts.said.unused_problem,
+            dead_problem=parts.said.dead_problem,
+            holds_problem=parts.holds if isinstance(parts.holds, str) else None,
+            verifying=parts.verifications.verifying,
+            lost=parts.lost(cluster),
+            contender=None if parts.owned.contender is None else str(parts.owned.contender),
+            to_claim=announces and claim_on(cluster, snapshot.claims) != cluster.metadata.uid,
+        )
+
+    def _read_parts(
+        self, remembered: Remembered, asked: Asked, opened: OpenedCluster, policies: Sequence[Policy]
+    ) -> _Parts:
+        """The order is `read.Read`'s, and matters."""
+        cluster, kube = asked.cluster, self.clusters.kube
+        began = self.stopwatch.milliseconds()
+        earlier = self._earlier_records(remembered, cluster, opened)
+        asked.answers = DatabaseAnswers(opened.parts)
+        database = read_database(cluster, opened, asked.answers, self.clock.trusted(), readopts=asked.readopts)
+        owned = self.clusters.view(cluster, opened)
+        logs = read_logs(opened, owned.view, remembered.topics, began)
+        pool = PoolId(cluster.metadata.namespace, owned.view.cluster_id, opened.topics.prefix)
+        shards = self._read_shards(pool, logs)
+        epoch_ends, logs = read_epoch_ends(opened.logs, shards.of_topics(logs), logs)
+        cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
+        verifications = read_verifications(kube, cluster, policies)
+        holds = read_holds(kube, cluster)
+        frozen = self._read_targets(asked.run)
+        time = self.clock.trusted()
+        return _Parts(
+            began=began,
+            database=database,
+            owned=owned,
+            pool=pool,
+            logs=logs,
+            epoch_ends=epoch_ends,
+            cut=cut,
+            shards=shards,
+            earlier=earlier,
+            verifications=verifications,
+            holds=holds,
+            frozen=frozen,
+            time=time,
+            said=read_declarations(cluster, time),
+        )
+
+    def _read_of(self, asked: Asked, opened: OpenedCluster, parts: _Parts) -> Read:
+        """What the ledger is assessed from."""
+        cluster, database, said, records = asked.cluster, parts.database, parts.said, parts.records
+        begins_anew = asked.readopts and usable_readoption(cluster, parts.time) is not None
+        return Read(
+            began=parts.began,
+            reports=region_reports(database.reports),
+            snapshot=database.snapshot,
+            logs=parts.logs,
+            epoch_ends=parts.epoch_ends,
+            records=records,
+            holds=None if isinstance(parts.holds, str) else parts.holds,
+            recorded=_announced(parts.frozen, database.prune_mode, database.snapshot),
+            ended=self.stopwatch.milliseconds(),
+            now=parts.time.now,
+            unreadable_records=parts.shards.unreadable_topics(parts.logs),
+            verified=parts.verifications.verified,
+            stopped=cluster.metadata.stops_deletes,
+            readoption=said.readoption if asked.readopts else None,
+            unused=said.unused,
+            dead=said.dead,
+            restarts=claims_of(cluster.status.restart),
+            processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
+            lost_records=frozenset() if begins_anew else parts.lost(cluster),
+            contested=parts.owned.contender is not None,
+            newest_revision=newest_revision(opened, database.snapshot, records),
+            newest_ids=newest_ids(database.reports),
+            earlier=parts.earlier,
+            cut=parts.cut,
+        )
+
+    def _earlier_records(
+        self, remembered: Remembered, cluster: WALCluster, opened: OpenedCluster
+    ) -> Mapping[str, FenceRecord]:
+        """The records before the reports are read, of a process that remembers none of an observation before."""
+        if remembered.memory.records is not None or cluster.status.kafka is None:
+            return {}
+        pool = PoolId(cluster.metadata.namespace, cluster.status.kafka.cluster_id, opened.topics.prefix)
+        names = opened.topics.topic_names()
+        return self._read_shards(pool, names).of_topics(names)
+
+    def _read_targets(self, run: WALPurge | None) -> Mapping[str, Target] | TargetsLost:
+        try:
+            return {} if run is None else read_targets(self.clusters.kube, run)
+        except TargetsLost as lost:
+            return lost
+
+    def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
+        """The intents; one that cannot be read leaves its topics alone."""
+        numbers = shards_of(topics)
+        try:
+            found = self.intents.read(pool, numbers)
+        except SeawallError as error:
+            return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
+        return read_shards(found)
+
+
+def _announced(
+    frozen: Mapping[str, Target] | TargetsLost, prune_mode: PruneMode, snapshot: MetadataSnapshot
+) -> dict[str, int]:
+    """The values that the run has recorded; where regions read the marker when they open, once it is there."""
+    if isinstance(frozen, TargetsLost):
+        return {}
+    recorded = {name: target.recorded for name, target in frozen.items()}
+    if prune_mode.mode is Mode.C:
+        return recorded
+    markers = Ids.of(marker.pruned_entry_id if (marker := snapshot.topics.get(name)) else None for name in recorded)
+    reached = ~Ids.of(recorded.values()).above(markers) & markers.known
+    return {name: value for (name, value), is_there in zip(recorded.items(), reached, strict=True) if is_there}
