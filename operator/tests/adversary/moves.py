@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.adversary import people_moves as people
 from tests.adversary import world_moves as world
@@ -22,8 +23,17 @@ def move(
 
 BOTH = ("metasrv", "frontend", "etcd")
 SERVICES = ("metasrv", "frontend")
+SHOWN_BY = {
+    "metasrv": frozenset({"reports", "in_maintenance"}),
+    "frontend": frozenset({"nodes"}),
+    "etcd": frozenset({"snapshot", "head", "maintenance"}),
+}
+"""By part of a database the calls that reach it, and so show that its address leads elsewhere."""
 SWAPS = tuple(
-    move(how(to, *parts), *touches, name=f"{word} {to}: {'+'.join(parts)}")
+    replace(
+        move(how(to, *parts), *touches, name=f"{word} {to}: {'+'.join(parts)}"),
+        shown_by=None if touches == (CLUSTER,) else frozenset[str]().union(*(SHOWN_BY[part] for part in parts)),
+    )
     for how, word, touches in (
         (people.point_at, "spec names", (CLUSTER,)),
         (world.lead_to, "addresses lead to", ("database", "etcd")),
