@@ -1,4 +1,4 @@
-"""Each reason explains itself, in the code and in ARCHITECTURE.md alike."""
+"""Each reason explains itself, in the code and in docs/purging.md alike."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.rules import LEFT_ALONE
 
-ARCHITECTURE = Path(__file__).parents[4] / "ARCHITECTURE.md"
+PAGE = Path(__file__).parents[4] / "docs" / "purging.md"
 
 
-def test_the_table_in_the_architecture_is_the_code() -> None:
+def test_the_table_in_the_page_is_the_code() -> None:
     rows = [f"| `{reason.value}` | {reason.sentence} | {reason.remedy} |" for reason in Reason]
-    written = [line for line in ARCHITECTURE.read_text().splitlines() if line.startswith("| `") and line in rows]
+    written = [line for line in PAGE.read_text().splitlines() if line.startswith("| `") and line in rows]
     assert written == rows
 
 

@@ -1,6 +1,6 @@
 """Why a topic is left alone, in the order in which the ledger asks; each reason explains itself.
 
-The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. ARCHITECTURE.md
+The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. docs/purging.md
 has both as a table, and a test compares.
 """
 

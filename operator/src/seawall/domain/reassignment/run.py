@@ -5,10 +5,10 @@
     stage             in the status        made in the world                      what ends it
     ----------------  -------------------  -------------------------------------  ------------------------------------
     (none, or over)   infeasible           the journal, if something is to move   the journal stands and plans the same
-    Pending           digest, numbers      finalizer                              nothing hinders: Ongoing
+    Pending           digest, numbers      —                                      nothing hinders: Ongoing
     AwaitingApproval  digest               —                                      the annotation names it: Pending
-    Ongoing           ratesBefore: it has  throttle, then a batch, again          all are moved or refused: Verifying;
-                      the turn; numbers                                           not its turn: Pending (`ahead`)
+    Ongoing           ratesBefore: it has  finalizer, throttle, then a batch,     all are moved or refused: Verifying;
+                      the turn; numbers    again                                  not its turn: Pending (`ahead`)
     Verifying         —                    throttle removed, leaders elected      all are in sync: Completed
     Aborting          abortCause           moves cancelled (by a person: moved    nothing is on its way, no throttle:
                                            back, in batches), throttle removed    Aborted
