@@ -1,0 +1,105 @@
+"""The documents that lead into the code name what is there: paths, modules, reasons."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+
+import seawall.domain
+
+ROOT = Path(__file__).parents[2]
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+MOST_WORDS = 1500
+
+BASES = (ROOT / "operator" / "src" / "seawall", ROOT / "operator", ROOT)
+"""What a path in backticks may be relative to, in this order. The target of a link is relative to the root, as in
+every Markdown file that stands there."""
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+QUOTED = re.compile(r"`([^`\n]+)`")
+LINKED = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(r"\.?[\w-]+(/[\w.-]+)+/?|\.?[\w-]+\.(py|md|json|yaml|toml|lua|cfg|txt)|\.[a-z][\w-]+")
+"""Something with a slash, or with the suffix of a file, or a file whose name begins with a dot."""
+
+E2E = ROOT / "e2e" / "src" / "seawall_e2e"
+
+PAGES = [
+    ROOT / "docs" / f"{name}.md" for name in ("conditions", "purging", "replication", "restarting", "verification")
+]
+UNWRITTEN: dict[str, str] = {}
+"""Reasons that are on no page, and why."""
+
+
+def missing_paths(text: str) -> set[str]:
+    """The paths in a text that is for the root of the repository, which do not exist."""
+    text = FENCE.sub("", text)
+    quoted = {found for found in QUOTED.findall(text) if PATH.fullmatch(found)}
+    linked = {found for found in LINKED.findall(text) if "://" not in found}
+    return {path for path in quoted if not any((base / path).exists() for base in BASES)} | {
+        target for target in linked if not _leads_somewhere(*target.partition("#")[::2])
+    }
+
+
+def _leads_somewhere(path: str, heading: str) -> bool:
+    page = ROOT / path if path else ARCHITECTURE
+    return page.exists() and (not heading or heading in _anchors(page.read_text()))
+
+
+def _anchors(text: str) -> set[str]:
+    """The headings as GitHub makes anchors of them."""
+    titles = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_architecture_is_read_in_ten_minutes() -> None:
+    assert len(ARCHITECTURE.read_text().split()) <= MOST_WORDS
+
+
+def test_every_path_in_the_architecture_exists() -> None:
+    assert not missing_paths(ARCHITECTURE.read_text())
+
+
+def test_a_path_that_is_made_up_is_found_wherever_it_is() -> None:
+    good = "`domain/decision.py` `tests/test_layout.py` `docs/adr` `.importlinter` [a](README.md) `wake(key)` `Record`"
+    assert not missing_paths(f"{good} [b](https://example.org/none.md)\n```\n`domain/none.py`\n```\n")
+    bad = "`domain/none.py` `none.py` `.nonerc` [c](docs/none.md) [d](docs/install.md#none) [e](#none)"
+    assert missing_paths(f"{good} {bad}") == {
+        "domain/none.py",
+        "none.py",
+        ".nonerc",
+        "docs/none.md",
+        "docs/install.md#none",
+        "#none",
+    }
+
+
+def test_the_page_of_the_test_beds_names_each_module_once_and_nothing_else() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| .+ \|$", (E2E / "README.md").read_text(), re.MULTILINE)
+    modules = [str(path.relative_to(E2E)) for path in E2E.rglob("*.py") if path.name != "__init__.py"]
+    assert sorted(rows) == sorted(modules)
+
+
+def reasons() -> Iterator[tuple[str, str]]:
+    """The words of every closed set of reasons in the domain, each with the name of its set."""
+    for found in pkgutil.walk_packages(seawall.domain.__path__, f"{seawall.domain.__name__}."):
+        for value in vars(importlib.import_module(found.name)).values():
+            if not (isinstance(value, type) and issubclass(value, StrEnum) and value.__module__ == found.name):
+                continue
+            if value.__name__.endswith("Reason") or found.name.endswith("reasons"):
+                yield from ((word.value, f"{found.name}.{value.__name__}") for word in value)
+
+
+def test_every_reason_is_on_a_page_for_people() -> None:
+    written = {word for page in PAGES for word in QUOTED.findall(page.read_text())}
+    missing = {(word, owner) for word, owner in reasons() if word not in written}
+    assert {word for word, _ in missing} == set(UNWRITTEN), missing
+
+
+def test_reasons_are_looked_for_in_every_capability() -> None:
+    sets = {owner for _, owner in reasons()}
+    for capability in ("brokers", "cluster", "hold", "ledger", "policy", "purge", "verification"):
+        assert f"seawall.domain.{capability}.reasons.Reason" in sets
+    assert "seawall.domain.rollout_reasons.Blocker" in sets
