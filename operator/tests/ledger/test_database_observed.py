@@ -11,7 +11,7 @@ from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.controllers.ledger import LedgerWatch
-from seawall.domain.dataplane.connection import NoDataPlane, NotReached
+from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartUnavailable
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Forbidden
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
@@ -73,6 +73,20 @@ def test_all_that_is_silent_is_told_the_metasrv_first() -> None:
     assert found == NoDataPlane(NotReached.METASRV_UNREACHABLE, "; ".join([SILENT] * 3))
     only_store = answers(FakeDataPlane(now=time.now), store).view(time.now())
     assert only_store == NoDataPlane(NotReached.METADATA_STORE_UNREACHABLE, SILENT)
+
+
+def test_a_store_that_is_silent_is_told_before_the_frontend_though_that_is_asked_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+
+    def silent() -> None:
+        raise PartUnavailable(NotReached.FRONTEND_UNREACHABLE, "the frontend is silent")
+
+    monkeypatch.setattr(world.data_plane, "nodes", silent)
+    world.store.is_silent = True
+    found = Watched(world).observe()
+    assert found == NoDataPlane(NotReached.METADATA_STORE_UNREACHABLE, f"{SILENT}; the frontend is silent")
 
 
 def test_a_bug_in_a_part_is_told_and_is_no_database_that_is_well(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,11 +72,11 @@ class DatabaseAnswers:
         return cast("T", found)
 
     def view(self, now: datetime) -> DataPlaneView | NoDataPlane:
-        """What people see of it; all that is silent is told, the metasrv first."""
+        """What people see of it; all that is silent is told, the metasrv first, and the frontend last."""
         troubles: list[PartUnavailable | PartRefused] = []
         reports = _heard(self.reports, troubles)
-        nodes = _heard(self.nodes, troubles)
         snapshot = _heard(self.snapshot, troubles)
+        nodes = _heard(self.nodes, troubles)
         if reports is None or snapshot is None or nodes is None:
             return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
         contradiction = find_contradiction(reports, snapshot, nodes)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import seawall.domain
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 MOST_WORDS = 1500
 
