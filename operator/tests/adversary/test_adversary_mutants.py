@@ -32,7 +32,10 @@ from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
 from tests.adversary.reports import sample_of
 from tests.adversary.scenarios import SCENARIOS
+from tests.cluster.test_pool_mutants import kept_in_memory_only
+from tests.rollout.test_restart_mutants import address_not_remembered, any_answer_believed
 from tests.support.mutants import Mutant, find_survivors
+from tests.verification.test_verification_mutants import any_config_map, digest_of_what_is_there, verdict_alone
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -172,6 +175,18 @@ def _ids_of_now(_: WALCluster, names: Sequence[str], pool: PoolNow) -> dict[str,
     return {name: pool.logs[name].topic_id for name in names if name in pool.logs}
 
 
+def forged_requests_taken(patch: Patch) -> None:
+    """Neither the ConfigMap nor the verdict is compared with the request that the status names; one would be enough."""
+    for take in (any_config_map, digest_of_what_is_there, verdict_alone):
+        take(patch)
+
+
+def maintenance_given_back_elsewhere(patch: Patch) -> None:
+    """It is given back where the spec says now, whoever answers there."""
+    for take in (address_not_remembered, any_answer_believed):
+        take(patch)
+
+
 def forgotten_unasked(patch: Patch) -> None:
     """Records are forgotten whatever the WALCluster is by then."""
 
@@ -235,6 +250,9 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (regions_ignored, "topic deletion in use", ("edit_spec",)),
     (object_read_once, "topic deletion", ("retain",)),
     (topics_made_anew_ignored, "topic deletion", ("restore_terminating",)),
+    (kept_in_memory_only, PURGE, ("delete_topic",)),
+    (forged_requests_taken, VERIFICATION, ("forge_request",)),
+    (maintenance_given_back_elsewhere, "roll of datanodes", ("spec names staging: metasrv",)),
     (forgotten_unasked, "topic deletion", ("restore_terminating",)),
     (any_code, VERIFICATION, ("ask_for_own_code",)),
     (job_asked_once, VERIFICATION, ("declare_other_code",)),

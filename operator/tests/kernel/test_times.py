@@ -21,7 +21,8 @@ def times_in(text: str) -> set[str]:
         if isinstance(node, ast.Assign):
             targets, value = node.targets, node.value  # type: ignore[assignment]
         is_delta = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "timedelta"
-        for target in targets:
+        flat = [each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        for target in flat:
             if isinstance(target, ast.Name) and not target.id.startswith("_") and (is_delta or UNIT.search(target.id)):
                 found.add(target.id)
     return found
@@ -44,5 +45,5 @@ def test_each_says_what_it_is_for() -> None:
 
 
 def test_a_time_elsewhere_is_found() -> None:
-    text = "A = timedelta(1)\nB_SECONDS: float = 2\n_C = timedelta(1)\nD = 3\n"
-    assert times_in(text) == {"A", "B_SECONDS"}
+    text = "A = timedelta(1)\nB_SECONDS: float = 2\nE, F_MS = 1, 2\n_C = timedelta(1)\nD = 3\n"
+    assert times_in(text) == {"A", "B_SECONDS", "F_MS"}

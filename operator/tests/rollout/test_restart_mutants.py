@@ -204,7 +204,7 @@ def never_given_up(patch: Patch) -> None:
 
 def asked_all_the_time(patch: Patch) -> None:
     """A database that is silent is asked every two seconds for ever."""
-    patch.setattr(maintenance, "MAX_RETRY_SECONDS", 2.0)
+    patch.setattr(maintenance, "MAINTENANCE_MAX_RETRY_SECONDS", 2.0)
 
 
 def any_answer_believed(patch: Patch) -> None:

@@ -108,6 +108,8 @@ MAINTENANCE_ON_ITS_WAY = timedelta(seconds=15)
 """Longer than the deadline of a request."""
 MAINTENANCE_SILENT = timedelta(minutes=1)
 """A database that has not said for so long that it is out of maintenance is reported, with what a person can type."""
+MAINTENANCE_MAX_RETRY_SECONDS = 60.0
+"""A database that does not leave maintenance is asked once in this time at the least."""
 MAINTENANCE_GIVE_UP_AFTER = timedelta(minutes=10)
 """For how long a deletion, or a person's word, waits for such a database."""
 ROLLOUT_AT_MOST_EVERY = timedelta(minutes=1)

@@ -24,6 +24,7 @@ from seawall.domain.rollout_reasons import Reason
 from seawall.domain.times import (
     MAINTENANCE_GIVE_UP_AFTER,
     MAINTENANCE_LEASE,
+    MAINTENANCE_MAX_RETRY_SECONDS,
     MAINTENANCE_ON_ITS_WAY,
     MAINTENANCE_SETTLES,
     MAINTENANCE_SILENT,
@@ -32,7 +33,7 @@ from seawall.domain.times import (
 
 AT_ITS_OWN = "It is asked again and again. By hand, where the metasrv of the first one can be reached"
 
-RETRY_PART, MAX_RETRY_SECONDS = 10, 60.0
+RETRY_PART = 10
 """It is asked again after this part of the time that it has taken, and once a minute at the least."""
 
 
@@ -195,5 +196,5 @@ def _leaves(status: RestartStatus, **update: object) -> RollDecision:
 
 
 def _left_on(status: RestartStatus, facts: Facts, elapsed: timedelta) -> RollDecision:
-    after = min(max(elapsed.total_seconds() / RETRY_PART, ROLLOUT_POLL_SECONDS), MAX_RETRY_SECONDS)
+    after = min(max(elapsed.total_seconds() / RETRY_PART, ROLLOUT_POLL_SECONDS), MAINTENANCE_MAX_RETRY_SECONDS)
     return decided(status, Reason.LEFT_ON, left_on_message(status, facts), after=after)
