@@ -14,7 +14,8 @@ from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentSta
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.domain.conditions import find_condition
+from seawall.domain.conditions import ConditionBuilder, find_condition, with_own
+from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
 from seawall.domain.times import BROKERS_SOON_SECONDS
@@ -260,6 +261,24 @@ def test_a_correction_that_kafka_refuses_is_told_and_tried_again_after_the_next_
     world.kafka.refuse = lambda _topic, _config, _value: None
     world.pass_time()
     assert world.condition().reason == "InSync"
+
+
+def test_what_kafka_refuses_to_the_controller_of_topics_is_not_told_of_brokers() -> None:
+    world = World()
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"repair": True}})
+    world.settle()
+    before = world.cluster()
+    build = ConditionBuilder(before.status.conditions, before.metadata.generation, world.time.now())
+    refused = build.kstatus(Failure("topics may not be made", final=True).verdict)
+    conditions = with_own(before.status.conditions, refused, [each.type for each in refused])
+    world.kube.replace_status(before, before.status.model_copy(update={"conditions": conditions}))
+    world.kafka.add_topic("__transaction_state", replicas=(1, 2, 3), configs={"min.insync.replicas": "3"})
+    world.kafka.refuse = lambda topic, _config, _value: "not yours" if topic.startswith("__") else None
+    world.time.time += timedelta(seconds=31)
+    for _ in range(4):
+        world.brokers.tick(KEY)
+        assert "topics may not be made" not in world.condition().message
+    assert "not yours" in world.condition().message
 
 
 def test_a_broker_that_is_to_go_is_drained_when_nothing_at_all_is_on_it() -> None:

@@ -17,6 +17,8 @@ from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.kafka import NoKafka, Unreachable
+from seawall.domain.ledger import watch
+from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.step import Act, EventType, Record, Wait
 from tests.domain.builders import (
     NOW,
@@ -92,12 +94,15 @@ def test_the_topics_are_tended_while_it_does_not_answer() -> None:
     assert isinstance(step, Act)
 
 
-def test_silence_is_asked_again_soon_and_less_often_when_it_lasts_and_a_refusal_at_the_resync() -> None:
-    silent, step = settle(make_cluster(SPEC, PINNED), recorded(SILENT))
-    assert step == Wait("2 topics are ready", 5.0)
-    later = replace(recorded(SILENT), now=NOW + timedelta(minutes=1))
-    assert settle(silent, later)[1] == Wait("2 topics are ready", 20.0)
-    assert settle(silent, recorded(REFUSED))[1] == Wait("2 topics are ready", None)
+@pytest.mark.parametrize("found", [SILENT, REFUSED])
+def test_a_database_that_is_not_well_is_asked_again_by_the_watch_of_its_ledger_which_wakes_this_one(
+    found: NoDataPlane,
+) -> None:
+    _, step = settle(make_cluster(SPEC, PINNED), recorded(found))
+    assert step == Wait("2 topics are ready", None)
+    for why in set(UnavailableReason) - {UnavailableReason.NO_DATA_PLANE, UnavailableReason.INVALID_SPEC}:
+        watched = watch.Watched(Unavailable(why, "it does not answer"), may_write=True)
+        assert watch.decide(make_cluster(SPEC, PINNED), watched).verdict.after == 10.0
 
 
 def test_a_sooner_look_at_the_topics_is_not_put_off() -> None:

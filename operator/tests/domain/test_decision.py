@@ -35,7 +35,8 @@ def decide(
         reported = status.model_copy(update={"conditions": build.kstatus(verdict)})
         return Published(reported, transition_events(cluster.status.conditions, reported.conditions))
 
-    return Decision(status, VERDICT, ("act",) if acts else (), publish, **other)
+    where = ConditionType.READY if other.get("publishes_first") else None
+    return Decision(status, VERDICT, ("act",) if acts else (), publish, **{"published_in": where, **other})
 
 
 def after_record(cluster: WALCluster, step: Any) -> WALCluster:
@@ -109,6 +110,20 @@ def test_what_has_its_own_pace_keeps_it_whatever_fails(failure: Failure | None) 
     step = settle(cluster, decide(cluster, acts=failure is not None, pace=3.0), failure)
     assert ready(step)
     assert step.after == 3.0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("at_latest", "after"), [(2.0, 2.0), (900.0, UNANSWERED_SECONDS), (None, UNANSWERED_SECONDS)])
+def test_a_failure_delays_nothing_that_is_due(at_latest: float | None, after: float) -> None:
+    cluster = make_cluster()
+    step = settle(cluster, decide(cluster, acts=True, at_latest=at_latest), UNANSWERED)
+    assert step.after == after  # type: ignore[union-attr]
+
+
+def test_a_failure_that_another_controller_published_in_the_same_status_is_not_this_ones() -> None:
+    cluster = make_cluster()
+    cluster = after_record(cluster, settle(cluster, decide(cluster, acts=True, publishes_first=True), REFUSED))
+    own = decide(cluster, acts=True, publishes_first=True, published_in=None)
+    assert ready(settle(cluster, own))[1] == VERDICT.reason
 
 
 def test_who_is_silent_acts_and_waits_and_writes_no_status() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -28,12 +29,14 @@ class FakeDatanodes:
     """The Datanodes port.
 
     Attributes:
+        now: the time of the world: a pod that was told to end is given 30 s.
         statefulsets: by key.
         running: the pods, by key.
         forbids: what a PodDisruptionBudget says; None: it allows, or there is none.
         evicted: pods that were told to end, in that order.
     """
 
+    now: Callable[[], datetime] = lambda: _START
     statefulsets: dict[Key, StatefulSet] = field(default_factory=dict)
     running: dict[Key, Pod] = field(default_factory=dict)
     forbids: str | None = None
@@ -59,7 +62,7 @@ class FakeDatanodes:
             return Evicted()
         if self.forbids is not None:
             return BudgetForbids(self.forbids)
-        self.running[pod.key] = replace(found, gone_by=_START + timedelta(seconds=30))
+        self.running[pod.key] = replace(found, gone_by=self.now() + timedelta(seconds=30))
         self.evicted.append(found)
         return Evicted()
 

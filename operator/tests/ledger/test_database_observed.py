@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from seawall import observe
 from seawall.adapters.dataplane.parts import GreptimeDataPlanes
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy
@@ -15,6 +16,7 @@ from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartUna
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import Forbidden
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
+from seawall.observe import topic_logs
 from seawall.observe.database import DatabaseAnswers
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Reconciler
@@ -120,7 +122,10 @@ def test_nothing_is_known_before_the_first_look_and_only_news_wakes() -> None:
 def test_what_was_found_by_another_spec_is_nobodys() -> None:
     watched = Watched(World())
     watched.observe()
-    watched.world.kube.apply(WAL, watched.world.spec(version="1.2"))
+    watched.world.kube.apply(WAL, {**watched.world.spec(), "verification": {"spark": {"image": "other:1"}}})
+    assert isinstance(watched.watch.latest_database(watched.world.cluster()), DataPlaneView), "it is where it was"
+    other = {"etcd": {"endpoints": ["http://etcd:2379"], "prefix": "other/"}}
+    watched.world.kube.apply(WAL, watched.world.spec(metadataStore=other))
     assert watched.watch.latest_database(watched.world.cluster()) is None
     assert isinstance(watched.observe(), DataPlaneView)
 
@@ -157,3 +162,35 @@ def test_an_api_server_that_forbids_a_secret_and_a_key_that_makes_no_sense_are_t
 def why(found: DataPlaneView | NoDataPlane | None) -> NotReached:
     assert isinstance(found, NoDataPlane)
     return found.why
+
+
+def test_a_bug_in_the_look_hides_nothing_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    watched = Watched(world)
+    assert isinstance(watched.observe(), DataPlaneView)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    def silent() -> None:
+        raise PartUnavailable(NotReached.FRONTEND_UNREACHABLE, "the frontend is silent")
+
+    monkeypatch.setattr(observe.reading, "read_logs", broken)
+    monkeypatch.setattr(world.data_plane, "nodes", silent)
+    with pytest.raises(ZeroDivisionError):
+        watched.watch.observe(world.cluster())
+    assert isinstance(watched.watch.latest_database(world.cluster()), NoDataPlane)
+
+
+def test_a_kafka_that_takes_its_time_makes_no_report_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    watched, read = Watched(world), topic_logs.read_logs
+
+    def slow(*asked: Any) -> Any:
+        world.time.time += timedelta(seconds=90)
+        return read(*asked)
+
+    monkeypatch.setattr(observe.reading, "read_logs", slow)
+    found = watched.observe()
+    assert isinstance(found, DataPlaneView)
+    assert found.reporting == found.datanodes

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from seawall.api.meta import MAINTENANCE_FINALIZER
+from seawall.api.meta import MAINTENANCE_FINALIZER, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.rollout import RollStage
 from tests.fakes.dataplane import FakeDataPlane
 from tests.rollout.test_restart import ALL, asked, waits
 from tests.worlds.purge_world import Calls
-from tests.worlds.restart_world import DATABASE, WAL, World
+from tests.worlds.restart_world import DATABASE, NAMESPACE, WAL, World
 
 HERE, OTHER, THIRD = DATABASE["metasrv"], "http://other:4000", "http://third:4000"
 COMMAND = f"curl -X POST {HERE}/admin/maintenance/disable"
@@ -263,6 +263,17 @@ def test_maintenance_that_a_person_turned_on_is_reported_and_stays_on_after_a_ro
     assert world.data_plane.maintenance
     assert world.health().reason == "InMaintenance"
     assert count(world, "InMaintenance") == 1
+
+
+def test_maintenance_of_others_hides_no_datanode_that_is_down() -> None:
+    world = World(is_given_up=True)
+    world.data_plane.maintenance = True
+    waits(world, seconds=60)
+    world.crashing.add(1)
+    world.datanodes.evict(world.datanodes.running[Key(NAMESPACE, "datanode-1")])
+    waits(world, seconds=300)
+    assert (world.health().status, world.health().reason) == ("False", "OffsetOutOfRange")
+    assert COMMAND in (world.health().message or "")
 
 
 def test_a_person_lets_restarts_go_on_without_a_database_that_never_answers_again() -> None:

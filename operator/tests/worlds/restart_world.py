@@ -105,6 +105,7 @@ class World:
     def __post_init__(self) -> None:
         self.kube = FakeKube(self.time.now)
         self.data_plane = FakeDataPlane(now=self.time.now)
+        self.datanodes.now = self.time.now
         self.store.database = self.data_plane
         self.datanodes.apply(SET, strategy=self.strategy, partition=self.partition)
         self.datanodes.observe(SET, "rev-1")

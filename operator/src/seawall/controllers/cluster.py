@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar, assert_never
@@ -98,7 +99,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
                 self.deletion.decide(obj, self._logs(obj))
             case DeleteTopics():
                 self.deletion.delete(obj, action.names, self._admin(obj), self._logs(obj))
-                self.deletion.forget(obj, action.names, self._logs(obj))
+                with suppress(Conflict):  # they are gone, and people hear so; the end forgets them all
+                    self.deletion.forget(obj, action.names, self._logs(obj))
             case FinishDeletion():
                 self.deletion.finish(obj, action.names, self._admin(obj), self._logs(obj))
                 self.kube.set_finalizers(obj, others)

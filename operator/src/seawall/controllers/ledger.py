@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import Key
+from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.permission import claim_database, require_licence
@@ -22,20 +22,21 @@ from seawall.domain.ledger.page import LedgerPage, build_page
 from seawall.domain.ledger.watch import LedgerAction, LedgerDecision, Watched, decide, writes
 from seawall.domain.step import Event
 from seawall.observe.ledger import LedgerObserver
+from seawall.observe.reading import Asked
 from seawall.ports import Kube, LedgerMeter
 
 
 @dataclass(frozen=True, slots=True)
 class _Database:
-    """What was found of a database, by which spec."""
+    """What was found of a database, of which WALCluster, and where."""
 
     uid: str
-    generation: int
+    addresses: object
     found: DataPlaneView | NoDataPlane | None
 
-    def is_by(self, cluster: WALCluster) -> bool:
-        """Whether it is this WALCluster's, by the spec that it has now."""
-        return (self.uid, self.generation) == (cluster.metadata.uid, cluster.metadata.generation)
+    def is_of(self, cluster: WALCluster) -> bool:
+        """Whether it was found where this WALCluster says now that its database is."""
+        return (self.uid, self.addresses) == (cluster.metadata.uid, _addresses(cluster))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +69,10 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             return self._pages.get(key)
 
     def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:
-        """What the newest look found of the database; None: nobody has looked yet by this spec."""
+        """What the newest look found of the database; None: nobody has looked yet at these addresses."""
         with self._lock:
             known = self._databases.get(cluster.metadata.key)
-        is_its = known is not None and (known.uid, known.generation) == (
-            cluster.metadata.uid,
-            cluster.metadata.generation,
-        )
-        return known.found if known is not None and is_its else None
+        return known.found if known is not None and known.is_of(cluster) else None
 
     def forget(self, key: Key) -> None:
         """Forgets a WALCluster that is gone."""
@@ -90,7 +87,13 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
         """Looks, and keeps what was found."""
         # Topics that go must not be recorded again behind their deletion: made anew they would look recreated.
         may_write = not obj.metadata.is_paused and obj.metadata.deletion_timestamp is None
-        observation, found = self.observer.observe_all(obj, readopts=may_write)
+        asked = Asked(obj, readopts=may_write)
+        try:
+            observation = self.observer.observe_as(asked)
+        except Exception:  # a bug: it is told elsewhere, and hides nothing of the database
+            self._keep_database(obj, self.observer.database_of(asked))
+            raise
+        is_new = self._keep_database(obj, self.observer.database_of(asked))
         watched, page = (
             Watched(observation, may_write),
             observation if isinstance(observation, Unavailable) else build_page(observation),
@@ -101,18 +104,25 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
             page = _with_problem(page, self._unwritten.get(obj.metadata.key))
             before = self._pages.get(obj.metadata.key)
             self._pages[obj.metadata.key] = page
-            database = _Database(obj.metadata.uid, obj.metadata.generation, found)
-            is_new = self._databases.get(obj.metadata.key) != database
-            self._databases[obj.metadata.key] = database
         if isinstance(page, LedgerPage) or page.why is not UnavailableReason.NO_DATA_PLANE:
             self._measure(obj.metadata.key, observation, page)
         elif page != before:  # once: what runs count afterwards stays
             self.meter.forget_ledger(obj.metadata.key)
-        if is_new or _summary(before) != _summary(page):
+        if not is_new and _summary(before) != _summary(page):
             self.wake(obj.metadata.key)
         for name in overtaken_holds(observation) if isinstance(observation, Observation) else ():
             self.wake_hold(Key(obj.metadata.namespace, name))
         return watched
+
+    def _keep_database(self, obj: WALCluster, found: DataPlaneView | NoDataPlane | None) -> bool:
+        """Whether it is another than before; the WALCluster is woken then, also when the look itself ends badly."""
+        database = _Database(obj.metadata.uid, _addresses(obj), found)
+        with self._lock:
+            is_new = self._databases.get(obj.metadata.key) != database
+            self._databases[obj.metadata.key] = database
+        if is_new:
+            self.wake(obj.metadata.key)
+        return is_new
 
     def _measure(self, key: Key, observation: Observation | Unavailable, page: LedgerPage | Unavailable) -> None:
         if isinstance(observation, Observation) and isinstance(page, LedgerPage):
@@ -160,6 +170,12 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
                 self._pages[key] = _with_problem(page, problem)
         if is_new:
             self.wake(key)
+
+
+def _addresses(cluster: WALCluster) -> object:
+    """Where the spec says that the database is: with others it may be another one."""
+    database = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.greptimedb
+    return database and (database.metasrv, database.frontend, database.metadata_store)
 
 
 def _with_problem(page: LedgerPage | Unavailable, problem: str | None) -> LedgerPage | Unavailable:

@@ -43,8 +43,10 @@ class Decision(Generic[StatusT, ActionT]):
             the object is over, or its status is another controller's.
         publishes_first: the verdict is recorded before its actions are done; else only when there are none, because
             each of many actions would change it.
-        published_in: where that is so, the condition in which a failure stands while the same is tried again.
+        published_in: where that is so, the condition in which a failure stands while the same is tried again; None: the
+            kind remembers it by itself.
         outranks_failures: the verdict is published although actions fail: it is what a person has to mend first.
+        at_latest: seconds until the next look at the latest, whatever the verdict says; None: there is no such time.
         pace: seconds until the next look, whatever fails; None: as the verdict says.
     """
 
@@ -53,8 +55,9 @@ class Decision(Generic[StatusT, ActionT]):
     actions: tuple[ActionT, ...] = ()
     publish: Callable[[Verdict], Published[StatusT]] | None = None
     publishes_first: bool = False
-    published_in: ConditionType = ConditionType.READY
+    published_in: ConditionType | None = None
     outranks_failures: bool = False
+    at_latest: float | None = None
     pace: float | None = None
 
 
@@ -70,7 +73,7 @@ def settle(
 def step_of(before: StatusT, decision: Decision[StatusT, ActionT]) -> Step[StatusT, ActionT]:
     """Records what must not be lost, else acts, else publishes, else waits."""
     actions, verdict = decision.actions, decision.verdict
-    after = verdict.after if decision.pace is None else decision.pace
+    after = decision.pace if decision.pace is not None else _first(verdict.after, decision.at_latest)
     is_new = decision.status != before
     if decision.publish is not None and (is_new or decision.publishes_first or not actions):
         published = decision.publish(verdict)
@@ -81,10 +84,14 @@ def step_of(before: StatusT, decision: Decision[StatusT, ActionT]) -> Step[Statu
 
 def _verdict(obj: Resource[Any, StatusT], decision: Decision[StatusT, ActionT], failure: Failure | None) -> Verdict:
     """That of a failure first. One that was published stands while the same is tried again, or it would flap."""
-    if failure is None and decision.actions and decision.publishes_first:
+    if failure is None and decision.actions and decision.published_in is not None:
         conditions = getattr(obj.status, "conditions", ())
         failure = standing_failure(conditions, obj.metadata.generation, decision.published_in)
     return decision.verdict if failure is None or decision.outranks_failures else failure.verdict
+
+
+def _first(*waits: float | None) -> float | None:
+    return min((wait for wait in waits if wait is not None), default=None)
 
 
 def silent(

@@ -46,7 +46,7 @@ class _Fingerprints:
 
     Attributes:
         own: what it must know itself.
-        told: what others must know.
+        reported: what others must know.
         kafka: what was found out about the Kafka of a WALCluster; who looks at brokers must know.
         family: its WALCluster.
     """

@@ -79,10 +79,17 @@ class DatabaseAnswers:
         nodes = _heard(self.nodes, troubles)
         if reports is None or snapshot is None or nodes is None:
             return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
-        contradiction = find_contradiction(reports, snapshot, nodes)
-        if contradiction is not None:
-            return NoDataPlane(NotReached.CONTRADICTION, contradiction)
-        return view_data_plane(reports, snapshot, nodes, now)
+        found = _answer("view", lambda: _view(reports, snapshot, nodes, now))
+        return NoDataPlane(found.why, str(found)) if isinstance(found, (PartUnavailable, PartRefused)) else found
+
+
+def _view(
+    reports: Sequence[DatanodeReport], snapshot: MetadataSnapshot, nodes: Sequence[Node], now: datetime
+) -> DataPlaneView | NoDataPlane:
+    contradiction = find_contradiction(reports, snapshot, nodes)
+    if contradiction is not None:
+        return NoDataPlane(NotReached.CONTRADICTION, contradiction)
+    return view_data_plane(reports, snapshot, nodes, now)
 
 
 def _answer(name: str, ask: Callable[[], T]) -> T | PartUnavailable | PartRefused:

@@ -52,25 +52,25 @@ class LedgerObserver:
         """
         return self._in_turn(Asked(cluster, run, readopts), alone=run is not None or readopts)
 
-    def observe_all(
-        self, cluster: WALCluster, *, readopts: bool
-    ) -> tuple[Observation | Unavailable, DataPlaneView | NoDataPlane | None]:
-        """The same, and what people see of the database: what the look did not come to is asked afterwards.
+    def observe_as(self, asked: Asked) -> Observation | Unavailable:
+        """The same, not shared; what the database answered is in `asked` then, whatever ended it."""
+        return self._in_turn(asked, alone=True)
+
+    def database_of(self, asked: Asked) -> DataPlaneView | NoDataPlane | None:
+        """What people see of the database; what was not asked of it then is asked now, with nobody waiting.
 
         None: the spec names no database, is invalid, or the API server does not answer.
         """
-        asked = Asked(cluster, readopts=readopts)
-        observation = self._in_turn(asked, alone=True)
         try:
-            parts = self.clusters.open_database(cluster) if asked.answers is None else None
+            parts = self.clusters.open_database(asked.cluster) if asked.answers is None else None
         except PartRefused as trouble:
-            return observation, NoDataPlane(trouble.why, str(trouble))
+            return NoDataPlane(trouble.why, str(trouble))
         except SeawallError:  # the API server's, which the observation tells
-            return observation, None
+            return None
         if isinstance(parts, NoDataPlane):
-            return observation, parts
+            return parts
         answers = asked.answers if parts is None else DatabaseAnswers(parts)
-        return observation, None if answers is None else answers.view(self.clock.now())
+        return None if answers is None else answers.view(asked.answered_at or self.clock.now())
 
     def _in_turn(self, asked: Asked, *, alone: bool) -> Observation | Unavailable:
         remembered = self._remember(asked.cluster)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.purge import WALPurge
@@ -41,12 +42,14 @@ class Asked:
         run: as which run; None: for nobody in particular.
         readopts: who asks follows seawall.dev/readopt.
         answers: those of the database, once it was asked; None: the reading ended before it came to it.
+        answered_at: when it had answered: how old a report is counts from then, however long Kafka takes afterwards.
     """
 
     cluster: WALCluster
     run: WALPurge | None = None
     readopts: bool = False
     answers: DatabaseAnswers | None = None
+    answered_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,7 @@ class LedgerReader:
         earlier = self._earlier_records(remembered, cluster, opened)
         asked.answers = DatabaseAnswers(opened.parts)
         database = read_database(cluster, opened, asked.answers, self.clock.trusted(), readopts=asked.readopts)
+        asked.answered_at = self.clock.now()
         owned = self.clusters.view(cluster, opened)
         logs = read_logs(opened, owned.view, remembered.topics, began)
         pool = PoolId(cluster.metadata.namespace, owned.view.cluster_id, opened.topics.prefix)

@@ -14,7 +14,7 @@ from seawall.domain.cluster.database import Pin, next_pin, why_other_database
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition, loss_event
-from seawall.domain.dataplane.connection import SILENCES, NoDataPlane
+from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.observation import Unavailable
@@ -103,8 +103,3 @@ def readoption_event(cluster: WALCluster, status: WALClusterStatus) -> Event | N
 def data_plane_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
     """One event when the data plane is lost, is lost for another reason, or is back."""
     return loss_event(cluster.status.conditions, status.conditions, KIND, "the data plane answers again")
-
-
-def is_silent(observed: Observed) -> bool:
-    """Whether a part of the data plane is only silent, so that asking again soon may help."""
-    return isinstance(observed.data_plane, NoDataPlane) and observed.data_plane.why in SILENCES

@@ -10,8 +10,6 @@ An object that is being deleted goes through `deletion.decide_deletion` instead.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from seawall.api.meta import TOPICS_FINALIZER, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
@@ -27,7 +25,6 @@ from seawall.domain.cluster.verdict import (
     judge,
     judge_unreachable,
     may_create_topics,
-    observe_again_after,
 )
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, Published
@@ -81,10 +78,11 @@ def _manage_pool(case: Case) -> ClusterDecision:
 
     return Decision(
         case.cluster.status,
-        replace(verdict, after=observe_again_after(case, verdict)),
+        verdict,
         tuple(plan_actions(case)),
         publish,
         publishes_first=True,
+        published_in=ConditionType.READY,
         outranks_failures=is_grave(case),
     )
 

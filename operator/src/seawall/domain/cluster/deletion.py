@@ -76,7 +76,9 @@ def _delete_pool(cluster: WALCluster, observed: Observed, topics: list[str]) -> 
     if kept is not None:
         return without_pool(cluster, observed, kept)
     action = DeleteTopics(tuple(left[:BATCH])) if left else FinishDeletion(tuple(topics))
-    return replace(without_pool(cluster, observed, verdict, action), publishes_first=True)
+    return replace(
+        without_pool(cluster, observed, verdict, action), publishes_first=True, published_in=ConditionType.READY
+    )
 
 
 def _decide_which(cluster: WALCluster, observed: Observed, pool: PoolNow, verdict: Verdict) -> ClusterDecision:

@@ -13,7 +13,7 @@ from datetime import datetime
 from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.reassignment import ReassignmentStage
-from seawall.domain.cluster.data_plane import is_silent, why_other_view
+from seawall.domain.cluster.data_plane import why_other_view
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import Outlook, Verdict, find_condition
@@ -65,15 +65,6 @@ def judge_unreachable(cluster: WALCluster, problem: NoKafka, now: datetime) -> V
         after = CLUSTER_RETRY_SECONDS if is_new else CLUSTER_PATIENT_SECONDS
         return Verdict(Outlook.PROGRESSING, problem.why.value, problem.message, after)
     return Verdict(Outlook.STALLED, problem.why.value, problem.message)
-
-
-def observe_again_after(case: Case, verdict: Verdict) -> float | None:
-    """When to look again: as the verdict says, or sooner while a part of the data plane is silent."""
-    if not is_silent(case.observed):
-        return verdict.after
-    is_new = _is_recent(case.cluster, ConditionType.DATA_PLANE_REACHABLE, case.observed.now)
-    after = CLUSTER_RETRY_SECONDS if is_new else CLUSTER_PATIENT_SECONDS
-    return after if verdict.after is None else min(after, verdict.after)
 
 
 def _is_recent(cluster: WALCluster, kind: ConditionType, now: datetime) -> bool:

@@ -10,9 +10,9 @@ run begins once, whenever the process dies.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
+from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.domain.conditions import Verdict
 from seawall.domain.decision import Decision, Published, silent
@@ -33,18 +33,20 @@ def decide(policy: WALPurgePolicy, observed: Observed) -> PolicyDecision:
     own = OwnRuns.of(policy, observed.runs)
     last = last_run_time(policy, own, observed.now)
     plan = make_plan(policy, observed, own, last)
-    until_next = _until(plan.next_time, observed.now)
 
     def publish(verdict: Verdict) -> Published[WALPurgePolicyStatus]:
         status = status_of(policy, own, verdict, last=last, next_time=plan.next_time, now=observed.now)
         return Published(status, events_of(policy, own, status))
 
-    verdict = replace(plan.verdict, after=_first(until_next, plan.verdict.after))
-    return Decision(policy.status, verdict, plan.actions, publish, publishes_first=True)
-
-
-def _first(*waits: float | None) -> float | None:
-    return min((wait for wait in waits if wait is not None), default=None)
+    return Decision(
+        policy.status,
+        plan.verdict,
+        plan.actions,
+        publish,
+        publishes_first=True,
+        published_in=ConditionType.READY,
+        at_latest=_until(plan.next_time, observed.now),
+    )
 
 
 def _until(next_time: datetime | None, now: datetime) -> float | None:

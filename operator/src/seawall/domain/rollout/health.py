@@ -39,16 +39,28 @@ def datanode_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
 
 
 def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | None:
-    """The worst there is to say of the datanodes; None: what was said before stands."""
-    facts, in_maintenance = observed.facts, _left_on(restart, observed) or _of_others(restart, observed)
+    """The worst there is to say of the datanodes; None: what was said before stands.
+
+    Maintenance of others hides no datanode that is down: nothing fails over from it, so both are told.
+    """
+    found, others = _of_datanodes(restart, observed), _of_others(restart, observed)
+    if others is None or (found is not None and found.reason == Reason.LEFT_ON):
+        return found
+    if found is None or found.status != "False":
+        return others
+    return Finding("False", found.reason, f"{found.message}; {others.message}")
+
+
+def _of_datanodes(restart: RestartStatus, observed: Observed) -> Finding | None:
+    facts, left_on = observed.facts, _left_on(restart, observed)
     if facts.statefulset is None:
-        return in_maintenance or Finding(
+        return left_on or Finding(
             "Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet"
         )
     found = diagnose(facts, restart.last_replay)
     worst = [each for each in found if not _is_expected(each, restart)]
     problem = facts.observation_problem or facts.kafka_problem
-    instead = in_maintenance or (None if problem is None else Finding("Unknown", NOT_ASKED, problem))
+    instead = left_on or (None if problem is None else Finding("Unknown", NOT_ASKED, problem))
     if instead is not None and all(each.ailment in AWAY for each in worst):
         return instead
     if worst and observed.is_settling and worst[0].ailment is FailureReason.NOT_SERVING:
