@@ -23,7 +23,7 @@ from raw_kafka import TIMEOUT, RawKafka
 from report import Result
 from sizes import Sizes
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import Deleted, LogOffsets
 

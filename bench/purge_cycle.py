@@ -19,12 +19,12 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from purge_database import Database
 
-from seawall.adapters.dataplane.parts import GreptimeDataPlanes
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_intents import ConfigMapIntentStore
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.intents import ConfigMapIntentStore
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import (
     BrokersStatus,

@@ -29,7 +29,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from declared import WALClusters
 from report import Result
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Partition

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.cli import hold, ledger, plan, purge, status, verify
 from seawall.domain.errors import SeawallError
 from seawall.domain.times import CLI_POLL_SECONDS

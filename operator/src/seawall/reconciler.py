@@ -18,9 +18,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from seawall.api.meta import Key, StatusModel
 from seawall.api.resource import Resource
-from seawall.domain.decision import Decision, settle
+from seawall.domain.decision import REFUSED, UNANSWERED, Decision, Failure, settle
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
-from seawall.domain.failure import REFUSED, UNANSWERED, Failure
 from seawall.domain.step import Act, Event, EventType, Record, Wait
 
 _log = logging.getLogger(__name__)

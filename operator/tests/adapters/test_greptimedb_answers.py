@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.dataplane.greptimedb_answers import read_sql, read_switch
-from seawall.adapters.dataplane.greptimedb_heartbeats import read_heartbeats
+from seawall.adapters.greptimedb.heartbeats import read_heartbeats
+from seawall.adapters.greptimedb.interfaces import read_sql, read_switch
 from seawall.domain.dataplane.connection import NotReached, PartRefused
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from seawall.adapters.dataplane.greptimedb_values import (
+from seawall.adapters.greptimedb.metadata_values import (
     marker_with,
     read_address,
     read_datanode_table,

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.adapters.kafka_batches import WRITE_RECORDS, batches, records_of_change, records_of_topic
+from seawall.adapters.kafka.topic_answers import WRITE_RECORDS, batches, records_of_change, records_of_topic
 from seawall.domain.kafka import ConfigChange, NewTopic
 
 

@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from seawall.adapters.kafka_errors import is_refusal
+from seawall.adapters.kafka.errors import is_refusal
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.verification.request import FILE, Subject, write_request
+from seawall.domain.verification.contract import FILE, Subject, write_request
 from seawall.domain.verification.selection import TopicRange
 from tests.adversary import people_moves as people
 from tests.adversary import world_moves as world

@@ -27,7 +27,7 @@ from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
 from seawall.domain.rollout import health
-from seawall.domain.verification import decide, running
+from seawall.domain.verification import attempt, decide
 from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
 from tests.adversary.reports import sample_of
@@ -137,7 +137,7 @@ def no_identity(patch: Patch) -> None:
 
 def no_witness(patch: Patch) -> None:
     """The log is not asked who wrote it."""
-    patch.setattr(observe.log_witnesses, "find_strangers", lambda *_: ())
+    patch.setattr(observe.memory, "find_strangers", lambda *_: ())
 
 
 def no_holds(patch: Patch) -> None:
@@ -202,7 +202,7 @@ def forgotten_unasked(patch: Patch) -> None:
 def any_code(patch: Patch) -> None:
     """A verification's own image and account are taken; either guard would be enough."""
     patch.setattr(decide, "why_not_allowed", lambda *_: None)
-    patch.setattr(running, "effective_spark", _as_asked)
+    patch.setattr(attempt, "effective_spark", _as_asked)
 
 
 def _as_asked(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:

@@ -15,7 +15,7 @@ from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.conditions import ConditionBuilder, find_condition, with_own
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.partitions import PartitionId
 from seawall.domain.times import BROKERS_SOON_SECONDS

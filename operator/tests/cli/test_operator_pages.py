@@ -9,11 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from seawall.controllers.purge_preview import PurgePreview
+from seawall.controllers.preview import PurgePreview
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.purge.preview import PlannedRun
-from seawall.handlers.ledger_page import add_ledger_page, add_plan_page, add_reassignment_page
-from seawall.handlers.probes import build_app
+from seawall.handlers.pages import add_ledger_page, add_plan_page, add_reassignment_page, build_app
 from tests.worlds.purge_world import WAL, Calls, World
 
 

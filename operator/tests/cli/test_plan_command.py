@@ -15,13 +15,13 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from seawall.api.meta import Key
 from seawall.cli import plan as cli
+from seawall.controllers.preview import ReassignmentPreview
 from seawall.controllers.reassignment import ReplicationController
-from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.preview import PlannedReassignment
-from seawall.handlers.ledger_page import add_reassignment_page
+from seawall.handlers.pages import add_reassignment_page
 from seawall.observe.partitions import PartitionObserver
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.worlds.reassignment_world import TOPICS, WAL, World

@@ -17,11 +17,11 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.purge import WALPurge, WALPurgeSpec
 from seawall.cli import purge as cli
 from seawall.controllers.ledger import LedgerWatch
-from seawall.controllers.purge_preview import PurgePreview
+from seawall.controllers.preview import PurgePreview
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.domain.purge.preview import PlannedRun, plan_run
-from seawall.handlers.ledger_page import add_plan_page
+from seawall.handlers.pages import add_plan_page
 from tests.ledger.test_ledger_watch import look, watch
 from tests.worlds.purge_world import RUN, SPEC, TOPICS, WAL, World
 

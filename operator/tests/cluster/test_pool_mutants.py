@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.controllers import topic_creation, topic_deletion
 from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
-from seawall.domain.cluster import changed, decide, deletion, going
+from seawall.domain.cluster import decide, deletion, going
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
@@ -125,7 +125,7 @@ def _ids_now(_: Any, names: Sequence[str], pool: going.PoolNow) -> dict[str, str
 
 def decided_without_an_end(patch: Patch) -> None:
     """Whatever has no record was forgotten, and is decided about anew."""
-    honest = changed.why_remade
+    honest = deletion.why_remade
 
     def unaware(cluster: Any, pool: going.PoolNow) -> Any:
         return honest(replace(cluster, status=cluster.status.model_copy(update={"deletion": None})), pool)
@@ -187,7 +187,7 @@ def decided_for_another(patch: Patch) -> None:
 
 def database_asked_once(patch: Patch) -> None:
     """Where a database is declared, nobody looks who writes."""
-    honest = changed.why_written
+    honest = deletion.why_written
 
     def unaware(cluster: Any, pool: Any, observation: Any) -> Any:
         return honest(cluster, pool, observation) if observation is None else None

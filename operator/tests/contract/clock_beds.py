@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from seawall.adapters.clock import SystemClock
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.server_dates import ServerDates, since_boot
+from seawall.adapters.clock import ServerDates, SystemClock, since_boot
+from seawall.adapters.kube.api import KubeApi
 from seawall.ports import Clock
 from tests.support.clock import Time
 

@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.support.kube import KubeClient

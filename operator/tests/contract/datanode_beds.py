@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_datanodes import REVISION_LABEL, KubeDatanodes
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.datanodes import REVISION_LABEL, KubeDatanodes
 from seawall.api.meta import Key
 from seawall.domain.rollout.workload import (
     CONFIG_HASH_ANNOTATION,

@@ -3,7 +3,7 @@
 import base64
 from typing import Any, Protocol
 
-from seawall.adapters.kube import KubeAdapter
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WALCluster

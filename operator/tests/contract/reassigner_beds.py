@@ -15,8 +15,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import TopicFailure

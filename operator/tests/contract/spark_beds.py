@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_spark import CONTAINER, KubeSparkApplications
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.spark import CONTAINER, KubeSparkApplications
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.verification.spark import Driver, Ended, Stuck

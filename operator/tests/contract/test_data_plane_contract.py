@@ -8,13 +8,12 @@ from typing import Protocol
 
 import pytest
 
-from seawall.adapters.dataplane.greptimedb import GreptimeDB
-from seawall.adapters.dataplane.parts import GreptimeDataPlanes
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.greptimedb.interfaces import GreptimeDB
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
-from seawall.domain.dataplane.identity import NodeRole
+from seawall.domain.dataplane.identity import NodeRole, weakest_version
 from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
-from seawall.domain.dataplane.version import weakest_version
 from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
 from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until

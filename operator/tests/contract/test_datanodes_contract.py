@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from seawall.adapters import kube_api
-from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube import api as kube_api
+from seawall.adapters.kube.api import KubeApi
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.rollout.workload import (

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_intents import DATA_KEY, PREFIX_ANNOTATION, ConfigMapIntentStore
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.intents import DATA_KEY, PREFIX_ANNOTATION, ConfigMapIntentStore
 from seawall.domain.errors import Conflict, Refused
 from seawall.domain.ledger.intents import FenceRecord, encode_shard, name_hash
 from seawall.domain.ledger.shards import SHARDS, IntentShard, PoolId, UnreadableShard, shard_of, shards_of

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import (
@@ -20,7 +20,7 @@ from seawall.domain.kafka import (
     Topic,
     Unreachable,
 )
-from seawall.domain.topics.config_value import is_same_value
+from seawall.domain.topics.pool import is_same_value
 from seawall.ports import KafkaAdmin, KafkaClusters
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

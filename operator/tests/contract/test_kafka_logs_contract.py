@@ -12,8 +12,8 @@ from typing import Protocol
 import pytest
 from confluent_kafka.admin import PartitionMetadata
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.kafka import Configs, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import (
@@ -32,7 +32,7 @@ from seawall.domain.kafka_log import (
     TopicFailure,
     TopicTrouble,
 )
-from seawall.domain.rollout.record_key import KEYLESS, NOT_JSON
+from seawall.domain.rollout.scans import KEYLESS, NOT_JSON
 from seawall.ports import KafkaClusters, KafkaLogs
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

@@ -8,11 +8,19 @@ from typing import Protocol
 
 import pytest
 
-from seawall.adapters.dataplane.etcd import Etcd
-from seawall.adapters.dataplane.greptimedb_metadata import GreptimeMetadata
+from seawall.adapters.greptimedb.etcd import Etcd
+from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartUnavailable
-from seawall.domain.dataplane.metadata import LeaderState, MarkerMove, MetadataSnapshot, RegionKey, Route, TopicMarker
-from seawall.domain.dataplane.topic_regions import TopicRegions, regions_of_topics
+from seawall.domain.dataplane.metadata import (
+    LeaderState,
+    MarkerMove,
+    MetadataSnapshot,
+    RegionKey,
+    Route,
+    TopicMarker,
+    TopicRegions,
+    regions_of_topics,
+)
 from seawall.ports import MetadataStore
 from seawall_e2e.loopback.etcd import EtcdProcess
 from tests.fakes.dataplane import FakeMetadataStore

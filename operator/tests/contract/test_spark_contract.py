@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from seawall.adapters import kube_spark
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_spark import KubeSparkApplications
+from seawall.adapters.kube import spark as kube_spark
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.verification.application import build_application
-from seawall.domain.verification.spark import Ended, Stuck
+from seawall.domain.verification.spark import Ended, Stuck, build_application
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.contract.spark_beds import SERVICE_ACCOUNT, FakeSparkBed, RealSparkBed, SparkBed

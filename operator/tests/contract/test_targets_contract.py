@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube.api import KubeApi
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Refused
 from seawall.domain.frozen_targets import Target, TargetsLost, parts_of
-from seawall.observe.targets import read_targets
+from seawall.observe.reading import read_targets
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed
 from tests.support.kube import KubeClient

@@ -14,7 +14,7 @@ from seawall.domain.cluster.decide import decide
 from seawall.domain.cluster.going import LogNow, PoolNow, records_to_decide
 from seawall.domain.cluster.lost import MissingTopics
 from seawall.domain.cluster.observed import Needs, Observed
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Failure
 from seawall.domain.kafka import Configs, KafkaView, Topic
 from seawall.domain.kafka_log import LogOffsets
 from seawall.domain.step import Act, Record, Step, Wait

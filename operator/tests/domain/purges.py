@@ -6,7 +6,7 @@ from typing import Any
 from seawall.api.meta import Condition, ConditionType, ObjectMeta, OwnerReference
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec, WALPurgePolicyStatus
 from seawall.api.v1alpha1.purge import RunTopics, Stage, WALPurge, WALPurgeSpec, WALPurgeStatus
-from seawall.domain.ledger.lines import TopicLine
+from seawall.domain.ledger.page import TopicLine
 from seawall.domain.ledger.reasons import Reason as Against
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus
-from seawall.domain.brokers.health import Finding, quorum_health, quorum_status, replication_health
+from seawall.domain.brokers.decide import min_isr_repairs
 from seawall.domain.brokers.reasons import Reason
-from seawall.domain.brokers.repair import min_isr_repairs
-from seawall.domain.brokers.status import settled
+from seawall.domain.brokers.status import Finding, quorum_health, quorum_status, replication_health, settled
 from seawall.domain.brokers.view import BrokerNumbers, BrokerObservation, view_of, worth_asking
 from seawall.domain.min_isr import Limit
 from seawall.domain.partitions import (

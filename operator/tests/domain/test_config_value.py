@@ -2,7 +2,7 @@
 
 import pytest
 
-from seawall.domain.topics.config_value import is_same_value
+from seawall.domain.topics.pool import is_same_value
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached
-from seawall.domain.dataplane.identity import Node, NodeRole
+from seawall.domain.dataplane.identity import Node, NodeRole, reads_marker_at_open
 from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
 from seawall.domain.dataplane.reports import DatanodeReport
-from seawall.domain.dataplane.version import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.ledger import watch

@@ -10,7 +10,7 @@ import pytest
 
 from seawall.api.meta import READOPT_ANNOTATION, ConditionType
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster
-from seawall.domain.cluster.database import Pin, next_pin, why_other_database
+from seawall.domain.cluster.identity import Pin, next_pin, why_other_database
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason

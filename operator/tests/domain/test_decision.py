@@ -11,8 +11,7 @@ import pytest
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster, WALClusterStatus
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, transition_events
-from seawall.domain.decision import Decision, Published, settle, silent
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Decision, Failure, Published, settle, silent
 from seawall.domain.step import Act, Record, Wait
 from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
 from tests.domain.builders import NOW, make_cluster

@@ -12,7 +12,7 @@ from seawall.domain.cluster.actions import FinishDeletion, RemoveFinalizer
 from seawall.domain.cluster.deletion import BATCH
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.step import Act, EventType, Record, Wait
 from seawall.domain.topics.actions import DeleteTopics

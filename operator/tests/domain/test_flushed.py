@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from seawall.domain.dataplane.flushed import Flushed, why_less_flushed
+from seawall.domain.dataplane.flush import Flushed, why_less_flushed
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)

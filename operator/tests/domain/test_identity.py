@@ -3,7 +3,7 @@
 import pytest
 
 from seawall.api.meta import TOPICS_FINALIZER
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Failure
 from seawall.domain.step import Record, Wait
 from tests.domain.builders import (
     CLUSTER_ID,

@@ -11,7 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterS
 from seawall.domain.cluster.actions import AddFinalizer, RemoveFinalizer, WriteConfigMap
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Failure
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Act, EventType, Record, Wait

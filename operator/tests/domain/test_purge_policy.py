@@ -11,11 +11,10 @@ from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain import decision
 from seawall.domain.conditions import find_condition
-from seawall.domain.failure import Failure
-from seawall.domain.policy.actions import CreateRun, DeleteRun, PolicyAction
+from seawall.domain.decision import Failure
 from seawall.domain.policy.decide import decide
-from seawall.domain.policy.observed import Observed
-from seawall.domain.policy.runs import MAX_POLICY_NAME, due_time, run_name
+from seawall.domain.policy.plan import Observed
+from seawall.domain.policy.runs import MAX_POLICY_NAME, CreateRun, DeleteRun, PolicyAction, due_time, run_name
 from seawall.domain.step import Act, Event, Record, Wait
 from tests.domain.purges import CREATED, NOON, make_policy, make_run
 

@@ -11,13 +11,12 @@ from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicyStatus
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain import decision
 from seawall.domain.conditions import find_condition
-from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
-from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.ledger.page import LedgerPage, TopicLine
 from seawall.domain.ledger.reasons import Reason as Against
-from seawall.domain.policy.actions import CreateRun
 from seawall.domain.policy.decide import decide
-from seawall.domain.policy.observed import Observed
+from seawall.domain.policy.plan import Observed
+from seawall.domain.policy.runs import CreateRun
 from seawall.domain.step import Act, Record, Wait
 from tests.domain.purges import CREATED, NOON, make_line, make_policy, make_run
 

@@ -11,8 +11,8 @@ from seawall.api.v1alpha1.purge import FINISHED, Stage, WALPurge
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import settle
 from seawall.domain.purge.decide import decide
-from seawall.domain.purge.observed import Observed
-from seawall.domain.purge.turn import run_in_front, why_waiting
+from seawall.domain.purge.state import Observed
+from seawall.domain.purge.waits import run_in_front, why_waiting
 from seawall.domain.step import Record
 from tests.domain.purges import NOON, make_policy, make_run
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.domain.topic_name import by_number
+from seawall.domain.kafka import by_number
 
 NAMES = st.text(alphabet="ab_.-0179", min_size=1, max_size=12)
 

@@ -7,8 +7,15 @@ from hypothesis import strategies as st
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, TopicsSpec
 from seawall.domain.kafka import ConfigChange, Topic
 from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs
-from seawall.domain.topics.plan import Creation, plan_topics
-from seawall.domain.topics.pool import RETENTION_CONFIGS, Pool, TopicState, desired_configs, observe_pool
+from seawall.domain.topics.pool import (
+    RETENTION_CONFIGS,
+    Creation,
+    Pool,
+    TopicState,
+    desired_configs,
+    observe_pool,
+    plan_topics,
+)
 from tests.domain.builders import good_configs, make_kafka, make_topic
 
 SPEC = TopicsSpec(prefix="wal", count=2, config={"flush.messages": 7}, ignored_configs=("flush.ms",))

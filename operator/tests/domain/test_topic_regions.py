@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seawall.domain.dataplane.metadata import MetadataSnapshot, RegionKey, TopicMarker
-from seawall.domain.dataplane.topic_regions import Contradiction, Disagreement, TopicRegions, regions_of_topics
+from seawall.domain.dataplane.metadata import (
+    Contradiction,
+    Disagreement,
+    MetadataSnapshot,
+    RegionKey,
+    TopicMarker,
+    TopicRegions,
+    regions_of_topics,
+)
 
 KEY = RegionKey(None, None, 1)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError
 
-from seawall.adapters.kafka_errors import ALREADY_EXISTS, Failures, refuse_repeated
+from seawall.adapters.kafka.errors import ALREADY_EXISTS, Failures, refuse_repeated
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import (
@@ -23,8 +23,8 @@ from seawall.domain.kafka import (
     NoKafka,
     Topic,
     Unreachable,
+    describe_illegal_name,
 )
-from seawall.domain.topic_name import describe_illegal_name
 from tests.fakes.kafka_configs import config_refusal, kept_form
 from tests.fakes.kafka_log import FakeLog
 from tests.fakes.kafka_logs import FakeKafkaLogs

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError
 
-from seawall.adapters.kafka_logs import check_id
-from seawall.adapters.kafka_topic_answers import failure_of, refused_names, unanswered
+from seawall.adapters.kafka.logs import check_id
+from seawall.adapters.kafka.topic_answers import failure_of, refused_names, unanswered
 from seawall.domain.kafka_log import (
     Deleted,
     DeleteOutcome,
@@ -26,7 +26,7 @@ from seawall.domain.kafka_log import (
     TopicFailure,
     TopicTrouble,
 )
-from seawall.domain.rollout.record_key import describe_unreadable
+from seawall.domain.rollout.scans import describe_unreadable
 from tests.fakes.kafka_log import FakeLog
 
 if TYPE_CHECKING:  # they import this module

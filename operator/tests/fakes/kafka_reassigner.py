@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError
 
-from seawall.adapters.kafka_partition_answers import failure_of_partition
-from seawall.adapters.kafka_topic_answers import failure_of, refused_names
+from seawall.adapters.kafka.errors import failure_of_partition
+from seawall.adapters.kafka.topic_answers import failure_of, refused_names
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import (

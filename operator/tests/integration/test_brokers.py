@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
-from seawall.adapters.server_dates import ServerDates
+from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.kafka_brokers import BrokerState, BrokerStatus

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.errors import Refused
 from seawall_e2e.loopback import ApiServer

@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
 from seawall.domain.errors import Refused
 from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic
 from seawall.domain.kafka_log import Deleted, DeleteRefused, LogOffsets, TopicFailure, TopicTrouble

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic, NoKafka, Unreachable

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_logs import ConfluentKafkaLogs
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import Deleted, DeleteRefused, DeleteUnknown, LogOffsets, LogSizes, TopicFailure
 from seawall_e2e.loopback import KafkaProcesses

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_logs import ConfluentKafkaLogs
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import KafkaConnection, NewTopic
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, LogOffsets, TopicFailure, TopicTrouble

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from seawall.adapters.kafka_raw import Silence, connect
+from seawall.adapters.kafka.raw import Silence, connect
 from seawall.domain.kafka import KafkaConnection
 from seawall_e2e.loopback.processes import free_ports
 

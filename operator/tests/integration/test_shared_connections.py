@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from seawall.adapters.kafka import ConfluentKafkaAdmin
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
+from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
 from seawall.api.meta import Key
 from seawall.domain.kafka import ConfigChange, KafkaConnection, KafkaView, NewTopic, NoKafka, Unreachable
 from seawall_e2e.loopback import KafkaProcesses

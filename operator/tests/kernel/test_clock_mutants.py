@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from seawall.adapters.server_dates import ServerDates
+from seawall.adapters.clock import ServerDates
 from seawall.controllers import ledger as ledger_watch
 from seawall.domain import clocks
 from seawall.domain.clocks import Agreement, ServerTime, TrustedTime
-from seawall.domain.ledger import hold_limits, holds
+from seawall.domain.ledger import held, holds
 from seawall.domain.ledger.fence import Readoption
 from tests.contract import test_clock_contract as contract
 from tests.contract.clock_beds import FakeClockBed
@@ -68,7 +68,7 @@ def renewals_by_any_time(patch: Patch) -> None:
 
 def small_skew_is_a_clock_set_back(patch: Patch) -> None:
     """A hold that became AtRisk by the later clock was seen so at once by the earlier one."""
-    patch.setattr(hold_limits, "CLOCKS_AGREE", timedelta(0))
+    patch.setattr(held, "CLOCKS_AGREE", timedelta(0))
 
 
 def readoption_at_any_time(patch: Patch) -> None:

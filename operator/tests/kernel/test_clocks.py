@@ -13,17 +13,16 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.controllers.permission import require_licence
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.database import usable_readoption
+from seawall.domain.cluster.identity import usable_readoption
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Conflict
-from seawall.domain.ledger.licence import Licence
-from seawall.domain.ledger.observation import ObservedCluster
+from seawall.domain.ledger.observation import Licence, ObservedCluster
 from seawall.domain.overview.findings import Severity, find_all
 from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.domain.rollout.requests import parse_override
 from seawall.handlers.metrics.telemetry import Telemetry
-from seawall.observe.declarations import Declarations, current_licence, read_declarations
+from seawall.observe.claims import Declarations, current_licence, read_declarations
 from tests.domain.two_clocks import agreed, ahead
 from tests.hold.test_wal_hold import granter, is_true, place, settle
 from tests.ledger.test_ledger_watch import broken, intact, look, recreate, until, watch

@@ -1,6 +1,6 @@
 """What was said a moment ago is no news."""
 
-from seawall.adapters.repeats import Repeats
+from seawall.adapters.kube.objects import Repeats
 
 
 def test_only_what_was_not_said_lately_is_news() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from seawall.adapters.server_dates import ServerDates
+from seawall.adapters.clock import ServerDates
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NOON_DATE = "Sat, 21 Nov 2026 12:00:00 GMT"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seawall import observe
-from seawall.adapters.dataplane.parts import GreptimeDataPlanes
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.controllers.ledger import LedgerWatch

@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.cli import ledger as cli
 from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.cluster.observed import Observed
-from seawall.domain.cluster.wal import wal_conditions, wal_event, wal_status
+from seawall.domain.cluster.status import wal_conditions, wal_event, wal_status
 from seawall.domain.conditions import ConditionBuilder, find_condition
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.ledger.observation import Unavailable

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
-from seawall.adapters.kafka_topic_answers import unanswered
+from seawall.adapters.kafka.topic_answers import unanswered
 from seawall.domain.kafka import ConfigChange, Configs
 from seawall.domain.kafka_log import LogSizes, TopicFailure
 from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
-from seawall.observe.recent_topics import RecentTopics
+from seawall.observe.memory import RecentTopics
 from tests.fakes.kafka import FakeKafka
 from tests.fakes.kafka_logs import FakeKafkaLogs
 from tests.worlds.purge_world import Calls, World

@@ -205,7 +205,7 @@ def test_a_log_that_was_cut_and_grew_beyond_between_two_observations_is_noticed(
 def test_every_guard_against_the_wrong_database_is_missed_when_it_is_taken_away() -> None:
     from seawall import observe  # noqa: PLC0415 - what is patched
     from seawall.domain.ledger import fence  # noqa: PLC0415
-    from seawall.observe.log_witnesses import LogWitnesses  # noqa: PLC0415
+    from seawall.observe.memory import LogWitnesses  # noqa: PLC0415
 
     def no_pin(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(observe.database, "why_other_database", lambda *_: None)

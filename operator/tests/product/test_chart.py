@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from seawall.adapters.dataplane.http import MAX_BYTES
+from seawall.adapters.greptimedb.http import MAX_BYTES
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage

@@ -29,9 +29,8 @@ from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.report_history import ReportHistory, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import stages, state
-from seawall.observe.named_cluster import named_cluster
-from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster
-from seawall.observe.recent_topics import RecentTopics
+from seawall.observe.memory import RecentTopics
+from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, named_cluster
 from seawall.observe.topic_logs import read_logs
 from tests.cluster import test_topic_deletion as deletions
 from tests.fakes.dataplane import FakeMetadataStore

@@ -32,12 +32,12 @@ def digest_ignored(patch: Patch) -> None:
     def believed(_: FrozenTargets, parts: Sequence[ConfigMap | None]) -> Mapping[str, Target]:
         return frozen_targets.decode_targets(b"".join(part.binary_data[DATA_KEY] for part in parts if part))
 
-    patch.setattr(observe.targets, "thaw", believed)
+    patch.setattr(observe.reading, "thaw", believed)
 
 
 def lost_is_nothing(patch: Patch) -> None:
     """A run whose targets are gone has seen nothing."""
-    honest = observe.targets.read_targets
+    honest = observe.reading.read_targets
 
     def forgiving(kube: Kube, run: WALPurge) -> Mapping[str, Target]:
         try:
@@ -97,7 +97,7 @@ def one_name_for_all(patch: Patch) -> None:
         write(self, owner, config_map)
 
     patch.setattr(frozen_targets, "parts_of", named)
-    patch.setattr(observe.targets, "parts_of", named)
+    patch.setattr(observe.reading, "parts_of", named)
     patch.setattr(FakeKube, "write_config_map", overwrite)
 
 

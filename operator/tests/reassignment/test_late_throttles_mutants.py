@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from seawall.controllers import reassignment as replication
-from seawall.domain.reassignment import late, throttling
 from seawall.domain.reassignment import run as decide
+from seawall.domain.reassignment import throttling
 from seawall.domain.reassignment.actions import RememberLists
-from seawall.domain.reassignment.line import Line
+from seawall.domain.reassignment.observed import Line
 from tests.adversary.replicas import balancing, growing
 from tests.reassignment import test_late_throttles as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -27,13 +27,13 @@ def what_comes_late_stays(patch: Patch) -> None:
 
 def any_rate_came_late(patch: Patch) -> None:
     """Whose rates stand is not asked."""
-    patch.setattr(late, "is_foreign", lambda *_: False)
-    patch.setattr(late, "_are_own", lambda rates, status: rates != throttling.before_run(status))
+    patch.setattr(throttling, "is_foreign", lambda *_: False)
+    patch.setattr(throttling, "_are_own", lambda rates, status: rates != throttling.before_run(status))
 
 
 def any_list_came_late(patch: Patch) -> None:
     """Lists of what did not move go, too."""
-    patch.setattr(late, "_names_only", lambda *_: True)
+    patch.setattr(throttling, "_names_only", lambda *_: True)
 
 
 def others_at_rest_unseen(patch: Patch) -> None:

@@ -11,18 +11,19 @@ import pytest
 
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import cluster as wal_cluster
+from seawall.controllers import permission
 from seawall.controllers import reassignment as replication
-from seawall.controllers import replicas_needed
 from seawall.domain.brokers import decide as brokers_step
-from seawall.domain.brokers import health, view
+from seawall.domain.brokers import status as health
+from seawall.domain.brokers import view
 from seawall.domain.partitions import NO_RATES, PartitionId, ThrottledReplicas
-from seawall.domain.reassignment import batch, case, leaders, stages, throttling, tracker
+from seawall.domain.reassignment import batch, case, stages, throttling, tracker
 from seawall.domain.reassignment import decide as replication_decide
 from seawall.domain.reassignment import run as decide
+from seawall.domain.reassignment import tracker as leaders
 from seawall.domain.reassignment.actions import RememberLists, SetThrottle
 from seawall.domain.reassignment.batch import Batch
-from seawall.domain.reassignment.line import Line, find_line
-from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.observed import KafkaState, Line, find_line
 from seawall.domain.reassignment.tracker import MoveTracker, Progress
 from seawall.domain.topics import pool
 from tests.brokers import test_brokers as brokers
@@ -171,7 +172,7 @@ def in_flight_not_counted(patch: Patch) -> None:
 
 def min_isr_not_looked_at(patch: Patch) -> None:
     """Replicas go while min.insync.replicas is as high as before."""
-    for module in (batch, replicas_needed):
+    for module in (batch, permission):
         patch.setattr(module, "why_not_fewer", lambda *_: None)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.domain.rollout.facts import BadRecord
-from seawall.domain.rollout.record_key import KEYLESS, describe_unreadable
-from seawall.domain.rollout.scans import suspicious_topics, with_scanned
+from seawall.domain.rollout.scans import KEYLESS, describe_unreadable, suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import Termination
 from seawall.observe.record_scans import RecordScans
 from tests.domain.rollout.builders import KILLED, make_facts, with_pod, with_region, with_topic

@@ -17,7 +17,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.rollout_claims import claims_of
+from seawall.domain.ledger.restarts import claims_of
 from seawall.domain.partitions import PartitionId
 from seawall.domain.rollout.actions import Evict
 from seawall.domain.rollout.workload import Termination, UpdateStrategy

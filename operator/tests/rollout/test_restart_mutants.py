@@ -13,17 +13,17 @@ import pytest
 from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus, RollStage
 from seawall.controllers.rollout import RestartController
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.ledger import rollout_claims as claims
+from seawall.domain.ledger import restarts as claims
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.reassignment import stages
-from seawall.domain.rollout import answers, begin, checks, decide, finish, gather, health, maintenance, roll
-from seawall.domain.rollout.answers import Answers
+from seawall.domain.rollout import begin, checks, decide, finish, gather, health, maintenance, roll
 from seawall.domain.rollout.decision import changed
 from seawall.domain.rollout.facts import Facts
+from seawall.domain.rollout.maintenance import Answers
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout_reasons import Blocker, Reason
 from seawall.observe import datanodes as datanode_reads
-from seawall.observe import maintenance as maintenance_reads
+from seawall.observe import datanodes as maintenance_reads
 from seawall.observe import reading as ledger_reads
 from tests.purge import test_purge_restarts as purges
 from tests.reassignment import test_reassignment_run as moves
@@ -219,12 +219,12 @@ def store_not_asked(patch: Patch) -> None:
 
 def contradictions_ignored(patch: Patch) -> None:
     """Only the store shows whose the answer is."""
-    original = answers.why_other_database
+    original = maintenance.why_other_database
 
     def without(facts: Facts, lease: Maintenance | None, found: Answers) -> str | None:
         return original(facts, lease, replace(found, contradiction=None))
 
-    for module in (answers, datanode_reads):
+    for module in (maintenance, datanode_reads):
         patch.setattr(module, "why_other_database", without)
 
 

@@ -23,13 +23,12 @@ from refdb.sql.statements import CreateTable, parse_statement
 from refdb.wal.options import WalOptions
 from refdb.wal.topics import require_topics
 from refdb.web import Client
-from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.dataplane.parts import GreptimeDataPlanes
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_intents import ConfigMapIntentStore
-from seawall.adapters.server_dates import ServerDates
+from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.intents import ConfigMapIntentStore
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import (
     BrokersStatus,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaError, Message, Producer
 from kafka.protocol.admin import ElectLeadersRequest
 
-from seawall.adapters.kafka_raw import Silence, connect
+from seawall.adapters.kafka.raw import Silence, connect
 from seawall.domain.kafka import KafkaConnection
 
 TIMEOUT = 60.0

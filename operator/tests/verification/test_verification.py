@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.verification import Outcome, VerificationStage, WALVerification
 from seawall.domain.conditions import find_condition
-from seawall.domain.verification.request import database_version
+from seawall.domain.verification.contract import database_version
 from seawall.domain.verification.spark import Ended, Stuck
 from seawall.reconciler import Outcome as Tick
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL

@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.verification import Outcome
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger.observation import Verifying
 from seawall.domain.verification import allowed as allowing
-from seawall.domain.verification import decide, frozen, holding, observed, releasing, running, selection, summary
+from seawall.domain.verification import attempt, case, contract, decide, holding, selection
 from tests.purge import test_purge_verified as purges
 from tests.support.mutants import Mutant, find_survivors
 from tests.verification import test_verification as stories
@@ -28,31 +28,31 @@ Patch = pytest.MonkeyPatch
 
 def no_grant(patch: Patch) -> None:
     """A hold that is not granted is as good as one that is."""
-    for module in (holding, observed, running):
+    for module in (holding, case, attempt):
         patch.setattr(module, "is_granted", lambda _: True)
 
 
 def any_request(patch: Patch) -> None:
     """A verdict about whatever request."""
-    patch.setattr(running, "read_summary", lambda text, *_: summary.Summary.model_validate_json(text))
+    patch.setattr(attempt, "read_summary", lambda text, *_: contract.Summary.model_validate_json(text))
 
 
 def any_exit_code(patch: Patch) -> None:
     """The exit code is not looked at."""
-    honest = summary.read_summary
+    honest = contract.read_summary
 
     def unaware(text: str, digest: str, _: int) -> Any:
         codes = dict.fromkeys(Outcome, 0)
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(summary, "EXIT_CODES", codes)
+            inner.setattr(contract, "EXIT_CODES", codes)
             return honest(text, digest, 0)
 
-    patch.setattr(running, "read_summary", unaware)
+    patch.setattr(attempt, "read_summary", unaware)
 
 
 def truncated_list_believed(patch: Patch) -> None:
     """A list of topics that does not fit is taken for whole."""
-    patch.setattr(summary.Summary, "proves", lambda self, topic: topic not in self.topics_not_verified)
+    patch.setattr(contract.Summary, "proves", lambda self, topic: topic not in self.topics_not_verified)
 
 
 def newest_version(patch: Patch) -> None:
@@ -62,13 +62,13 @@ def newest_version(patch: Patch) -> None:
 
 def hold_stays(patch: Patch) -> None:
     """The hold is not let go."""
-    for module in (releasing, decide):
+    for module in (attempt, decide):
         patch.setattr(module, "leftovers", lambda *_: ())
 
 
 def one_attempt(patch: Patch) -> None:
     """A driver that dies is not tried again."""
-    patch.setattr(releasing, "MAX_ATTEMPTS", 1)
+    patch.setattr(attempt, "MAX_ATTEMPTS", 1)
 
 
 def silent_regions_read(patch: Patch) -> None:
@@ -96,13 +96,13 @@ def nobody_waits(patch: Patch) -> None:
 
 def any_config_map(patch: Patch) -> None:
     """The request that is there is the request."""
-    for module in (holding, running):
+    for module in (holding, attempt):
         patch.setattr(module, "check_request", lambda _: None)
 
 
 def digest_of_what_is_there(patch: Patch) -> None:
     """The status takes the digest from the ConfigMap."""
-    patch.setattr(frozen, "digest_of", AnyText)
+    patch.setattr(case, "digest_of", AnyText)
 
 
 class AnyText(bytes):
@@ -114,12 +114,12 @@ class AnyText(bytes):
 
 def verdict_alone(patch: Patch) -> None:
     """A driver's verdict counts, whatever request it names."""
-    honest = summary.read_summary
+    honest = contract.read_summary
 
     def unaware(text: str, _: str, code: int) -> Any:
         return honest(text, json.loads(text)["requestDigest"] if text else "", code)
 
-    patch.setattr(running, "read_summary", unaware)
+    patch.setattr(attempt, "read_summary", unaware)
 
 
 def asked_once(patch: Patch) -> None:
@@ -169,7 +169,7 @@ def set_to(name: str, value: str) -> Callable[[], None]:
 
 def seawalls_user(patch: Patch) -> None:
     """The job gets Seawall's own user of Kafka."""
-    patch.setattr(running, "kafka_of_job", lambda spec: spec.kafka.external)
+    patch.setattr(attempt, "kafka_of_job", lambda spec: spec.kafka.external)
 
 
 def nobody_warns(patch: Patch) -> None:

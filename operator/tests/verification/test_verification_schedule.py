@@ -14,9 +14,8 @@ from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 from seawall.controllers.schedule import VerificationScheduleController
 from seawall.domain.conditions import find_condition
-from seawall.domain.verification.schedule import CreateVerification, decide
+from seawall.domain.verification.schedule import CreateVerification, decide, slices
 from seawall.domain.verification.schedule import Observed as Snapshot
-from seawall.domain.verification.schedule_runs import slices
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.kube import FakeKube
 from tests.support.clock import START, Time

@@ -30,7 +30,7 @@ from seawall.domain.ledger.observation import read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
-from seawall.observe.targets import read_targets
+from seawall.observe.reading import read_targets
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion

@@ -21,11 +21,10 @@ from seawall.controllers.hold import WALHoldController
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.verification.names import attempt_key
-from seawall.domain.verification.request import FILE, Subject, write_request
+from seawall.domain.verification.actions import attempt_key
+from seawall.domain.verification.contract import EXIT_CODES, FILE, Subject, write_request
 from seawall.domain.verification.selection import TopicRange
 from seawall.domain.verification.spark import Ended
-from seawall.domain.verification.summary import EXIT_CODES
 from seawall.reconciler import Outcome as Tick
 from seawall.reconciler import Reconciler
 from tests.fakes.meters import FakeMeters

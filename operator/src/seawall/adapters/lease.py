@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.server_dates import since_boot
+from seawall.adapters.clock import since_boot
+from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.times import LEASE_RENEW_SECONDS, LEASE_SECONDS
 from seawall.api.meta import Key
 from seawall.domain.errors import Conflict, SeawallError

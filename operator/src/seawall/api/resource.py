@@ -1,14 +1,26 @@
-"""An object of one of our kinds, as the API server gives it."""
+"""An object of one of our kinds, as the API server gives it, and what the status of every kind has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from seawall.api.meta import APIModel, InvalidSpec, Kind, ObjectMeta, StatusModel
+from seawall.api.meta import APIModel, Condition, InvalidSpec, Kind, ObjectMeta, StatusModel
+
+Conditions = Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"map_keys": ["type"]})]
+
+
+class ObjectStatus(StatusModel):
+    """A status with conditions; a kind says which ones."""
+
+    observed_generation: Annotated[int, Field(ge=0)] = 0
+    """The metadata.generation that this status was computed from."""
+    conditions: Conditions = ()
+    """Ready, Reconciling and Stalled (kstatus)."""
+
 
 SpecT = TypeVar("SpecT", bound=APIModel)
 StatusT = TypeVar("StatusT", bound=StatusModel)

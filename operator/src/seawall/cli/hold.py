@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
-from seawall.adapters.kube import path_of
-from seawall.adapters.kube_api import KubeApi
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.objects import path_of
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WAL_HOLD, HoldState
 from seawall.domain.errors import Refused

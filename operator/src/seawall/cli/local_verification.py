@@ -22,10 +22,17 @@ from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.times import LOCAL_VERIFICATION_HELD_FOR
 from seawall.domain.verification.allowed import kafka_of_job
-from seawall.domain.verification.observed import is_granted
-from seawall.domain.verification.request import FILE, Subject, database_version, digest_of, write_request
+from seawall.domain.verification.case import is_granted
+from seawall.domain.verification.contract import (
+    FILE,
+    Subject,
+    Summary,
+    database_version,
+    digest_of,
+    read_summary,
+    write_request,
+)
 from seawall.domain.verification.selection import Selection, TopicRange, select
-from seawall.domain.verification.summary import Summary, read_summary
 from seawall.observe.connections import resolve_kafka
 from seawall.observe.ledger import LedgerObserver
 from seawall.ports import Kube

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.dataplane.parts import GreptimeDataPlanes
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_intents import ConfigMapIntentStore
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.intents import ConfigMapIntentStore
+from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
 from seawall.api.v1alpha1.verification import OVER, WAL_VERIFICATION, VerificationStage
@@ -27,7 +27,7 @@ from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.cli.local_verification import LocalVerification
 from seawall.cli.purge import Api
 from seawall.domain.errors import Refused
-from seawall.domain.verification.names import MAX_NAME
+from seawall.domain.verification.actions import MAX_NAME
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 
@@ -90,7 +90,7 @@ def _verify_here(arguments: argparse.Namespace, pause: Callable[[], None]) -> It
     """With Spark on this machine, and with this person's rights."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise Refused(f"the Python package {PACKAGE} is not installed here: install spark-apps/replay-verification")
-    from seawall.adapters.kafka_clusters import ConfluentKafkaClusters  # noqa: PLC0415 - nobody else here needs it
+    from seawall.adapters.kafka.clusters import ConfluentKafkaClusters  # noqa: PLC0415 - nobody else here needs it
 
     api = KubeApi(connections=2)
     kube = KubeAdapter(api, [arguments.namespace])

@@ -10,13 +10,12 @@ from typing import ClassVar
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
-from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, decide, pause_after
+from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, RepairMinISR, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
-from seawall.domain.brokers.repair import RepairMinISR
 from seawall.domain.brokers.view import BrokerObservation, BrokersFound, view_of, worth_asking
 from seawall.domain.conditions import find_condition
+from seawall.domain.decision import Failure
 from seawall.domain.errors import OutsideUnavailable, Refused, SeawallError
-from seawall.domain.failure import Failure
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Quorum, Rates, Sizes, known_brokers

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from seawall.api.meta import Key
-from seawall.api.resource import Resource
-from seawall.api.status import ObjectStatus
+from seawall.api.resource import ObjectStatus, Resource
 from seawall.domain.decision import Decision
 from seawall.domain.errors import SeawallError
 from seawall.domain.step import Event

@@ -13,10 +13,10 @@ from seawall.controllers.controller import Controller
 from seawall.controllers.permission import require_licence
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.hold.decide import HoldDecision, decide
-from seawall.domain.hold.observed import Observed, YoungRecords
+from seawall.domain.hold.view import Observed, YoungRecords
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.actions import WriteRecords
-from seawall.domain.ledger.hold_limits import NEAR
+from seawall.domain.ledger.held import NEAR
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.step import Event
 from seawall.observe.ledger import LedgerObserver

@@ -12,12 +12,11 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.controller import Controller
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
-from seawall.domain.policy.actions import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.policy.decide import PolicyDecision, decide
-from seawall.domain.policy.observed import Observed
-from seawall.domain.policy.plan import expected_period
+from seawall.domain.policy.plan import Observed, expected_period
+from seawall.domain.policy.runs import CreateRun, DeleteRun, PolicyAction
 from seawall.domain.step import Event
-from seawall.observe.named_cluster import named_cluster
+from seawall.observe.opened_cluster import named_cluster
 from seawall.ports import Clock, Kube, Ledgers, PolicyMeter
 
 

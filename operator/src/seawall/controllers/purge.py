@@ -33,13 +33,12 @@ from seawall.domain.purge.actions import (
     WriteTargets,
 )
 from seawall.domain.purge.decide import decide
-from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.stages import PurgeDecision
-from seawall.domain.purge.turn import run_in_front
+from seawall.domain.purge.state import Observed
+from seawall.domain.purge.waits import run_in_front
 from seawall.domain.step import Event, EventType
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.named_cluster import named_cluster
-from seawall.observe.opened_cluster import OpenedCluster
+from seawall.observe.opened_cluster import OpenedCluster, named_cluster
 from seawall.ports import Clock, Kube, RunMeter, Stopwatch
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import REASSIGNMENT_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.controllers.controller import Controller
-from seawall.controllers.replicas_needed import require_cancel, require_replicas
+from seawall.controllers.permission import require_cancel, require_replicas
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.kubernetes import ConfigMap
@@ -30,20 +30,26 @@ from seawall.domain.reassignment.actions import (
     WriteJournal,
 )
 from seawall.domain.reassignment.decide import ReplicationDecision, decide
-from seawall.domain.reassignment.demand import demand_of
 from seawall.domain.reassignment.journal import (
     DATA_KEY,
+    LISTS_KEY,
     Journal,
     UnreadableJournal,
     decode_journal,
+    decode_lists,
     encode_journal,
+    encode_lists,
     journal_key,
 )
-from seawall.domain.reassignment.line import Line, find_line
-from seawall.domain.reassignment.lists import LISTS_KEY, decode_lists, encode_lists
-from seawall.domain.reassignment.observed import FoundJournal, KafkaState, Observed
-from seawall.domain.reassignment.planning import CannotPlan, freeze, is_still_wanted, plan_moves
-from seawall.domain.reassignment.rebalance import is_rebalance_due
+from seawall.domain.reassignment.observed import FoundJournal, KafkaState, Line, Observed, find_line
+from seawall.domain.reassignment.planning import (
+    CannotPlan,
+    demand_of,
+    freeze,
+    is_rebalance_due,
+    is_still_wanted,
+    plan_moves,
+)
 from seawall.domain.step import Event
 from seawall.domain.times import REASSIGNMENT_IDLE_THROTTLE_MINUTES
 from seawall.observe.partitions import PartitionObserver

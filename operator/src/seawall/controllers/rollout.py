@@ -12,15 +12,17 @@ from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.controllers.controller import Controller
 from seawall.domain.errors import Conflict, SeawallError
 from seawall.domain.rollout.actions import (
+    AddFinalizer,
     Evict,
     EvictionForbidden,
     FlushRegions,
+    RemoveFinalizer,
+    RestartAction,
     SetConfigHash,
     SetMaintenance,
     SetPartition,
 )
 from seawall.domain.rollout.decide import RestartDecision, decide
-from seawall.domain.rollout.finalizer import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.rollout.health import count_datanodes
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.workload import BudgetForbids, Evicted, NotThere

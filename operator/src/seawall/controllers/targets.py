@@ -8,7 +8,7 @@ from contextlib import suppress
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.frozen_targets import Target, TargetsLost, Written, freeze
-from seawall.observe.targets import read_frozen
+from seawall.observe.reading import read_frozen
 from seawall.ports import Kube
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from seawall.api.meta import TOPICS_FINALIZER, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
-from seawall.domain.cluster.changed import why_remade, why_unclear, why_written
+from seawall.domain.cluster.deletion import why_remade, why_unclear, why_written
 from seawall.domain.cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
 from seawall.domain.cluster.identity import pinned_id, why_wrong
 from seawall.domain.cluster.needed import why_needed

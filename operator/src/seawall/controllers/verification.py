@@ -22,13 +22,12 @@ from seawall.domain.verification.actions import (
     RemoveItself,
     Submit,
     VerificationAction,
+    attempt_key,
 )
-from seawall.domain.verification.case import VerificationDecision
+from seawall.domain.verification.case import Observed, VerificationDecision, needs_observation
 from seawall.domain.verification.decide import decide
-from seawall.domain.verification.names import attempt_key
-from seawall.domain.verification.observed import Observed, needs_observation
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.named_cluster import named_cluster
+from seawall.observe.opened_cluster import named_cluster
 from seawall.ports import Clock, Kube, SparkApplications, VerificationMeter
 
 

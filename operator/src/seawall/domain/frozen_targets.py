@@ -17,8 +17,7 @@ from pydantic import Field, TypeAdapter
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.purge import MAX_PARTS, FrozenTargets, WALPurge
 from seawall.domain.errors import SeawallError
-from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.packed import Damaged, pack, unpack
+from seawall.domain.kubernetes import ConfigMap, Damaged, pack, unpack
 
 VERSION = 1
 DATA_KEY = "targets"

@@ -1,4 +1,4 @@
-"""When runs are due: a cron expression in a time zone, or an interval.
+"""When runs are due: a cron expression in a time zone, or an interval; and the times in the names of runs.
 
 A change of the clocks is met as Debian's cron meets it: a time that is skipped is made up for right after the change,
 one that comes twice counts once, and expressions whose minute or hour begins with `*` go on as time itself does.
@@ -16,6 +16,33 @@ from cronsim import CronSim, CronSimError
 
 from seawall.api.duration import format_duration
 from seawall.api.v1alpha1.policy import WALPurgePolicySpec
+
+
+@dataclass(frozen=True, slots=True)
+class TimeInName:
+    """How a time is written, in digits and in UTC.
+
+    Attributes:
+        form: as `strftime` takes it.
+        length: how many digits that are.
+    """
+
+    form: str
+    length: int
+
+    def write(self, time: datetime) -> str:
+        """The digits."""
+        return time.astimezone(UTC).strftime(self.form)
+
+    def read(self, text: str) -> datetime | None:
+        """The time; None when the text is none."""
+        if len(text) != self.length or not (text.isascii() and text.isdigit()):
+            return None
+        try:
+            return datetime.strptime(text, self.form).replace(tzinfo=UTC)
+        except ValueError:
+            return None
+
 
 CRON_FIELDS = 5
 

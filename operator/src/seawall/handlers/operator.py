@@ -12,16 +12,15 @@ from typing import Any
 
 from aiohttp import web
 
-from seawall.adapters.clock import MonotonicStopwatch, SystemClock
-from seawall.adapters.dataplane.parts import GreptimeDataPlanes
-from seawall.adapters.kafka_clusters import ConfluentKafkaClusters
-from seawall.adapters.kube import KubeAdapter
-from seawall.adapters.kube_api import KubeApi
-from seawall.adapters.kube_datanodes import KubeDatanodes
-from seawall.adapters.kube_intents import ConfigMapIntentStore
-from seawall.adapters.kube_spark import KubeSparkApplications
+from seawall.adapters.clock import MonotonicStopwatch, ServerDates, SystemClock
+from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
+from seawall.adapters.kafka.clusters import ConfluentKafkaClusters
+from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.datanodes import KubeDatanodes
+from seawall.adapters.kube.intents import ConfigMapIntentStore
+from seawall.adapters.kube.objects import KubeAdapter
+from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.adapters.lease import Lease
-from seawall.adapters.server_dates import ServerDates
 from seawall.adapters.times import LEASE_RETRY_SECONDS
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, Key
 from seawall.api.resource import AnyResource
@@ -33,10 +32,9 @@ from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.policy import WALPurgePolicyController
+from seawall.controllers.preview import PurgePreview, ReassignmentPreview
 from seawall.controllers.purge import WALPurgeController
-from seawall.controllers.purge_preview import PurgePreview
 from seawall.controllers.reassignment import ReplicationController
-from seawall.controllers.reassignment_preview import ReassignmentPreview
 from seawall.controllers.rollout import RestartController
 from seawall.controllers.schedule import VerificationScheduleController
 from seawall.controllers.topic_deletion import TopicDeletion
@@ -44,9 +42,8 @@ from seawall.controllers.verification import WALVerificationController
 from seawall.domain.errors import SeawallError
 from seawall.domain.times import OPERATOR_DRAIN_SECONDS, OPERATOR_STUCK_SECONDS
 from seawall.handlers.event_filter import Subject
-from seawall.handlers.ledger_page import add_ledger_page, add_plan_page, add_reassignment_page
 from seawall.handlers.metrics.telemetry import Telemetry
-from seawall.handlers.probes import build_app
+from seawall.handlers.pages import add_ledger_page, add_plan_page, add_reassignment_page, build_app
 from seawall.handlers.queues import Queues
 from seawall.handlers.watch import Watcher
 from seawall.observe.datanodes import DatanodeObserver

@@ -10,12 +10,11 @@ from typing import TypeVar, cast
 
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.database import is_about_the_claim, usable_readoption, why_other_database
+from seawall.domain.cluster.identity import is_about_the_claim, usable_readoption, why_other_database
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRefused, PartUnavailable
-from seawall.domain.dataplane.identity import Node, find_contradiction
+from seawall.domain.dataplane.identity import Node, find_contradiction, weakest_version
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
-from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import PruneMode, prune_mode_of

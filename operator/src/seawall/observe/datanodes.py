@@ -1,4 +1,4 @@
-"""One look at the datanodes of a WALCluster: what their restarts are decided from."""
+"""One look at the datanodes of a WALCluster, and at maintenance: what their restarts are decided from."""
 
 from __future__ import annotations
 
@@ -8,26 +8,91 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.data_plane import Datanodes as DeclaredDatanodes
 from seawall.api.v1alpha1.purge import WALPurge
-from seawall.api.v1alpha1.rollout import RestartStatus
+from seawall.api.v1alpha1.rollout import Maintenance, RestartStatus
 from seawall.api.v1alpha1.verification import WALVerification
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster_name import of_cluster
+from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NoKafka
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.observation import Observation, Unavailable
-from seawall.domain.rollout.answers import why_other_database, with_witnesses
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.rollout.facts import Facts
 from seawall.domain.rollout.gather import Beside, ObservedKafka, find_older_owner, with_ledger, with_people
-from seawall.domain.rollout.maintenance import address_of
+from seawall.domain.rollout.maintenance import Answers, address_of, why_other_database, with_witnesses
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
+from seawall.observe.database import DatabaseAnswers, read_database
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.maintenance import ask_again, ask_metasrv, lease_of, witnesses
-from seawall.observe.opened_cluster import OpenedCluster
+from seawall.observe.opened_cluster import Blocked, OpenedCluster
 from seawall.observe.partitions import PartitionObserver
 from seawall.observe.record_scans import RecordScans
 from seawall.ports import Clock, Datanodes, DataPlanes, Kube, MaintenanceSwitch
+
+OTHER_DATABASE = frozenset(
+    {UnavailableReason.CONTRADICTION, UnavailableReason.DATABASE_CHANGED, UnavailableReason.DATABASE_CLAIMED}
+)
+"""What a look finds of another database than the pinned one."""
+
+BEFORE_THE_DATABASE = frozenset({UnavailableReason.POLICY_INVALID, UnavailableReason.KUBERNETES})
+"""What may end a look before it has read the database."""
+
+
+def lease_of(cluster: WALCluster) -> Maintenance | None:
+    """The maintenance that the status remembers."""
+    return None if cluster.status.restart is None else cluster.status.restart.maintenance
+
+
+def ask_metasrv(switch: MaintenanceSwitch) -> bool | None:
+    """Whether whoever answers there is in maintenance; None: nobody says."""
+    try:
+        return switch.in_maintenance()
+    except (OutsideUnavailable, Refused):
+        return None
+
+
+def witnesses(
+    cluster: WALCluster, observation: Observation | Unavailable, opened: OpenedCluster | Unavailable, time: TrustedTime
+) -> Answers:
+    """What a look that began after the metasrv's answer, and the store, say of whose that was."""
+    cannot = observation if isinstance(observation, Unavailable) else None
+    if lease_of(cluster) is None:
+        return Answers(contradiction=cannot.message if cannot is not None and cannot.why in OTHER_DATABASE else None)
+    if cannot is not None and cannot.why in BEFORE_THE_DATABASE:
+        return ask_again(cluster, opened, time)
+    is_contradiction = cannot is not None and cannot.why is UnavailableReason.CONTRADICTION
+    return _with_store(opened, cannot.message if cannot is not None and is_contradiction else None)
+
+
+def ask_again(cluster: WALCluster, opened: OpenedCluster | Unavailable, time: TrustedTime) -> Answers:
+    """Without a look: right before the switch is turned, and where the look ended before it came to the database."""
+    return _with_store(opened, _contradiction(cluster, opened, time))
+
+
+def _contradiction(cluster: WALCluster, opened: OpenedCluster | Unavailable, time: TrustedTime) -> str | None:
+    """Why the parts at the spec's addresses are not of one database; None: nothing says so, or nobody answers."""
+    if isinstance(opened, Unavailable):
+        return None
+    try:
+        read_database(cluster, opened, DatabaseAnswers(opened.parts), time, readopts=False)
+    except Blocked as blocked:
+        return blocked.found.message if blocked.found.why is UnavailableReason.CONTRADICTION else None
+    except (PartUnavailable, PartRefused):
+        return None
+    return None
+
+
+def _with_store(opened: OpenedCluster | Unavailable, contradiction: str | None) -> Answers:
+    """A role that may not read the switch leaves it to the metasrv's answer."""
+    if isinstance(opened, Unavailable):
+        return Answers(contradiction)
+    try:
+        return Answers(contradiction, opened.parts.metadata_store.maintenance())
+    except PartRefused:
+        return Answers(contradiction)
+    except PartUnavailable:
+        return Answers(contradiction, is_store_silent=True)
 
 
 @dataclass(frozen=True, slots=True)

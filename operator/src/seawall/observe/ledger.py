@@ -16,11 +16,7 @@ from seawall.api.v1alpha1.purge import WALPurge
 from seawall.domain.dataplane.connection import NoDataPlane, PartRefused, PartUnavailable
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.errors import SeawallError
-from seawall.domain.ledger.observation import (
-    Observation,
-    Unavailable,
-    UnavailableReason,
-)
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.ledger.read import Memory
 from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.observe.database import DatabaseAnswers

@@ -1,21 +1,106 @@
-"""What the looks at one ledger leave in the process: memory, which may be lost, and a look that others share."""
+"""What the looks at one ledger leave in the process: memory, which may be lost, and what looks share."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+import numpy as np
 
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.domain.kafka import Configs
+from seawall.domain.kafka_log import Keys, LogSizes, TopicFailure
 from seawall.domain.ledger.assess import Assessment, assess
+from seawall.domain.ledger.ledger import plan
 from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
-from seawall.observe.log_witnesses import LogWitnesses
-from seawall.observe.recent_topics import RecentTopics
+from seawall.domain.ledger.witness import Question, find_strangers, questions
+from seawall.domain.times import TOPICS_CONFIGS_FRESH_FOR_MS, TOPICS_SIZES_FRESH_FOR_MS
+from seawall.ports import KafkaAdmin, KafkaLogs
+
+_FoundT = TypeVar("_FoundT")
+
+
+@dataclass(slots=True)
+class _Recent(Generic[_FoundT]):
+    """What was found by topic id, all read at one moment. A recreated topic has a new id."""
+
+    fresh_for_ms: int
+    read_at: int = 0
+    by_id: dict[str, _FoundT] = field(default_factory=dict)
+
+    def read(
+        self, ask: Callable[[list[str]], Mapping[str, _FoundT]], ids: Mapping[str, str], now: int
+    ) -> dict[str, _FoundT]:
+        """By name; `ask` is called for all topics, or not at all."""
+        if now - self.read_at >= self.fresh_for_ms or not self.by_id.keys() >= set(ids.values()):
+            reported = ask(list(ids)) if ids else {}
+            self.by_id = {ids[name]: found for name, found in reported.items()}
+            self.read_at = now
+        return {name: self.by_id[topic_id] for name, topic_id in ids.items() if topic_id in self.by_id}
+
+
+@dataclass(slots=True)
+class RecentTopics:
+    """Configs and sizes of a pool's topics, as old as CONFIGS_FRESH_FOR_MS and SIZES_FRESH_FOR_MS allow.
+
+    What is that old does no harm. From configs the ledger takes how many replicas must be in sync (how many are, it
+    reads anew), and that a topic is compacted, from which Kafka itself refuses to delete. Sizes begin runs and end
+    holds that keep too much, and people read them; how far a delete goes, no size decides.
+
+    The ids are those of topics by their names, `now` is the stopwatch's milliseconds.
+    """
+
+    _configs: _Recent[Configs] = field(default_factory=lambda: _Recent(TOPICS_CONFIGS_FRESH_FOR_MS))
+    _sizes: _Recent[LogSizes] = field(default_factory=lambda: _Recent(TOPICS_SIZES_FRESH_FOR_MS))
+
+    def copy(self) -> RecentTopics:
+        """The same, for a look beside the others: what it reads is its own."""
+        return RecentTopics(replace(self._configs), replace(self._sizes))
+
+    def configs(self, admin: KafkaAdmin, ids: Mapping[str, str], now: int) -> dict[str, Configs]:
+        """The configs of topics by name. Raises as `KafkaAdmin.describe_configs`."""
+        return self._configs.read(admin.describe_configs, ids, now)
+
+    def sizes(self, logs: KafkaLogs, ids: Mapping[str, str], now: int) -> dict[str, LogSizes]:
+        """Bytes on disk of topics by name, of those that Kafka told. Raises as `KafkaLogs.describe_sizes`."""
+        return self._sizes.read(lambda topics: _reported(logs.describe_sizes(topics)), ids, now)
+
+
+def _reported(answers: Mapping[str, LogSizes | TopicFailure]) -> dict[str, LogSizes]:
+    return {name: answer for name, answer in answers.items() if isinstance(answer, LogSizes)}
+
+
+@dataclass(frozen=True, slots=True)
+class LogWitnesses:
+    """What the logs of one WALCluster answered last. All of it may be lost: then they are asked again."""
+
+    _answered: dict[str, tuple[Question, tuple[int, ...]]] = field(default_factory=dict)
+    """By topic the question, and the regions that its log contradicted."""
+
+    def ask(self, logs: KafkaLogs, found: Assessment, read: Read) -> Assessment:
+        """Asks the logs whose records would be deleted, or skipped at a restart; the same question is asked once."""
+        planned = plan(found.inputs)
+        wanted = {planned.topics.names[row] for row in np.flatnonzero(planned.purge_to.known)}
+        ids = {name: log.topic_id for name, log in read.logs.items()}
+        asked = questions(planned.case.regions, planned.topics, ids, wanted | read.recorded.keys())
+        new = {name: one for name, one in asked.items() if self._answer(name, one) is None}
+        answers = logs.read_keys({name: (one.start, one.end) for name, one in new.items()}) if new else {}
+        for name, keys in answers.items():
+            if isinstance(keys, Keys):
+                self._answered[name] = new[name], find_strangers(new[name], keys.by_offset)
+        return found.with_records_of_others({name for name, one in asked.items() if self._answer(name, one)})
+
+    def _answer(self, topic: str, question: Question) -> tuple[int, ...] | None:
+        asked, strangers = self._answered.get(topic, (None, ()))
+        return strangers if asked == question else None
+
 
 RUNS_REMEMBERED = 8
 """Runs of one WALCluster whose evidence is kept; a run that is forgotten waits again."""

@@ -1,4 +1,4 @@
-"""The ports of one WALCluster, open: its database, its metadata store and its Kafka."""
+"""The WALCluster that another object names, and its ports, open: its database, its metadata store and its Kafka."""
 
 from __future__ import annotations
 
@@ -9,15 +9,26 @@ from functools import partial
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import GreptimeDB
+from seawall.api.v1alpha1.policy import WALPurgePolicy
+from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.domain.cluster.database import why_other_database
-from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.api.v1alpha1.verification import WALVerification
+from seawall.domain.cluster.identity import pinned_id, why_other_database, why_wrong
 from seawall.domain.cluster.ownership import find_contender, why_not_ours
 from seawall.domain.dataplane.connection import NoDataPlane
 from seawall.domain.kafka import KafkaConnection, KafkaView, NoKafka
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
 from seawall.observe.connections import resolve_data_plane, resolve_kafka
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
+
+
+def named_cluster(kube: Kube, obj: WALPurge | WALPurgePolicy | WALVerification) -> WALCluster | None:
+    """Reads it; None: none is named, there is none, or it is being deleted."""
+    if isinstance(obj.spec, InvalidSpec):
+        return None
+    cluster = kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
+    is_there = cluster is not None and cluster.metadata.deletion_timestamp is None
+    return cluster if is_there else None
 
 
 class Blocked(Exception):  # noqa: N818 - a finding, which the look turns into a value

@@ -12,9 +12,9 @@ from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.min_isr import find_under_min_isr
 from seawall.domain.partitions import Partition, PartitionId, known_brokers
 from seawall.domain.reassignment.batch import topics_that_lose_replicas
-from seawall.domain.reassignment.demand import internal_topics_to_move
 from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.planning import internal_topics_to_move
 from seawall.domain.reassignment.tracker import Direction, MoveTracker
 from seawall.observe.connections import required_kafka
 from seawall.observe.opened_cluster import Blocked, own_pool

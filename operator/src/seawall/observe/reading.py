@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.purge import FrozenTargets, WALPurge
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.cluster.database import claim_on, usable_readoption
+from seawall.domain.cluster.identity import claim_on, usable_readoption
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import newest_ids, region_reports
 from seawall.domain.errors import SeawallError
-from seawall.domain.frozen_targets import Target, TargetsLost
+from seawall.domain.frozen_targets import Target, TargetsLost, parts_of, thaw
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.intents import FenceRecord
@@ -21,17 +21,42 @@ from seawall.domain.ledger.mode import Mode, PruneMode
 from seawall.domain.ledger.observation import Observation, ObservedCluster, ReadShards, read_shards
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Read
-from seawall.domain.ledger.rollout_claims import claims_of
+from seawall.domain.ledger.restarts import claims_of
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.ledger.tables import TopicLog
-from seawall.observe.claims import Verifications, read_holds, read_policies, read_verifications
+from seawall.observe.claims import (
+    Declarations,
+    Verifications,
+    current_licence,
+    read_declarations,
+    read_holds,
+    read_policies,
+    read_verifications,
+)
 from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_revision, read_database
-from seawall.observe.declarations import Declarations, current_licence, read_declarations
 from seawall.observe.memory import Remembered
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, OwnedPool
-from seawall.observe.targets import read_targets
 from seawall.observe.topic_logs import read_cuts, read_epoch_ends, read_logs
-from seawall.ports import Clock, IntentStore, Stopwatch
+from seawall.ports import Clock, IntentStore, Kube, Stopwatch
+
+
+def read_targets(kube: Kube, run: WALPurge) -> Mapping[str, Target]:
+    """What the run's status says that it froze; nothing before it says so.
+
+    Raises:
+        TargetsLost: it is gone, or was changed.
+    """
+    frozen = run.status.frozen
+    return {} if frozen is None else read_frozen(kube, run, frozen)
+
+
+def read_frozen(kube: Kube, run: WALPurge, frozen: FrozenTargets) -> Mapping[str, Target]:
+    """What is in the ConfigMaps that have these digests.
+
+    Raises:
+        TargetsLost: it is gone, or was changed.
+    """
+    return thaw(frozen, [kube.get_config_map(key) for key in parts_of(run, frozen)])
 
 
 @dataclass(slots=True)

@@ -12,8 +12,8 @@ from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import UnavailableReason
 from seawall.domain.ledger.tables import TopicLog
 from seawall.domain.topics.pool import wal_topics
+from seawall.observe.memory import RecentTopics
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
-from seawall.observe.recent_topics import RecentTopics
 from seawall.ports import KafkaLogs
 
 COMPACT = "compact"

@@ -8,14 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from seawall.domain.dataplane.metadata import LeaderState, Route
-from seawall.domain.ledger.dead import DeadRegions, contradicted_problem, parse_dead
-from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.ledger.declarations import DeadRegions, Grounds, Unused, contradicted_problem, parse_dead
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.ledger import announcements, plan
-from seawall.domain.ledger.lines import topic_lines
 from seawall.domain.ledger.mode import Mode
+from seawall.domain.ledger.page import topic_lines
 from seawall.domain.ledger.reasons import Reason
-from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.world import GRACE, STALE_AFTER, World
 from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inputs
 from tests.domain.ledger.test_scenarios import grown, purge, sentence, until

@@ -11,8 +11,7 @@ import pytest
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.ledger.fence import Break, Finding
-from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds
-from seawall.domain.ledger.hold_limits import lag_bytes
+from seawall.domain.ledger.held import Claim, HeldTopic, Hold, HoldView, LogIds, lag_bytes
 from seawall.domain.ledger.holds import lowest_claims, next_change, why_not_granted
 from tests.domain.two_clocks import agreed, ahead
 

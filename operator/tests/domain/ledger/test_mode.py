@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seawall.domain.dataplane.version import parse_version
+from seawall.domain.dataplane.identity import parse_version
 from seawall.domain.ledger.mode import GreptimeDB, Mode, PruneMode, prune_mode_of
 from seawall.domain.ledger.reasons import Reason
 

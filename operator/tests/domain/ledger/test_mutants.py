@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "a report that went back is believed at once",
-        f"{LEDGER}/went_back.py",
+        f"{LEDGER}/report_history.py",
         "believed = late & (advances.numbers >= RETURNS)",
         "believed = late",
         "test_report_history.test_a_datanode_that_was_restored_with_an_older_epoch_is_believed_after_a_while_and_starts_over()",
@@ -110,14 +110,14 @@ MUTANTS = (
     ),
     Mutant(
         "a readoption that lingers",
-        f"{LEDGER}/identity.py",
+        f"{LEDGER}/identities.py",
         "renewed = renewed if adoption is None else adoption.mark(renewed, now)",
         "",
         "test_look.test_a_readoption_that_lingers_does_not_adopt_what_breaks_later()",
     ),
     Mutant(
         "a readoption of what is only suspected",
-        f"{LEDGER}/identity.py",
+        f"{LEDGER}/identities.py",
         "is_wrong = record.broken or is_foreign",
         "is_wrong = finding is not None or is_foreign",
         "test_look.test_a_topic_that_is_only_suspected_when_a_readoption_comes_is_not_adopted()",
@@ -180,7 +180,7 @@ MUTANTS = (
     ),
     Mutant(
         "tombstones ignored",
-        "src/seawall/domain/dataplane/topic_regions.py",
+        "src/seawall/domain/dataplane/metadata.py",
         "for region, topics in snapshot.tombstoned_topics.items() for topic in topics)",
         "for region, topics in () for topic in topics)",
         "test_scenarios.test_a_dropped_table_keeps_its_rows_until_it_cannot_come_back()",
@@ -370,14 +370,14 @@ MUTANTS = (
     ),
     Mutant(
         "a declaration beyond its expiry",
-        f"{LEDGER}/declaration.py",
+        f"{LEDGER}/declarations.py",
         "expires <= now:\n",
         "expires <= now - DECLARATION_LONGEST:\n",
         'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-21T12:00:00Z", "has expired")',
     ),
     Mutant(
         "a declaration for longer than a day",
-        f"{LEDGER}/declaration.py",
+        f"{LEDGER}/declarations.py",
         "expires > now + DECLARATION_LONGEST:\n",
         "expires > now + 2 * DECLARATION_LONGEST:\n",
         'test_dead.test_what_declares_nothing_says_why("7: gone@2026-11-22T12:00:01Z", "more than 24 hours ahead")',
@@ -448,7 +448,7 @@ MUTANTS = (
     ),
     Mutant(
         "hold that is Lost before anybody saw it AtRisk",
-        f"{LEDGER}/hold_limits.py",
+        f"{LEDGER}/held.py",
         "return until is None or ",
         "return True or ",
         "test_holds.test_a_hold_is_at_risk_before_it_is_lost()",

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seawall.domain.ledger.columns import Ids
-from seawall.domain.ledger.report_history import Evidence, ReportHistory, advance, freshness, vanished_topics
+from seawall.domain.ledger.report_history import RETURNS, Evidence, ReportHistory, advance, freshness, vanished_topics
 from seawall.domain.ledger.tables import Freshness, Regions
-from seawall.domain.ledger.went_back import RETURNS
 
 STALE_AFTER, GRACE = 60, 80
 

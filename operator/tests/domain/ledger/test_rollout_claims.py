@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.domain.ledger.rollout_claims import datanodes_that_keep
+from seawall.domain.ledger.restarts import datanodes_that_keep
 from tests.domain.rollout.builders import KILLED, with_topic
 from tests.domain.rollout.world import World
 

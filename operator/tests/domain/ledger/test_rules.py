@@ -22,8 +22,8 @@ from seawall.domain.ledger.ledger import (
     permit,
     plan,
 )
-from seawall.domain.ledger.lines import topic_lines
 from seawall.domain.ledger.mode import Mode, PruneMode
+from seawall.domain.ledger.page import topic_lines
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.replay import DatanodeReplay, replay_by_datanode, replay_by_region
 from seawall.domain.ledger.tables import Bounds, Freshness, Regions, TopicLog, make_topics

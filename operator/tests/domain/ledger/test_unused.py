@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.ledger.declarations import Grounds, Unused, parse_unused
 from seawall.domain.ledger.held import Claim
 from seawall.domain.ledger.ledger import Holder, permit, plan
-from seawall.domain.ledger.lines import topic_lines
 from seawall.domain.ledger.mode import Mode
+from seawall.domain.ledger.page import topic_lines
 from seawall.domain.ledger.reasons import Reason
-from seawall.domain.ledger.unused import Unused, parse_unused
 from tests.domain.ledger import oracle
 from tests.domain.ledger.simulation.world import GRACE, World
 from tests.domain.ledger.test_rules import HEALTHY, MODE_B, TOPIC_AT_10, as_inputs

@@ -10,7 +10,7 @@ import pytest
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import BrokersStatus, KafkaStatus, WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStage, ReassignmentStatus
-from seawall.domain.reassignment.line import Line, find_line
+from seawall.domain.reassignment.observed import Line, find_line
 from tests.domain.builders import make_cluster
 
 PENDING, ONGOING = ReassignmentStage.PENDING, ReassignmentStage.ONGOING

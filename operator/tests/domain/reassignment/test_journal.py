@@ -12,14 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.domain.partitions import PartitionId
-from seawall.domain.reassignment.estimate import estimate_seconds
-from seawall.domain.reassignment.journal import (
-    Journal,
-    PlannedMove,
-    UnreadableJournal,
-    decode_journal,
-    encode_journal,
-)
+from seawall.domain.reassignment.journal import Journal, PlannedMove, UnreadableJournal, decode_journal, encode_journal
+from seawall.domain.reassignment.throttling import estimate_seconds
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 LARGEST = 900 * 1024

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.domain.partitions import Replica, ThrottledReplicas
-from seawall.domain.reassignment.journal import UnreadableJournal
-from seawall.domain.reassignment.lists import Lists, decode_lists, encode_lists
+from seawall.domain.reassignment.journal import Lists, UnreadableJournal, decode_lists, encode_lists
 
 replicas = st.frozensets(st.builds(Replica, st.integers(0, 9), st.integers(0, 9)), max_size=4)
 lists = st.dictionaries(

@@ -12,11 +12,10 @@ from itertools import cycle
 import pytest
 
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning
-from seawall.domain.reassignment.batch import next_batch
-from seawall.domain.reassignment.estimate import estimate_seconds
+from seawall.domain.reassignment.batch import in_turn, next_batch
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.observed import KafkaState
-from seawall.domain.reassignment.order import in_turn
+from seawall.domain.reassignment.throttling import estimate_seconds
 from seawall.domain.reassignment.tracker import Direction, MoveTracker
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seawall.api.v1alpha1.rollout import MeasuredReplay
-from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.rollout.checks import GATE, Candidate, against, let_through, refusal
 from seawall.domain.rollout.facts import BadRecord, Facts
 from seawall.domain.rollout_reasons import Blocker

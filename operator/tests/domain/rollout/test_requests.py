@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.ledger.declarations import Grounds
+from seawall.domain.rollout.begin import in_order
 from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.order import in_order
 from seawall.domain.rollout.requests import (
     Cause,
     due_pods,

@@ -7,9 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.domain.decision import step_of
-from seawall.domain.failure import Failure
-from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.decision import Failure, step_of
+from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.rollout.facts import Limits
 from seawall.domain.rollout.roll import decide
 from seawall.domain.rollout.workload import Termination, UpdateStrategy

@@ -17,8 +17,7 @@ from seawall.api.meta import (
     Rule,
     StatusModel,
 )
-from seawall.api.resource import Resource
-from seawall.api.status import Conditions, ObjectStatus
+from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus

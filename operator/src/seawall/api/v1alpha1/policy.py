@@ -11,8 +11,7 @@ from pydantic import Field, StrictBool
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
-from seawall.api.resource import Resource
-from seawall.api.status import ObjectStatus
+from seawall.api.resource import ObjectStatus, Resource
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 
 HistoryLimit = Annotated[int, Field(strict=True, ge=0, le=100)]

@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Resource
-from seawall.api.status import Conditions, ObjectStatus
+from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 
 

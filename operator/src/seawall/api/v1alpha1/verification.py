@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Resource
-from seawall.api.status import Conditions, ObjectStatus
+from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationTemplate

@@ -1,4 +1,7 @@
-"""What the controller of brokers decides: it publishes what is news, then corrects what it may."""
+"""What the controller of brokers decides: it publishes what is news, then corrects what it may of Kafka's own topics.
+
+The replicas that they lack are made by the run that moves the pool's (`domain/reassignment/planning.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,62 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seawall.api.meta import InvalidSpec
-from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
 from seawall.domain.brokers.reasons import Reason
-from seawall.domain.brokers.repair import RepairMinISR, min_isr_repairs
 from seawall.domain.brokers.status import events_of, with_brokers, with_nothing_observed
-from seawall.domain.brokers.view import BrokersFound
+from seawall.domain.brokers.view import BrokersFound, InternalTopic, ReplicationView
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict
-from seawall.domain.decision import Decision, Published, silent
-from seawall.domain.failure import FAILURES, Failure
-from seawall.domain.min_isr import limit_of
+from seawall.domain.decision import FAILURES, Decision, Failure, Published, silent
+from seawall.domain.kafka import MIN_ISR, ConfigChange
+from seawall.domain.min_isr import Limit, limit_of
+from seawall.domain.step import Event, EventType
 from seawall.domain.times import BROKERS_PERIOD_SECONDS, BROKERS_SOON_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class RepairMinISR:
+    """Set min.insync.replicas of one of Kafka's own topics."""
+
+    topic: str
+    min_isr: int
+    before: int
+
+    @property
+    def change(self) -> ConfigChange:
+        """The same, for Kafka."""
+        return ConfigChange(self.topic, {MIN_ISR: str(self.min_isr)})
+
+    def event(self) -> Event:
+        """What the event says."""
+        said = f"Set {MIN_ISR} of {self.topic} to {self.min_isr}; it was {self.before}"
+        return Event(EventType.NORMAL, "InternalTopicRepaired", said)
+
+
+def min_isr_repairs(
+    spec: WALClusterSpec, view: ReplicationView, limit: Limit | None = None
+) -> tuple[RepairMinISR, ...]:
+    """One for each topic whose value stops writes too early, or lets them go on too long.
+
+    It is lowered only below the replication factor, and raised only to what is in sync now, and not while a run may
+    take replicas back (`limit`): writes never stop by it.
+    Two WALClusters on one Kafka come to an end, because neither lowers what the other raised.
+    """
+    if not spec.internal_topics.repair:
+        return ()
+    return tuple(found for topic in view.internal if (found := _repair(spec, topic, limit)) is not None)
+
+
+def _repair(spec: WALClusterSpec, topic: InternalTopic, limit: Limit | None) -> RepairMinISR | None:
+    least, factor = spec.internal_topics.min_in_sync_replicas or 1, topic.replication_factor
+    if topic.min_isr is None:
+        return None
+    if topic.min_isr >= factor > 1:
+        return RepairMinISR(topic.name, factor - 1, topic.min_isr)
+    if limit is not None and limit.forbids(topic.min_isr, least):
+        return None
+    if topic.min_isr < least < factor and topic.in_sync >= least:
+        return RepairMinISR(topic.name, least, topic.min_isr)
+    return None
 
 
 def pause_after(previous: float | None) -> float:

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterStatus
-from seawall.domain.cluster.database import Pin, next_pin, why_other_database
+from seawall.domain.cluster.identity import Pin, next_pin, why_other_database
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition, loss_event
 from seawall.domain.dataplane.connection import NoDataPlane
-from seawall.domain.dataplane.version import reads_marker_at_open
+from seawall.domain.dataplane.identity import reads_marker_at_open
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage

@@ -30,8 +30,7 @@ from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, Published
 from seawall.domain.kafka import KafkaView, NoKafka
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.topics.plan import Creation, plan_topics
-from seawall.domain.topics.pool import TopicState
+from seawall.domain.topics.pool import Creation, TopicState, plan_topics
 from seawall.domain.walconfig.render import render_wal_config
 
 

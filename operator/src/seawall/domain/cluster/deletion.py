@@ -1,4 +1,12 @@
-"""The deletion of a WALCluster whose finalizer stands.
+"""The deletion of a WALCluster whose finalizer stands, and whether its topics are still those that were decided to go.
+
+    the topics and their records can be read → each log is the recorded one → decided (`going.py`)
+    → nobody needs them (`needed.py`) → nobody wrote to them since
+
+Nobody wrote: the log ends where it ended when it was decided. Where a database is declared, that may have written until
+its tables were dropped; there the log ends where it ended when the database was asked, right before.
+
+What differs stops the deletion of the whole pool: the decision is an old one then, and so it may be for the others.
 
 Topics are deleted only by their owner, on the cluster that was pinned, and only with deletionPolicy Delete. A deletion
 that cannot be finished must not hold a namespace for ever, so the finalizer is released, with an event, when
@@ -6,7 +14,7 @@ that cannot be finished must not hold a namespace for ever, so the finalizer is 
     the policy no longer says Delete · a person paused the object · the namespace itself is terminating
     · another WALCluster owns the pool · Kafka was never reached, or not for ten minutes · the spec is invalid
 
-Which logs go is decided first, and written down (`going.py`). While they are not those any more (`changed.py`), while
+Which logs go is decided first, and written down (`going.py`). While they are not those any more, while
 a region, a WALHold or a person needs them (`needed.py`), or nobody can see whether they do, neither goes, and no time
 ends that: the condition says what to do.
 
@@ -22,9 +30,9 @@ from seawall.api.meta import PAUSED_ANNOTATION, TOPICS_FINALIZER, ConditionType,
 from seawall.api.v1alpha1.cluster import DeletionStatus, WALCluster
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.domain.cluster.actions import DecideDeletion, FinishDeletion, RemoveFinalizer
-from seawall.domain.cluster.changed import NOT_OBSERVED, why_remade, why_unclear, why_written
-from seawall.domain.cluster.going import PoolNow, records_to_decide
+from seawall.domain.cluster.going import PoolNow, decided, records_to_decide
 from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.needed import WAY_OUT as RETAIN
 from seawall.domain.cluster.needed import why_needed
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
@@ -33,9 +41,62 @@ from seawall.domain.cluster.verdict import judge_unreachable
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision, silent
 from seawall.domain.kafka import NoKafka
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.step import EventType
 from seawall.domain.times import CLUSTER_GIVE_UP_AFTER, CLUSTER_RETRY_SECONDS
 from seawall.domain.topics.actions import DeleteTopics
+
+NOT_OBSERVED = Verdict(
+    Outlook.PROGRESSING, Reason.USE_UNKNOWN, "nobody has looked yet at the topics", CLUSTER_RETRY_SECONDS
+)
+
+
+def why_unclear(pool: PoolNow) -> Verdict | None:
+    """What cannot be read of the topics."""
+    if not pool.unclear:
+        return None
+    name, sentence = next(iter(pool.unclear.items()))
+    message = f"it cannot be seen whether topic {name} is the one that is to go: {sentence}; mend that, {RETAIN}"
+    return Verdict(Outlook.PROGRESSING, Reason.USE_UNKNOWN, message, CLUSTER_RETRY_SECONDS)
+
+
+def why_remade(cluster: WALCluster, pool: PoolNow) -> Verdict | None:
+    """The first topic that is another one than is recorded, or was made since the deletion was decided."""
+    for name, log in pool.logs.items():
+        record = pool.records.get(name)
+        if record is not None and record.topic_id != log.topic_id:
+            return _changed(f"topic {name} was made anew: its id is {log.topic_id} and was {record.topic_id}")
+        if cluster.status.deletion is not None and decided(cluster, record) is None:
+            return _changed(f"topic {name} was made since this deletion was decided")
+    return None
+
+
+def why_written(cluster: WALCluster, pool: PoolNow, observation: Observation | Unavailable | None) -> Verdict | None:
+    """The first topic that somebody wrote to since its log was decided to go; see above for databases."""
+    for name, log in pool.logs.items():
+        then, now = _end_then(cluster, pool, observation, name), log.offsets.high_watermark
+        if then is not None and then != now:
+            return _changed(f"somebody writes to topic {name}: it ended at {then} and ends at {now}")
+    return None
+
+
+def _end_then(
+    cluster: WALCluster, pool: PoolNow, observation: Observation | Unavailable | None, name: str
+) -> int | None:
+    if isinstance(observation, Observation):
+        log = observation.read.logs.get(name)
+        return None if log is None else log.high_watermark
+    going = decided(cluster, pool.records.get(name))
+    return None if going is None else going.end
+
+
+def _changed(what: str) -> Verdict:
+    return Verdict(
+        Outlook.STALLED,
+        Reason.TOPICS_CHANGED,
+        f"{what}; nothing is deleted: if nobody needs the topics delete them by hand, {RETAIN}",
+    )
+
 
 BATCH = 1000
 """Topics that one action deletes: the object is read again, and the Lease looked at, before each."""

@@ -3,7 +3,7 @@
 An API server that is restored from a backup may bring back a WALCluster whose deletion had begun, long after its topics
 were made anew or its deletion was called off. So the records of the logs keep what was decided (`intents.Going`): which
 log, by its id, and where it ended. `status.deletion` says when that was complete: a topic that is found without such a
-record later was made since. `changed.py` says what is not as it was decided.
+record later was made since. `deletion.py` says what is not as it was decided.
 """
 
 from __future__ import annotations

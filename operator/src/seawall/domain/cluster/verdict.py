@@ -17,9 +17,9 @@ from seawall.domain.cluster.data_plane import why_other_view
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import Outlook, Verdict, find_condition
-from seawall.domain.dataplane.version import is_older_than_declared
+from seawall.domain.dataplane.identity import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
-from seawall.domain.failure import REFUSED, Failure
+from seawall.domain.decision import REFUSED, Failure
 from seawall.domain.kafka import KafkaView, NoKafka, Unreachable
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import UnavailableReason

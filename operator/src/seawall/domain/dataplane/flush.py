@@ -1,8 +1,14 @@
-"""What became of a flush that was asked for."""
+"""What became of a flush that was asked for, and how far regions had flushed when something was decided by it.
+
+A datanode that starts from an older manifest needs rows again which a marker that is moved now would have it skip.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from seawall.domain.dataplane.reports import RegionReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +21,39 @@ class FlushFailure:
 
     message: str
     final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """What the leader of a region had flushed.
+
+    Attributes:
+        leader: the datanode.
+        data: the flushed entry id of the region, or of the metric engine's data region.
+        metadata: that of the metric engine's second region; None: there is none.
+    """
+
+    leader: int
+    data: int
+    metadata: int | None = None
+
+
+def why_less_flushed(decided: Mapping[int, Flushed], reports: Iterable[RegionReport]) -> str | None:
+    """Which region has flushed less than was decided by, or is not reported by its leader; None: none of them.
+
+    A leader that changed counts as one that is silent: the next look sees who leads.
+    """
+    missing = dict(decided)
+    for report in reports:
+        before = decided.get(report.region_id)
+        if before is None or report.datanode_id != before.leader:
+            continue
+        metadata = None if report.metadata is None else report.metadata.flushed_entry_id
+        if _is_less(report.data.flushed_entry_id, before.data) or _is_less(metadata, before.metadata):
+            return f"region {report.region_id} has flushed less than when it was looked at"
+        missing.pop(report.region_id, None)
+    return f"region {min(missing)} is not reported by its leader any more" if missing else None
+
+
+def _is_less(now: int | None, before: int | None) -> bool:
+    return before is not None and (now is None or now < before)

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from seawall.domain.dataplane.identity import Node
-from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.identity import Node, weakest_version
+from seawall.domain.dataplane.metadata import MetadataSnapshot, regions_of_topics
 from seawall.domain.dataplane.reports import DatanodeReport
-from seawall.domain.dataplane.topic_regions import regions_of_topics
-from seawall.domain.dataplane.version import weakest_version
 from seawall.domain.times import DATABASE_REPORTING_WITHIN
 
 

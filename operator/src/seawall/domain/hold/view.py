@@ -1,17 +1,42 @@
-"""What the granter of holds sees, from a shared look."""
+"""What one tick of a WALHold observes, and what the granter of holds sees of it, from a shared look."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from seawall.domain.hold.observed import YoungRecords
+from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka_log import FirstSince
 from seawall.domain.ledger.fence import Verdict
 from seawall.domain.ledger.held import HeldTopic, HoldView
 from seawall.domain.ledger.holds import why_overtaken
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.shards import shard_of
+
+
+@dataclass(frozen=True, slots=True)
+class YoungRecords:
+    """By topic the first record that is younger than maxLagAge, and than its share `NEAR`; left out: unknown."""
+
+    near: Mapping[str, FirstSince]
+    young: Mapping[str, FirstSince]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees. `observation` is None where there is nothing to observe: no WALCluster, or it is over.
+
+    The look was made after the hold had been read: it read the intents when the hold existed (design section 3).
+    """
+
+    time: TrustedTime
+    observation: Observation | Unavailable | None = None
+    has_cluster: bool = False
+    may_write: bool = False
+    """Whether the WALCluster is not paused: a paused one writes no ConfigMap."""
+    ages: YoungRecords | None = None
+    """Of a hold with maxLagAge."""
 
 
 def hold_view(observation: Observation, ages: YoungRecords | None = None, *, may_write: bool) -> HoldView:

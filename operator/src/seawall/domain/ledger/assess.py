@@ -16,13 +16,13 @@ from seawall.domain.ledger.bounds import Claims, Watched, make_bounds
 from seawall.domain.ledger.columns import Ids, Numbers, mask_of
 from seawall.domain.ledger.dead_watch import Surroundings, find_dead
 from seawall.domain.ledger.identities import (
+    Identity,
     find_findings,
     find_identities,
     first_records,
     marked_records,
     remembered_logs,
 )
-from seawall.domain.ledger.identity import Identity
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import Inputs
 from seawall.domain.ledger.mode import PruneMode

@@ -9,12 +9,12 @@ from datetime import datetime
 import numpy as np
 
 from seawall.domain.ledger.columns import Ids, Mask, mask_of
+from seawall.domain.ledger.declarations import Unused
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.policy import EffectivePolicy, Level, Requirement
 from seawall.domain.ledger.tables import Bounds, TopicLog
-from seawall.domain.ledger.unused import Unused
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import numpy as np
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import RegionReport
 from seawall.domain.ledger.columns import Mask, Numbers
-from seawall.domain.ledger.dead import DeadRegions, contradicted_problem, unknown_problem
+from seawall.domain.ledger.declarations import DeadRegions, contradicted_problem, unknown_problem
 from seawall.domain.ledger.regions import RegionsOfTopics
 
 

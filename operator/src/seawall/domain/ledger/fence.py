@@ -23,7 +23,7 @@ from enum import StrEnum
 
 from seawall.api.meta import READOPT_ANNOTATION
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.ledger.declaration import doubtful, parse_grounds
+from seawall.domain.ledger.declarations import doubtful, parse_grounds
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.times import DECLARATION_LONGEST
 

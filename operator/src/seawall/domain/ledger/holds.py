@@ -43,8 +43,17 @@ from dataclasses import replace
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.domain.clocks import Agreement, TrustedTime
 from seawall.domain.ledger.fence import Break
-from seawall.domain.ledger.held import Claim, Hold, HoldChange, HoldView, Renewal
-from seawall.domain.ledger.hold_limits import NEAR, are_limits_known, limit_reached, was_recorded_at_risk
+from seawall.domain.ledger.held import (
+    NEAR,
+    Claim,
+    Hold,
+    HoldChange,
+    HoldView,
+    Renewal,
+    are_limits_known,
+    limit_reached,
+    was_recorded_at_risk,
+)
 
 GRANTED = "granted: what it claims is there and stays"
 

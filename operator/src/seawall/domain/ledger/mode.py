@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from seawall.domain.dataplane.version import is_older_than_declared, parse_version, reads_marker_at_open
+from seawall.domain.dataplane.identity import is_older_than_declared, parse_version, reads_marker_at_open
 from seawall.domain.ledger.reasons import Reason
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.hold import HoldState
-from seawall.domain.ledger.held import HeldTopic
-from seawall.domain.ledger.hold_limits import lag_bytes
+from seawall.domain.ledger.held import HeldTopic, lag_bytes
 from seawall.domain.ledger.observation import Observation
 from seawall.domain.ledger.page import LedgerPage
 

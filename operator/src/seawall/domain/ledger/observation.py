@@ -1,4 +1,10 @@
-"""What one shared look at a WALCluster gives to all who decide from it, or why nobody can look."""
+"""What one shared look at a WALCluster gives to all who decide from it, or why nobody can look.
+
+With it what a person declared, as an action relied on it when it was decided.
+
+Declarations are annotations: they change neither uid nor generation of their object, and they expire. So an action
+carries those under which it was decided, and right before the act they are read again and judged by the clock anew.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,8 @@ from fnmatch import fnmatchcase
 
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.assess import Assessment
+from seawall.domain.ledger.declarations import DeadRegions, Unused
+from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.intents import (
     FenceRecord,
     UnreadableRecord,
@@ -17,10 +25,19 @@ from seawall.domain.ledger.intents import (
     name_hash,
     raise_intent,
 )
-from seawall.domain.ledger.licence import Licence
 from seawall.domain.ledger.policy import Level, Requirement
 from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard, shard_of
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """The declarations that count; None: nothing is declared, or it does not count (any more)."""
+
+    unused: Unused | None = None
+    dead: DeadRegions | None = None
+    readoption: Readoption | None = None
+    """Only of who follows it."""
 
 
 class UnavailableReason(StrEnum):

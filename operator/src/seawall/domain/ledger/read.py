@@ -16,8 +16,8 @@ from datetime import datetime
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import RegionReport
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.dead import DeadRegions
 from seawall.domain.ledger.dead_watch import RegionWatch
+from seawall.domain.ledger.declarations import DeadRegions, Unused
 from seawall.domain.ledger.fence import Finding, Readoption
 from seawall.domain.ledger.flushed_ids import FlushedIds
 from seawall.domain.ledger.held import Hold
@@ -25,7 +25,6 @@ from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.report_history import ReportHistory
 from seawall.domain.ledger.restarts import RestartClaims
 from seawall.domain.ledger.tables import TopicLog
-from seawall.domain.ledger.unused import Unused
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,15 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from seawall.domain.dataplane.metadata import LeaderState, MetadataSnapshot, RegionKey, Route
+from seawall.domain.dataplane.metadata import (
+    LeaderState,
+    MetadataSnapshot,
+    RegionKey,
+    Route,
+    TopicRegions,
+    regions_of_topics,
+)
 from seawall.domain.dataplane.reports import InnerReport, RegionReport, RegionRole
-from seawall.domain.dataplane.topic_regions import TopicRegions, regions_of_topics
 from seawall.domain.ledger.columns import Ids, mask_of
 from seawall.domain.ledger.tables import Regions
 

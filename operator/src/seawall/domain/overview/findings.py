@@ -23,12 +23,12 @@ from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain import rollout_reasons as rollout
 from seawall.domain.conditions import find_condition
-from seawall.domain.overview.ended import newest_failures
+from seawall.domain.overview.activities import newest_failures
 from seawall.domain.overview.snapshot import Leader, Snapshot
 from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION
 from seawall.domain.times import LEASE_SILENT
-from seawall.domain.verification.schedule_condition import SUSPENDED
+from seawall.domain.verification.schedule import SUSPENDED
 
 SET_BY_PEOPLE = (
     PAUSED_ANNOTATION,

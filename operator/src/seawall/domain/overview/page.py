@@ -11,9 +11,8 @@ from seawall.api.v1alpha1.cluster import DataPlaneStatus, TopicsStatus, WALClust
 from seawall.api.v1alpha1.hold import ALL_TOPICS, HoldState, WALHold
 from seawall.api.v1alpha1.kafka_brokers import BrokerState
 from seawall.domain.conditions import find_condition
-from seawall.domain.overview.activities import Activity, list_activities
+from seawall.domain.overview.activities import Activity, Ended, ended_last, list_activities
 from seawall.domain.overview.datanodes import DatanodeLine, list_datanodes
-from seawall.domain.overview.ended import Ended, ended_last
 from seawall.domain.overview.findings import Finding, find_all
 from seawall.domain.overview.snapshot import Leader, Snapshot
 

@@ -5,9 +5,8 @@ that is not online; drop a leader where another replica could go; leave a partit
 has, or than its new replication factor.
 """
 
-from seawall.domain.placement.demand import Demand
-from seawall.domain.placement.fresh import place_new
+from seawall.domain.placement.grid import Demand
 from seawall.domain.placement.outcome import Infeasible, InfeasibleReason, LeftAlone, Move, Placement, Why
-from seawall.domain.placement.place import place
+from seawall.domain.placement.place import place, place_new
 
 __all__ = ["Demand", "Infeasible", "InfeasibleReason", "LeftAlone", "Move", "Placement", "Why", "place", "place_new"]

@@ -1,12 +1,4 @@
-"""Evens out: moves what may move from brokers that have more to brokers that have fewer, as cheaply as possible.
-
-Where a row may put a replica instead is an arc from broker to broker, and its cost is what it copies: 1 from home to a
-new place, -1 from a new place back home, 0 otherwise. Following a path of arcs, one replica for each, takes one from
-the load of its start and adds one to its end. This is successive shortest paths of a flow of least cost, on the
-brokers instead of on all rows. From a start that costs least it comes to the least sum of squared loads (the most even
-there is), and to that with the least cost. A shortest path never uses one row for two arcs: the row would have an arc
-that is shorter, so the replicas of a path move one after the other without being in each other's way.
-"""
+"""Shortest paths between all brokers (Floyd and Warshall), among equals those with the fewest arcs."""
 
 from __future__ import annotations
 
@@ -16,7 +8,44 @@ from itertools import pairwise
 import numpy as np
 
 from seawall.domain.placement.grid import Grid, Mask, Numbers
-from seawall.domain.placement.paths import FAR, path_between, shortest_paths
+
+FAR = 2**30
+"""The cost of an arc or a path that there is not."""
+
+
+def shortest_paths(costs: Numbers) -> tuple[Numbers, Numbers]:
+    """Of the costs of single arcs, from by to: the costs of the best paths, and the first broker on the way.
+
+    There must be no circle that costs less than nothing.
+    """
+    count = len(costs)
+    hops = count + 1
+    weights = np.where(costs < FAR, costs * hops + 1, FAR * hops)
+    np.fill_diagonal(weights, FAR * hops)
+    following = np.tile(np.arange(count), (count, 1))
+    for via in range(count):
+        by_way = weights[:, via : via + 1] + weights[via]
+        better = by_way < weights
+        if better.any():
+            weights = np.where(better, by_way, weights)
+            following = np.where(better, following[:, via : via + 1], following)
+    is_path = weights < FAR * hops // 2
+    return np.where(is_path, (weights - 1) // hops, FAR), following
+
+
+def path_between(following: Numbers, start: int, end: int) -> list[int]:
+    """The brokers on the way, both ends included.
+
+    Raises:
+        ArithmeticError: there is a circle that costs less than nothing, and the way goes round it for ever.
+    """
+    path = [start]
+    while path[-1] != end:
+        path.append(int(following[path[-1], end]))
+        if len(path) > len(following):
+            raise ArithmeticError("a circle of moves costs less than nothing: the start was not one of least cost")
+    return path
+
 
 COSTS = (-1, 0, 1)
 FEW = 64

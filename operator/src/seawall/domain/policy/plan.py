@@ -1,23 +1,148 @@
-"""What a WALPurgePolicy has to do now: which runs go, and whether one begins."""
+"""What a WALPurgePolicy has to do now: which runs go, whether one begins, by time or size, and who is stricter.
+
+Such runs are due at whole pauses after the last run, whenever a topic's size is seen to exceed the threshold: so ticks
+that see the same begin the same run, and nothing but the last run's time has to be remembered. The pause is openGrace,
+which a run needs in any case; it is ten times as long while a run would be, or the last one was, in vain. So a topic
+that cannot shrink is tried again now and then, for a flush may help, and not run after run.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.quantity import format_bytes
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec
-from seawall.api.v1alpha1.purge import WALPurgeSpec
+from seawall.api.v1alpha1.purge import WALPurge, WALPurgeSpec
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.policy.actions import CreateRun, DeleteRun, PolicyAction
-from seawall.domain.policy.observed import Observed
-from seawall.domain.policy.overlaps import describe_stricter
+from seawall.domain.ledger.declared import policy_of
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.page import LedgerPage, TopicLine
+from seawall.domain.ledger.policy import Policy, strictest
+from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.policy.reasons import Reason
-from seawall.domain.policy.runs import MAX_POLICY_NAME, OwnRuns, beyond_history, run_name
-from seawall.domain.policy.trigger import describe_trigger, find_triggered
-from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
+from seawall.domain.policy.runs import (
+    MAX_POLICY_NAME,
+    CreateRun,
+    DeleteRun,
+    OwnRuns,
+    PolicyAction,
+    beyond_history,
+    run_name,
+)
+from seawall.domain.schedule import BadSchedule, Every, Schedule, ScheduleReason, read_schedule
 from seawall.domain.times import POLICY_SKEW, POLICY_TRIGGER_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees: all runs and policies of the namespace, and whether the WALCluster is there to stay.
+
+    `topics` are the names of the WALCluster's topics.
+
+    `ledger` is the newest look at the WALCluster's topics (None: there was none yet, or nobody asks for it).
+    """
+
+    now: datetime
+    runs: Sequence[WALPurge] = ()
+    has_cluster: bool = False
+    policies: Sequence[WALPurgePolicy] = ()
+    topics: Sequence[str] = ()
+    ledger: LedgerPage | Unavailable | None = None
+
+
+def describe_stricter(policy: WALPurgePolicy, others: Iterable[WALPurgePolicy], topics: Sequence[str]) -> str | None:
+    """What others ask of topics that they share with it, as a clause; None: nothing that is stricter.
+
+    Args:
+        policy: which one says it.
+        others: all of the namespace; those of other WALClusters, and those that cannot be read, ask nothing of it.
+        topics: the names of the WALCluster's topics.
+    """
+    own = policy_of(policy)
+    if isinstance(own, InvalidSpec) or isinstance(policy.spec, InvalidSpec):
+        return None
+    asked = [
+        found
+        for other in others
+        if not isinstance(other.spec, InvalidSpec)
+        and other.spec.cluster_ref == policy.spec.cluster_ref
+        and not isinstance(found := policy_of(other), InvalidSpec)
+        and strictest([own, found]).overrules(own)
+        and _share(own, found, topics)
+    ]
+    clauses = strictest([own, *asked]).overrules(own)
+    return f"stricter about topics of it: {', '.join(clauses)}" if clauses else None
+
+
+def _share(one: Policy, other: Policy, topics: Sequence[str]) -> bool:
+    return any(one.matches(topic) and other.matches(topic) for topic in topics)
+
+
+IN_VAIN = 10
+"""How many times longer the pause is while nothing can be purged."""
+
+_WORTH_A_RUN = frozenset({None, Against.NOTHING_TO_PURGE})
+"""A topic that can be purged, or where a flush may change that; no run helps one that is left alone otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """A run that a topic's size begins."""
+
+    due: datetime
+    why: str
+
+
+def find_triggered(spec: WALPurgePolicySpec, observed: Observed, own: OwnRuns, since: datetime) -> Triggered | None:
+    """The run that is due because a topic is too large; None: none is."""
+    worth = [line for line in _exceeding(spec, observed) if line.reason in _WORTH_A_RUN]
+    if not worth:
+        return None
+    purgeable = [line for line in worth if line.reason is None]
+    is_in_vain = not purgeable or spec.dry_run or _purged_nothing(own)
+    pause = spec.safety.open_grace * (IN_VAIN if is_in_vain else 1)
+    due = Every(pause, since).latest(since, observed.now)
+    return None if due is None else Triggered(due, _sentence(max(purgeable or worth, key=_size)))
+
+
+def describe_trigger(spec: WALPurgePolicySpec, observed: Observed) -> str | None:
+    """When it begins runs, and what keeps it from doing so; no numbers, which would change all the time."""
+    if spec.trigger is None:
+        return None
+    reported = f"when a topic takes more than {format_bytes(spec.trigger.topic_bytes)} on disk"
+    if isinstance(observed.ledger, Unavailable):
+        return f"{reported} (sizes are not known now: {observed.ledger.why.value})"
+    left_alone = [line for line in _exceeding(spec, observed) if line.reason not in _WORTH_A_RUN]
+    if left_alone:
+        return f"{reported} ({left_alone[0].name} does, and is left alone: {left_alone[0].reason})"
+    return reported
+
+
+def _exceeding(spec: WALPurgePolicySpec, observed: Observed) -> list[TopicLine]:
+    """The policy's topics that take more than the threshold; one of unknown size does not."""
+    if spec.trigger is None or not isinstance(observed.ledger, LedgerPage):
+        return []
+    return [
+        line for line in observed.ledger.lines if _size(line) > spec.trigger.topic_bytes and spec.selects(line.name)
+    ]
+
+
+def _purged_nothing(own: OwnRuns) -> bool:
+    """Whether the last run that ended, as far as it is kept, was of no use."""
+    last = max(own.finished, key=lambda run: run.metadata.creation_timestamp, default=None)
+    return last is not None and (last.status.topics is None or last.status.topics.purged == 0)
+
+
+def _size(line: TopicLine) -> int:
+    return line.size_bytes or 0
+
+
+def _sentence(line: TopicLine) -> str:
+    return f"{line.name} takes {_size(line)} bytes on disk"
 
 
 @dataclass(frozen=True, slots=True)

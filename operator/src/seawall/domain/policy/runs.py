@@ -1,4 +1,4 @@
-"""The runs of a policy: their names, which of them are its own, and which are kept.
+"""The runs of a policy: their names, which of them are its own, which are kept, and the actions on them.
 
 A run's name is the policy's and the time for which it was due, so creating it twice makes one run, and its time can be
 read from it: nothing else has to be remembered.
@@ -11,9 +11,42 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
+from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec
-from seawall.api.v1alpha1.purge import Stage, WALPurge
-from seawall.domain.time_in_name import TimeInName
+from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec
+from seawall.domain.schedule import TimeInName
+from seawall.domain.step import Event, EventType
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRun:
+    """Create a run; one that exists by this name is this run."""
+
+    key: Key
+    spec: WALPurgeSpec
+    why: str | None = None
+    """What began it, if not the time alone."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        why = f": {self.why}" if self.why is not None else ""
+        return Event(EventType.NORMAL, "RunCreated", f"Created WALPurge {self.key.name}{why}")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRun:
+    """Delete a finished run that the history limits do not keep."""
+
+    run: WALPurge
+
+    def event(self) -> Event:
+        """What the event says."""
+        name, stage = self.run.metadata.name, self.run.status.stage
+        return Event(EventType.NORMAL, "RunDeleted", f"Deleted WALPurge {name} ({stage}): newer ones are kept")
+
+
+PolicyAction = CreateRun | DeleteRun
+
 
 _TIME = TimeInName("%Y%m%d%H%M%S", 14)
 MAX_NAME = 253

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seawall.domain.dataplane.flushed import Flushed
+from seawall.domain.dataplane.flush import Flushed
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
 from seawall.domain.frozen_targets import Target

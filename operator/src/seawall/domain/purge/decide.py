@@ -17,13 +17,11 @@ from seawall.domain.conditions import Outlook, Verdict, transition_events
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.frozen_targets import TargetsLost
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
-from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
 from seawall.domain.purge.stages import Case, PurgeDecision, begin, communicate, freeze, prepare, purge, verify
-from seawall.domain.purge.state import RunState
+from seawall.domain.purge.state import Observed, RunState
 from seawall.domain.purge.status import with_conditions
-from seawall.domain.purge.times import Times
-from seawall.domain.purge.turn import why_waiting
+from seawall.domain.purge.waits import Times, why_waiting
 from seawall.domain.step import Event, EventType
 from seawall.domain.text import listed
 from seawall.domain.times import PURGE_RETRY_SECONDS

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.purge import AskedRegion, WALPurgeSpec, WALPurgeStatus
-from seawall.domain.ledger.lines import TopicLine
 from seawall.domain.ledger.observation import Observation
-from seawall.domain.ledger.page import build_lines, line_to_json
-from seawall.domain.purge.flushes import candidates
-from seawall.domain.purge.state import RunState
+from seawall.domain.ledger.page import TopicLine, build_lines, line_to_json
+from seawall.domain.purge.state import RunState, candidates
 
 
 @dataclass(frozen=True, slots=True)

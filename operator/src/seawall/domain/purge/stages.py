@@ -19,8 +19,8 @@ from seawall.domain.kafka_log import DELETE_BATCH
 from seawall.domain.ledger.actions import claim_of
 from seawall.domain.ledger.intents import FenceRecord, raise_intent
 from seawall.domain.ledger.ledger import announcements
-from seawall.domain.ledger.lines import first_broken
 from seawall.domain.ledger.mode import Mode
+from seawall.domain.ledger.page import first_broken
 from seawall.domain.purge.actions import (
     Announce,
     DeleteRecords,
@@ -29,12 +29,10 @@ from seawall.domain.purge.actions import (
     WriteIntents,
     WriteTargets,
 )
-from seawall.domain.purge.flushes import candidates, still_waited_for
-from seawall.domain.purge.observed import Observed
 from seawall.domain.purge.reasons import Reason
-from seawall.domain.purge.state import RunState
+from seawall.domain.purge.state import Observed, RunState, candidates, still_waited_for
 from seawall.domain.purge.status import MAX_ROWS, at_end, planned_rows, so_far
-from seawall.domain.purge.times import Times
+from seawall.domain.purge.waits import Times
 from seawall.domain.times import PURGE_VERIFICATION_WAIT
 
 FLUSH_BATCH = 20

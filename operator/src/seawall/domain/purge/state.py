@@ -1,4 +1,4 @@
-"""What one look means for one run: which of its topics may be purged, which wait, and which are left alone."""
+"""What one look means for one run: which topics may be purged, which wait or are left alone, and what is flushed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,37 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from seawall.api.v1alpha1.purge import WALPurgeSpec, WALPurgeStatus
-from seawall.domain.dataplane.flushed import Flushed
-from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost
+from seawall.api.v1alpha1.purge import AskedRegion, WALPurge, WALPurgeSpec, WALPurgeStatus
+from seawall.domain.dataplane.flush import Flushed
+from seawall.domain.frozen_targets import MAX_TARGETS, Target, TargetsLost, Written
+from seawall.domain.ledger import offsets
 from seawall.domain.ledger.fence import Verdict
-from seawall.domain.ledger.ledger import Ledger, permit, plan, recorded_column
-from seawall.domain.ledger.lines import held_by
-from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.ledger import Holder, Ledger, as_bytes, permit, plan, recorded_column
+from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.ledger.page import held_by
 from seawall.domain.ledger.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees. Nothing is looked at while it is not the run's turn, or there is no WALCluster."""
+
+    now: datetime
+    has_cluster: bool = False
+    front: WALPurge | None = None
+    """The run that has its turn before."""
+    paused: str | None = None
+    """Where a person stopped it, as a clause."""
+    observation: Observation | Unavailable | None = None
+    asked_lately: frozenset[int] = frozenset()
+    """Regions that this process asked to flush a moment ago; others may have been asked, too."""
+    written: Written | None = None
+    """Targets that this process has written for the run."""
+    refused_before: Mapping[str, str] = field(default_factory=dict)
+    """By topic, why Kafka refused to delete in earlier ticks of this process."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By topic, why Kafka refused to delete in this tick."""
+
 
 MAX_DECLARED = 512
 """Characters of a declaration that a status takes."""
@@ -183,3 +206,52 @@ class RunState:
     def held_by(self, topic: str) -> str:
         """Who keeps the oldest record that stays, for people."""
         return held_by(self.planned, self.rows[topic])
+
+
+MAX_REGIONS = 1_000
+
+
+def candidates(state: RunState, spec: WALPurgeSpec) -> tuple[AskedRegion, ...]:
+    """Regions that hold back more than the thresholds and have something to flush; who holds back most comes first.
+
+    A topic that is left alone is left alone here, too, and where a hold or a verification keeps the records a flush
+    frees nothing.
+    """
+    case, topics = state.planned.case, state.planned.topics
+    end = topics.high_watermark.take(case.regions.topic)
+    behind = end - case.prunable.numbers - 1
+    behind = behind.only(end.known & case.prunable.known)
+    size = as_bytes(state.planned, case.regions.topic, behind)
+    rows = {row for topic, row in state.rows.items() if _is_worth_it(state, topic, row)}
+    flushable, flushed = _with_rows_in_memory(state), offsets.flushed_to(case.regions)
+    found: list[tuple[int, AskedRegion]] = []
+    for at, topic in enumerate(case.regions.topic.tolist()):
+        region, entries = int(case.regions.region[at]), behind.at(at)
+        if topic not in rows or region not in flushable or entries is None:
+            continue
+        if entries >= spec.flush.when_behind_entries or (size.at(at) or 0) >= spec.flush.when_behind_bytes:
+            found.append((entries, AskedRegion(region_id=str(region), flushed_to=flushed.at(at))))
+    found.sort(key=lambda pair: (-pair[0], int(pair[1].region_id)))
+    return tuple(asked for _, asked in found[:MAX_REGIONS])
+
+
+def still_waited_for(state: RunState) -> tuple[int, ...]:
+    """The regions that were asked, have rows in memory, and whose flushed id has not moved; one that is gone is out."""
+    regions = state.planned.case.regions
+    flushed = offsets.flushed_to(regions)
+    now = {int(region): flushed.at(at) for at, region in enumerate(regions.region)}
+    in_memory = _with_rows_in_memory(state)
+    asked = state.status.flush.regions if state.status.flush else ()
+    before = {int(one.region_id): one.flushed_to for one in asked}
+    return tuple(region for region, to in before.items() if region in in_memory and now.get(region) == to)
+
+
+def _is_worth_it(state: RunState, topic: str, row: int) -> bool:
+    if state.against_plan(topic) not in {None, Reason.NOTHING_TO_PURGE}:
+        return False
+    return state.planned.holder_of(row) not in {Holder.HOLD, Holder.VERIFICATION}
+
+
+def _with_rows_in_memory(state: RunState) -> frozenset[int]:
+    """A flush of an empty memtable moves nothing."""
+    return frozenset(report.region_id for report in state.observation.read.reports if report.memtable_bytes)

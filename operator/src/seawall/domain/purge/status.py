@@ -8,11 +8,11 @@ from datetime import datetime
 from seawall.api.v1alpha1.purge import PlannedTopic, RunTopics, SkippedTopic, Stage, WALPurge, WALPurgeStatus
 from seawall.domain.conditions import ConditionBuilder, Verdict
 from seawall.domain.frozen_targets import Target
+from seawall.domain.kafka import by_number
 from seawall.domain.ledger import rules
 from seawall.domain.ledger.reasons import Reason as Against
 from seawall.domain.purge.reasons import Reason, TopicEnd
 from seawall.domain.purge.state import RunState
-from seawall.domain.topic_name import by_number
 
 MAX_ROWS = 50
 """Topics that a status names for people."""

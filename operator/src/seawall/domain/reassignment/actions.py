@@ -9,8 +9,7 @@ from seawall.api.meta import REASSIGNMENT_FINALIZER
 from seawall.api.quantity import format_bytes
 from seawall.domain.errors import Refused
 from seawall.domain.partitions import PartitionId, Rates, ThrottledReplicas
-from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.lists import Lists
+from seawall.domain.reassignment.journal import Journal, Lists
 from seawall.domain.step import Event, EventType
 
 SHOWN = 3

@@ -1,7 +1,10 @@
-"""What a run froze when it was planned: where each partition was, where it goes, and how many bytes that copies.
+"""What a run froze when it was planned, and what others had throttled of its topics before it began.
 
-It is kept in the binaryData of one ConfigMap (`packed.py`): equal plans are equal bytes. A plan of 10,000 topics takes
+It is kept in the binaryData of one ConfigMap (packed): equal plans are equal bytes. A plan of 10,000 topics takes
 about 100 KiB of the megabyte that a ConfigMap may have.
+
+It stands beside the plan in the journal's ConfigMap, and is written right before the run takes its turn (`stages`): a
+list that somebody removes between the planning and the turn must not come back. It is no part of the plan's digest.
 """
 
 from __future__ import annotations
@@ -10,13 +13,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from seawall.api.meta import Key
 from seawall.domain.errors import SeawallError
-from seawall.domain.packed import Damaged, pack, plain, unpack
-from seawall.domain.partitions import PartitionId
+from seawall.domain.kubernetes import Damaged, pack, plain, unpack
+from seawall.domain.partitions import PartitionId, Replica, ThrottledReplicas
 from seawall.domain.placement import Move
 
 VERSION = 1
@@ -151,3 +155,44 @@ def _body(journal: Journal) -> list[object]:
 
 def _targets(moves: Iterable[PlannedMove]) -> dict[PartitionId, tuple[tuple[int, ...], tuple[int, ...]]]:
     return {move.id: (move.original, move.wanted) for move in moves}
+
+
+LISTS_KEY = "throttled"
+
+Lists = Mapping[str, ThrottledReplicas]
+"""By topic; one of which nothing is throttled is left out."""
+
+_Side = tuple[bool, list[tuple[int, int]]]
+_SHAPE_OF_LISTS = TypeAdapter(dict[str, tuple[_Side, _Side]])
+
+
+def encode_lists(lists: Lists) -> bytes:
+    """The bytes of the ConfigMap. For leaders, then followers: whether all are, and pairs of partition and broker."""
+    rows: dict[str, Any] = {
+        topic: [
+            [found.every_leader, sorted(found.leaders)],
+            [found.every_follower, sorted(found.followers)],
+        ]
+        for topic, found in sorted(lists.items())
+    }
+    return pack(rows)
+
+
+def decode_lists(data: bytes) -> dict[str, ThrottledReplicas]:
+    """What `encode_lists` wrote.
+
+    Raises:
+        UnreadableJournal: it is damaged.
+    """
+    try:
+        read = unpack(data, _SHAPE_OF_LISTS, MAX_PLAIN)
+    except Damaged as error:
+        raise UnreadableJournal(f"what others had throttled before the reassignment {error}") from error
+    return {
+        topic: ThrottledReplicas(_replicas(leaders), _replicas(followers), every_leader, every_follower)
+        for topic, ((every_leader, leaders), (every_follower, followers)) in read.items()
+    }
+
+
+def _replicas(pairs: Iterable[tuple[int, int]]) -> frozenset[Replica]:
+    return frozenset(Replica(partition, broker) for partition, broker in pairs)

@@ -1,14 +1,68 @@
-"""From what is declared to a plan, and whether a plan that was frozen is still what is declared."""
+"""From what is declared to a plan: what is asked of it, whether to balance, and whether a frozen plan still holds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from seawall.domain.partitions import Broker, Partition, PartitionId
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.reassignment import Racks, Rebalance
+from seawall.domain.kafka import INTERNAL_TOPICS
+from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId
 from seawall.domain.placement import Demand, Infeasible, LeftAlone, Placement, place
 from seawall.domain.reassignment.journal import Journal, build_journal
+
+
+def demand_of(spec: WALClusterSpec, partitions: Collection[Partition]) -> Demand:
+    """The declared replication factor for every topic of the pool that there is, away from excluded brokers.
+
+    Kafka's own topics are among the partitions only where they are to be repaired.
+    """
+    pool = {found.id.topic for found in partitions if spec.topics.index_of(found.id.topic) is not None}
+    return Demand(
+        replication_factor={
+            **dict.fromkeys(sorted(pool), spec.topics.replication_factor),
+            **_internal_factors(spec, partitions),
+        },
+        exclude=frozenset(spec.reassignment.exclude_brokers),
+        racks=spec.reassignment.racks is Racks.REQUIRED,
+    )
+
+
+def internal_topics_to_move(spec: WALClusterSpec) -> frozenset[str]:
+    """Kafka's own topics, if a run may move them."""
+    return frozenset(INTERNAL_TOPICS) if spec.internal_topics.repair else frozenset()
+
+
+def _internal_factors(spec: WALClusterSpec, partitions: Collection[Partition]) -> dict[str, int]:
+    """Kafka's own topics with partitions that have too few replicas. They never lose any."""
+    wanted = spec.internal_topics.replication_factor or spec.topics.replication_factor
+    factors: dict[str, list[int]] = {}
+    for found in partitions:
+        if found.id.topic in internal_topics_to_move(spec):
+            factors.setdefault(found.id.topic, []).append(len(found.replicas))
+    return {topic: max(wanted, *some) for topic, some in sorted(factors.items()) if min(some) < wanted}
+
+
+def is_rebalance_due(
+    cluster: WALCluster, spec: WALClusterSpec, partitions: Collection[Partition], brokers: Collection[Broker]
+) -> bool:
+    """Whether a plan that is made now should make loads even: by a new annotation, or because a broker has joined."""
+    run, asked = cluster.status.reassignment, cluster.metadata.rebalance_asked
+    if asked is not None and (run is None or asked != run.rebalanced_for):
+        return True
+    return spec.reassignment.rebalance is Rebalance.ON_EXPANSION and _has_empty_broker(spec, partitions, brokers)
+
+
+def _has_empty_broker(spec: WALClusterSpec, partitions: Collection[Partition], brokers: Collection[Broker]) -> bool:
+    """Whether a broker has nothing although there is a replica of the pool for each of them."""
+    excluded = spec.reassignment.exclude_brokers
+    usable = [found.id for found in brokers if found.state is BrokerState.ONLINE and found.id not in excluded]
+    pool = [found for found in partitions if spec.topics.index_of(found.id.topic) is not None]
+    load = Counter(broker for partition in pool for broker in partition.replicas)
+    return sum(load[broker] for broker in usable) >= len(usable) and any(load[broker] == 0 for broker in usable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec
-from seawall.domain.reassignment.estimate import estimate_seconds
+from seawall.domain.kafka import by_number
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.observed import Observed
 from seawall.domain.reassignment.planning import CannotPlan
-from seawall.domain.topic_name import by_number
+from seawall.domain.reassignment.throttling import estimate_seconds
 
 AS_DECLARED = "nothing to move: replicas are where they should be"
 FOREIGN = "somebody else moves these partitions: it is planned when that has ended"

@@ -38,12 +38,10 @@ from seawall.api.v1alpha1.reassignment import (
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.actions import ElectLeaders, RemoveFinalizer, WriteJournal
 from seawall.domain.reassignment.case import MAX_MESSAGE, Case, Decision
-from seawall.domain.reassignment.estimate import estimate_seconds
 from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.late import late_throttle
-from seawall.domain.reassignment.leaders import not_preferred_in
 from seawall.domain.reassignment.observed import KafkaState, Observed
-from seawall.domain.reassignment.throttling import leftover_throttle
+from seawall.domain.reassignment.throttling import estimate_seconds, late_throttle, leftover_throttle
+from seawall.domain.reassignment.tracker import not_preferred_in
 from seawall.domain.step import EventType
 from seawall.domain.times import REASSIGNMENT_GIVE_UP_AFTER, REASSIGNMENT_RETRY_REFUSED, REASSIGNMENT_WAIT_SECONDS
 

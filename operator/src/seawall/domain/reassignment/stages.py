@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from seawall.api.meta import ABORT_ANNOTATION, PAUSED_ANNOTATION, REASSIGNMENT_FINALIZER
 from seawall.api.v1alpha1.reassignment import MAX_REFUSED, AbortCause, ReassignmentStage, RefusedPartition
-from seawall.domain.ledger.rollout_claims import pod_that_restarts
+from seawall.domain.ledger.restarts import pod_that_restarts
 from seawall.domain.min_isr import most_min_isr
 from seawall.domain.partitions import PartitionId
 from seawall.domain.reassignment.actions import (
@@ -20,10 +20,7 @@ from seawall.domain.reassignment.actions import (
 )
 from seawall.domain.reassignment.batch import may_cancel, next_batch
 from seawall.domain.reassignment.case import Case, Decision
-from seawall.domain.reassignment.estimate import why_slow
-from seawall.domain.reassignment.leaders import not_preferred
-from seawall.domain.reassignment.line import has_turn
-from seawall.domain.reassignment.sentences import asks, at_end, so_far
+from seawall.domain.reassignment.observed import has_turn
 from seawall.domain.reassignment.throttling import (
     cluster_rate,
     is_foreign,
@@ -32,8 +29,9 @@ from seawall.domain.reassignment.throttling import (
     remembered,
     said_of_brokers,
     throttle_for,
+    why_slow,
 )
-from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress
+from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress, asks, at_end, not_preferred, so_far
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_POLL_SECONDS
 
 UNFINISHED = (Progress.IN_FLIGHT, Progress.TO_CANCEL, Progress.OPEN, Progress.UNKNOWN)

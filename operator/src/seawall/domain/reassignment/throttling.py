@@ -1,23 +1,30 @@
-"""What is throttled while replicas are on their way: only they, and only as long.
+"""What is throttled while replicas are on their way, throttles that came late, and how long a copy takes at a rate.
 
 The rates are the cluster's default. Those that stood before the run are put back at its end; a rate that is neither of
 them nor one that the run has set is somebody else's, who had a reason in mid-run: it stays. The lists of topics are the
 run's own as long as these are on their way; what somebody else had listed before is put back then (`lists`). Rates of
 single brokers are never changed: they are told (`domain/throttles.py`).
+
+Kafka cannot be fenced, so that window stays; what is left by it is looked for while nothing moves. It is known by what
+the last run wrote down: both default rates are one that it had set, lists name only its own moves. Somebody else who
+sets exactly these is taken for the sleeper, unless a broker of the run has rates of its own, as Kafka's tool sets them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from math import ceil
 
 from seawall.api.v1alpha1.reassignment import RatesBefore, ReassignmentStatus
-from seawall.domain.partitions import NO_RATES, PartitionId, Rates, ThrottledReplicas, throttled_replicas
+from seawall.domain.partitions import NO_RATES, PartitionId, Rates, Replica, ThrottledReplicas, throttled_replicas
 from seawall.domain.reassignment.actions import ClearThrottle, SetThrottle
-from seawall.domain.reassignment.journal import Journal
-from seawall.domain.reassignment.lists import Lists
-from seawall.domain.reassignment.observed import KafkaState
+from seawall.domain.reassignment.journal import Journal, Lists
+from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.tracker import MoveTracker, Progress
 from seawall.domain.throttles import least_of, least_rate, own_rates_sentence
+from seawall.domain.times import REASSIGNMENT_AT_LEAST
 
 NOTHING = ThrottledReplicas()
 MAX_REMEMBERED = 16
@@ -118,3 +125,70 @@ def said_of_brokers(kafka: KafkaState, journal: Journal) -> str:
 
 def _brokers(journal: Journal) -> frozenset[int]:
     return frozenset(broker for move in journal.moves for broker in (*move.original, *move.wanted))
+
+
+def late_throttle(kafka: KafkaState, observed: Observed, status: ReassignmentStatus) -> ClearThrottle | None:
+    """What of the last run's throttle stands although it is over; None: nothing, or replicas may be on their way."""
+    is_busy = bool(kafka.ongoing) or observed.line.ahead is not None or observed.line.contender is not None
+    if is_busy or is_foreign(kafka, status):
+        return None
+    rates = before_run(status) if _are_own(kafka.throttles.rates, status) else None
+    journal, lists = observed.journal.readable, {}
+    if journal is not None and journal.digest == status.digest:
+        lists = _own_lists(kafka, journal, observed.journal.lists)
+    return None if rates is None and not lists else ClearThrottle(rates, lists)
+
+
+def _are_own(rates: Rates, status: ReassignmentStatus) -> bool:
+    """A run sets both at once, to the same."""
+    return rates.leader == rates.follower and rates.leader in status.rates_set and rates != before_run(status)
+
+
+def _own_lists(kafka: KafkaState, journal: Journal, before: Lists) -> dict[str, ThrottledReplicas]:
+    """The topics that are throttled as the run did, with what was throttled of them before it."""
+    brokers = {broker for move in journal.moves for broker in (*move.original, *move.wanted)}
+    if not brokers.isdisjoint(kafka.throttles.by_broker):
+        return {}
+    own: dict[str, set[Replica]] = {topic: set() for topic in journal.topics}
+    for move in journal.moves:
+        own[move.id.topic] |= {Replica(move.id.partition, broker) for broker in (*move.original, *move.wanted)}
+    left = {
+        topic: found for topic, found in kafka.throttles.topics.items() if _names_only(found, own.get(topic, set()))
+    }
+    return {topic: before.get(topic, NOTHING) for topic, found in left.items() if found != before.get(topic, NOTHING)}
+
+
+def _names_only(found: ThrottledReplicas, own: set[Replica]) -> bool:
+    """Lists of others may be `*`, or name replicas that did not move."""
+    return not found.every_leader and not found.every_follower and found.leaders | found.followers <= own
+
+
+SLOW = 4
+"""A run that takes so many times its estimate is slower than what is written meanwhile explains."""
+
+
+def why_slow(status: ReassignmentStatus, now: datetime) -> str:
+    """A clause for a run that takes far longer than was estimated; empty for any other."""
+    if status.start_time is None or status.estimated_seconds is None:
+        return ""
+    taken, limit = now - status.start_time, timedelta(seconds=SLOW * status.estimated_seconds)
+    if taken < max(limit, REASSIGNMENT_AT_LEAST):
+        return ""
+    return (
+        f"; it was estimated to take {status.estimated_seconds} s and takes longer:"
+        " below what the database writes, a throttle never lets it end (reassignment.throttleBytesPerSecond)"
+    )
+
+
+def estimate_seconds(journal: Journal, bytes_per_second: int) -> int:
+    """Seconds of the busiest broker, which sends or fetches no faster than the throttle.
+
+    The preferred leader sends. What the database writes meanwhile comes on top, so it is the least that it takes.
+    """
+    fetched: Counter[int] = Counter()
+    sent: Counter[int] = Counter()
+    for move in journal.moves:
+        for broker in move.adding:
+            fetched[broker] += move.size
+            sent[move.original[0]] += move.size
+    return ceil(max((*fetched.values(), *sent.values()), default=0) / bytes_per_second)

@@ -1,4 +1,4 @@
-"""How far each partition of a run is: what was frozen, compared with what Kafka says.
+"""How far each partition of a run is, by what Kafka says; who should lead at its end, and the sentences about it.
 
 Nothing is remembered of what was submitted: a partition is on its way because Kafka says so, and whose way it is tells
 its target. So it does not matter whether an answer was lost, or a process died.
@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from seawall.domain.partitions import Partition, PartitionId
+from seawall.api.meta import APPROVE_ANNOTATION
+from seawall.domain.partitions import Partition, PartitionId, led_by_others
+from seawall.domain.placement import Why
 from seawall.domain.reassignment.journal import Journal, PlannedMove
 from seawall.domain.reassignment.observed import KafkaState
 
@@ -121,3 +123,48 @@ class MoveTracker:
         if towards is self.direction:
             return Progress.IN_FLIGHT
         return Progress.LEFT_ALONE if self.direction is Direction.FORWARD else Progress.TO_CANCEL
+
+
+BALANCES = frozenset({str(Why.BALANCE), str(Why.LEADERS)})
+
+
+def not_preferred(tracker: MoveTracker) -> tuple[PartitionId, ...]:
+    """Partitions of a run that others lead; of one that is for balance, all of the pool."""
+    kafka = tracker.kafka
+    found = {
+        move.id
+        for move in tracker.moves_in(Progress.DONE)
+        if kafka.partitions[move.id].leader != move.wanted[0] and kafka.is_online(move.wanted[0])
+    }
+    if not BALANCES.isdisjoint(tracker.journal.why):
+        found.update(not_preferred_in(kafka))
+    return tuple(sorted(found))
+
+
+def not_preferred_in(kafka: KafkaState) -> tuple[PartitionId, ...]:
+    """The partitions that were looked at whose preferred leader could lead, and does not."""
+    online = [broker for broker in kafka.brokers if kafka.is_online(broker)]
+    return led_by_others(kafka.partitions.values(), online, kafka.ongoing)
+
+
+def asks(journal: Journal) -> str:
+    """What a person has to do."""
+    moves = len(journal.moves)
+    return f"{moves} partitions are to be moved: set {APPROVE_ANNOTATION}: {journal.digest} to let it begin"
+
+
+def so_far(tracker: MoveTracker) -> str:
+    """How far it is."""
+    total, done = len(tracker.journal.moves), tracker.count(Progress.DONE)
+    return f"{done} of {total} partitions are moved, {tracker.count(Progress.IN_FLIGHT)} are on their way"
+
+
+def at_end(tracker: MoveTracker) -> str:
+    """What became of all."""
+    done, total = tracker.count(Progress.DONE), len(tracker.journal.moves)
+    parts = [f"{done} of {total} partitions were moved"]
+    if refused := tracker.count(Progress.REFUSED):
+        parts.append(f"Kafka refused {refused}")
+    if left := tracker.count(Progress.LEFT_ALONE):
+        parts.append(f"{left} are not as they were planned any more, and were left alone")
+    return "; ".join(parts)

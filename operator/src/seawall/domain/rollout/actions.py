@@ -1,9 +1,10 @@
-"""What a roll does to the outside. Each is idempotent, and harmless when it comes late."""
+"""What the controller of restarts does: a roll's actions, each idempotent and harmless when late, and its finalizer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seawall.api.meta import MAINTENANCE_FINALIZER
 from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.rollout.workload import Pod, StatefulSet
 from seawall.domain.step import Event, EventType
@@ -84,3 +85,29 @@ class EvictionForbidden(OutsideUnavailable):
 
 
 RolloutAction = FlushRegions | SetMaintenance | Evict | SetPartition | SetConfigHash
+
+
+@dataclass(frozen=True, slots=True)
+class AddFinalizer:
+    """Put the maintenance finalizer on the object: its deletion waits until the database is out of maintenance."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(
+            EventType.NORMAL, "FinalizerAdded", f"Added {MAINTENANCE_FINALIZER}: a datanode is to be restarted"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFinalizer:
+    """Take the maintenance finalizer off."""
+
+    why: str = "maintenance is given back"
+    type: EventType = EventType.NORMAL
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(self.type, "FinalizerRemoved", f"Removed {MAINTENANCE_FINALIZER}: {self.why}")
+
+
+RestartAction = RolloutAction | AddFinalizer | RemoveFinalizer

@@ -1,4 +1,9 @@
-"""Who is next, and all that comes before the pod is written into the status: gate, flushes, maintenance."""
+"""Who is next, and all that comes before the pod is written into the status: gate, flushes, maintenance.
+
+A datanode that is down costs nothing to restart, and all others wait for it. Of those that serve, the one with the
+least to read is back first, and what it shows of the replay's speed makes the estimate of the others better. What is
+not known comes last. Names decide between equals, so that two operators choose the same.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,110 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from seawall.api.v1alpha1.rollout import PodIdentity, Restarting, RestartStatus, RollStage
-from seawall.domain.rollout.checks import Candidate, Refusal, refusal
+from seawall.api.v1alpha1.rollout import (
+    AskedFlush,
+    FlushBefore,
+    Flushed,
+    PodIdentity,
+    Restarting,
+    RestartStatus,
+    RollStage,
+)
+from seawall.domain.rollout.actions import FlushRegions
+from seawall.domain.rollout.checks import Candidate, Refusal, against, refusal
 from seawall.domain.rollout.decision import RollDecision, blocked, changed, decided, meanwhile
-from seawall.domain.rollout.facts import Facts
-from seawall.domain.rollout.flushes import flush, is_flushed
+from seawall.domain.rollout.facts import Datanode, Facts
 from seawall.domain.rollout.maintenance import enter, give_back, kept_until
-from seawall.domain.rollout.order import in_order
 from seawall.domain.rollout.replay import replay_seconds, restart_budget
 from seawall.domain.rollout.requests import Cause, is_kept_back
 from seawall.domain.rollout.workload import Pod
 from seawall.domain.rollout_reasons import Blocker, Reason
-from seawall.domain.times import MAINTENANCE_LEASE
+from seawall.domain.times import MAINTENANCE_LEASE, ROLLOUT_AGAIN, ROLLOUT_TIMEOUT
+
+
+def in_order(due: Mapping[str, Cause], facts: Facts, first_uid: str | None = None) -> tuple[Pod, ...]:
+    """The due pods that are there, the next one first.
+
+    A partition is lowered one by one from the highest ordinal, and Kubernetes then replaces that pod itself: of the
+    pods that it keeps back, and that need the newest template, only the highest can be next.
+
+    Args:
+        due: by the name of the pod why it is due.
+        facts: what is known.
+        first_uid: the pod whose turn it is already; it comes first of those that serve.
+    """
+    statefulset = facts.statefulset
+    kept = [pod for pod in facts.pods if statefulset is not None and is_kept_back(statefulset, pod)]
+    highest = max((pod.ordinal for pod in kept), default=None)
+    pods = [pod for name in due if (pod := facts.pod(name)) is not None]
+    free = [pod for pod in pods if pod not in kept or not due[pod.name].needs_template or pod.ordinal == highest]
+    return tuple(sorted(free, key=lambda pod: _rank(pod, facts, first_uid)))
+
+
+def _rank(pod: Pod, facts: Facts, first_uid: str | None) -> tuple[bool, bool, bool, int, str]:
+    datanode = facts.datanodes.get(pod.name)
+    entries = None if datanode is None else datanode.entries
+    return (facts.serves(pod), pod.uid != first_uid, entries is None, entries or 0, pod.name)
+
+
+MAX_REGIONS = 1_000
+
+MAX_PODS = 1_000
+
+
+def is_flushed(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
+    """Whether its regions were asked, and did or had the time to, not too long ago."""
+    return pod.uid in {each.uid for each in _recent(status, facts)}
+
+
+def flush(status: RestartStatus, pod: Pod, facts: Facts) -> RollDecision | None:
+    """The next thing to do; None: nothing is to be flushed, or it was."""
+    datanode, asked = facts.datanodes.get(pod.name), status.flush
+    if datanode is None or is_flushed(status, pod, facts):
+        return None
+    message = f"regions of {pod.name} flush before its restart"
+    if asked is None or asked.uid != pod.uid:
+        regions = _candidates(datanode) if _is_wanted(status, pod, facts) else ()
+        if not regions:
+            return None
+        found = FlushBefore(uid=pod.uid, start_time=facts.now, regions=regions)
+        return changed(status, Reason.FLUSHING, message, stage=RollStage.FLUSHING, flush=found)
+    waited_for = _waited_for(asked, datanode)
+    if not waited_for or facts.now >= asked.start_time + ROLLOUT_TIMEOUT:
+        flushed = (*_recent(status, facts), Flushed(uid=pod.uid, time=facts.now))[-MAX_PODS:]
+        return changed(status, Reason.FLUSHING, message, flush=None, flushed=flushed)
+    return decided(status, Reason.FLUSHING, message, (FlushRegions(waited_for),))
+
+
+def _recent(status: RestartStatus, facts: Facts) -> tuple[Flushed, ...]:
+    return tuple(each for each in status.flushed if facts.now < each.time + ROLLOUT_AGAIN)
+
+
+def _is_wanted(status: RestartStatus, pod: Pod, facts: Facts) -> bool:
+    if facts.limits.flush_first:
+        return True
+    found = against(Candidate(pod.name, facts, status.last_replay))
+    return Blocker.REPLAY_TOO_LONG in {each.reason for each in found}
+
+
+def _candidates(datanode: Datanode) -> tuple[AskedFlush, ...]:
+    """Those with rows in memory; who would replay most comes first."""
+    found = [region for region in datanode.regions if region.in_memory and region.leads]
+    found.sort(key=lambda region: (-(region.entries or 0), region.region))
+    return tuple(
+        AskedFlush(region_id=str(region.region), flushed_to=region.flushed_to) for region in found[:MAX_REGIONS]
+    )
+
+
+def _waited_for(asked: FlushBefore, datanode: Datanode) -> tuple[int, ...]:
+    """Those that have rows in memory and whose flushed id has not moved; one that is gone is out."""
+    before = {int(each.region_id): each.flushed_to for each in asked.regions}
+    return tuple(
+        region.region
+        for region in datanode.regions
+        if region.region in before and region.in_memory and region.flushed_to == before[region.region]
+    )
+
 
 BEFORE_FLUSH = frozenset({Blocker.REPLAY_TOO_LONG})
 """What a flush may mend."""

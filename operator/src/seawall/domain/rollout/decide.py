@@ -22,9 +22,8 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.conditions import ConditionBuilder, Verdict, loss_event
 from seawall.domain.decision import Decision, Published, silent
-from seawall.domain.rollout.actions import FlushRegions, RolloutAction
+from seawall.domain.rollout.actions import AddFinalizer, FlushRegions, RemoveFinalizer, RestartAction, RolloutAction
 from seawall.domain.rollout.decision import RollDecision, decided, saying
-from seawall.domain.rollout.finalizer import AddFinalizer, RemoveFinalizer, RestartAction
 from seawall.domain.rollout.health import KIND, with_health, with_maintenance, without_datanodes
 from seawall.domain.rollout.maintenance import by_hand
 from seawall.domain.rollout.observed import Observed

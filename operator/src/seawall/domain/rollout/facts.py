@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from seawall.domain.ledger.declaration import Grounds
+from seawall.domain.ledger.declarations import Grounds
 from seawall.domain.rollout.workload import Pod, StatefulSet
 
 

@@ -10,7 +10,7 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition, with_own
-from seawall.domain.failure import REFUSED, UNANSWERED
+from seawall.domain.decision import REFUSED, UNANSWERED
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, is_of_others, left_on_message, of_others_message
 from seawall.domain.rollout.observed import Observed

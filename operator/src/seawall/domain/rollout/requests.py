@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from seawall.domain.clocks import TrustedTime
-from seawall.domain.ledger.declaration import Grounds, parse_grounds
+from seawall.domain.ledger.declarations import Grounds, parse_grounds
 from seawall.domain.rollout.workload import OVERRIDE_ANNOTATION, Pod, StatefulSet, UpdateStrategy
 
 _EXAMPLE = "broker 3 is lost@2026-12-24T18:00:00Z"

@@ -29,8 +29,7 @@ from functools import partial
 
 from seawall.api.v1alpha1.rollout import PodIdentity, RestartRequest, RestartStatus, RollStage
 from seawall.domain.conditions import Verdict
-from seawall.domain.decision import Published
-from seawall.domain.failure import FAILURES
+from seawall.domain.decision import FAILURES, Published
 from seawall.domain.rollout.actions import SetConfigHash, SetPartition
 from seawall.domain.rollout.begin import begin_next
 from seawall.domain.rollout.decision import Observed, RollDecision, changed, decided, meanwhile

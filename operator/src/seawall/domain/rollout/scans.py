@@ -1,4 +1,4 @@
-"""Records that would crash the database's reader: as replay verifications found them, and as the operator finds them.
+"""Records that would crash the database's reader: as verifications and the operator find them, by keys alone, too.
 
 A finding counts while the log is the one that was read, and while a restart would still read it. The newest one of a
 datanode is not better than an older one: a record that was bad stays bad until nobody reads it any more.
@@ -10,6 +10,7 @@ regions are silent.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -18,6 +19,23 @@ from seawall.api.v1alpha1.verification import Finding, WALVerification
 from seawall.domain.rollout.diagnosis import diagnose
 from seawall.domain.rollout.facts import BadRecord, Datanode, Facts
 from seawall.domain.rollout_reasons import FailureReason
+
+KEYLESS = "the record has a value but no key"
+NOT_JSON = "the key of the record is not JSON"
+
+
+def describe_unreadable(key: bytes | None, *, has_value: bool) -> str | None:
+    """A clause that says why a record cannot be read; None: it can. One without a value is skipped by every reader."""
+    if not has_value:
+        return None
+    if key is None:
+        return KEYLESS
+    try:
+        json.loads(key)
+    except ValueError:
+        return NOT_JSON
+    return None
+
 
 CRASHES = frozenset(
     {

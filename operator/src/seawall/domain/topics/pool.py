@@ -1,4 +1,8 @@
-"""How the topics that exist compare with the pool that is declared."""
+"""How the topics that exist compare with the pool that is declared, and what to do about it, in a safe order.
+
+Kafka keeps some values in a form of its own: `TRUE` becomes `true`, ` 5` and `+005` become `5`, `a, b` becomes `a,b`
+(seen on 4.3.1). Comparing texts would find drift for ever and repair it for ever.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,32 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
-from seawall.domain.kafka import MIN_ISR, ConfigChange, Configs, KafkaView, Topic
+from seawall.domain.kafka import MIN_ISR, ConfigChange, Configs, KafkaView, NewTopic, Topic
 from seawall.domain.min_isr import Limit, most_min_isr
-from seawall.domain.topics.config_value import is_same_value
+from seawall.domain.topics.actions import CreateTopics, GuardRetention, RepairConfigs, TopicAction
+
+
+def is_same_value(one: str, other: str) -> bool:
+    """Whether Kafka takes both texts for one value."""
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(text: str) -> tuple[str | float, ...]:
+    return tuple(_canonical_item(item.strip()) for item in text.split(","))
+
+
+def _canonical_item(item: str) -> str | float:
+    if item.lower() in {"true", "false"}:
+        return item.lower()
+    try:
+        return int(item)
+    except ValueError:
+        pass
+    try:
+        return float(item)
+    except ValueError:
+        return item
+
 
 RETENTION_CONFIGS = ("cleanup.policy", "retention.ms", "retention.bytes")
 """The guarded configs whose absence lets Kafka itself remove records."""
@@ -144,3 +171,46 @@ def _state(spec: TopicsSpec, topic: Topic | None, drift: ConfigChange | None) ->
         (len(topic.isr) < spec.effective_min_in_sync_replicas(), TopicState.UNDER_MIN_ISR),
     )
     return next((state for holds, state in findings if holds), TopicState.READY)
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What may be created of the missing topics.
+
+    Attributes:
+        kept: those that must not be: they were written to, or nobody knows.
+        readopted: those that were written to, and that a person lets be made again.
+        grounds: why that person does.
+    """
+
+    kept: frozenset[str] = frozenset()
+    readopted: tuple[str, ...] = ()
+    grounds: str = ""
+
+
+def plan_topics(spec: TopicsSpec, pool: Pool, creation: Creation | None) -> list[TopicAction]:
+    """The actions that bring the pool to what is declared.
+
+    First of all Kafka is stopped from removing WAL records, then missing topics are created (None: none, as there are
+    too few brokers for their replicas, say), then the other configs are repaired.
+    """
+    actions: list[TopicAction] = []
+    if pool.guards:
+        actions.append(GuardRetention(pool.guards))
+    missing = [name for name in pool.in_state(TopicState.MISSING) if creation and name not in creation.kept]
+    if missing and creation is not None:
+        configs = desired_configs(spec, spec.replication_factor)
+        topics = tuple(NewTopic(name, spec.replication_factor, configs) for name in missing)
+        actions.append(CreateTopics(topics, creation.readopted, creation.grounds))
+    guarded = {guard.topic for guard in pool.guards}
+    repairs = tuple(rest for change in pool.changes if (rest := _beyond_guard(change, guarded)).is_needed())
+    if repairs:
+        actions.append(RepairConfigs(repairs))
+    return actions
+
+
+def _beyond_guard(change: ConfigChange, guarded: set[str]) -> ConfigChange:
+    if change.topic not in guarded:
+        return change
+    rest = {key: value for key, value in change.set.items() if key not in RETENTION_CONFIGS}
+    return ConfigChange(change.topic, rest, change.reset)

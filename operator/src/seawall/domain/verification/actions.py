@@ -1,7 +1,8 @@
-"""What a verification does to the outside. Each is idempotent: what is made has the attempt's name."""
+"""What a verification does to the outside, and what that is called: each action is idempotent by the attempt's name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,25 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event, EventType
 from seawall.domain.verification.spark import SparkApplication
+
+MAX_NAME = 45
+"""Spark makes Services and labels of the application's name, which take 63 characters with what it adds."""
+
+_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+def why_unusable(name: str) -> str | None:
+    """Why a verification of this name cannot have an application named after it; None: it can."""
+    if len(name) > MAX_NAME:
+        return f"the name is longer than {MAX_NAME} characters: Spark's Services could not be named after it"
+    if _NAME.fullmatch(name) is None:
+        return "the name must begin with a letter and hold no dots: Spark's Services are named after it"
+    return None
+
+
+def attempt_key(verification: Key, attempt: int) -> Key:
+    """The hold, the request's ConfigMap and the SparkApplication of an attempt share one name."""
+    return Key(verification.namespace, f"{verification.name}-{attempt}")
 
 
 @dataclass(frozen=True, slots=True)

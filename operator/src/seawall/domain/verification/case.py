@@ -1,12 +1,17 @@
-"""One tick of a verification that is not over, and what can be decided of it."""
+"""One tick of a verification that is not over: what is observed, what can be decided of it, whether its request stands.
+
+The digest is in the status before the ConfigMap exists, so whoever may write ConfigMaps, but not this status, can stop
+a verification, and not make it prove anything. The bytes name the verification's UID and the number of the attempt.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from seawall.api.meta import Key
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.verification import (
     Outcome,
     VerificationStage,
@@ -14,14 +19,61 @@ from seawall.api.v1alpha1.verification import (
     WALVerificationSpec,
     WALVerificationStatus,
 )
-from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.times import VERIFICATION_POLL_SECONDS
-from seawall.domain.verification.actions import VerificationAction
-from seawall.domain.verification.names import attempt_key
-from seawall.domain.verification.observed import Observed
+from seawall.domain.verification.actions import VerificationAction, attempt_key
+from seawall.domain.verification.contract import FILE, Subject, digest_of
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.request import Subject
+from seawall.domain.verification.spark import Driver, SparkApplication
+
+GRANTED = frozenset({HoldState.ACTIVE, HoldState.EXTENDED, HoldState.AT_RISK})
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees; of the parts of the attempt those that are there."""
+
+    now: datetime
+    cluster: WALCluster | None = None
+    """The WALCluster; None: there is none, or it is being deleted."""
+    observation: Observation | Unavailable | None = None
+    """A look that began after the hold was read, or the one whose request the status names; None: none is needed."""
+    hold: WALHold | None = None
+    request: ConfigMap | None = None
+    application: SparkApplication | None = None
+    driver: Driver = None
+    obstacle: str | None = None
+    """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
+
+
+def is_granted(hold: WALHold) -> bool:
+    """Whether what the hold claims is there and stays."""
+    is_alive = hold.status.state in GRANTED and hold.metadata.deletion_timestamp is None
+    condition = find_condition(hold.status.conditions, ConditionType.GRANTED)
+    return is_alive and condition is not None and condition.status == "True"
+
+
+def needs_observation(obj: WALVerification, hold: WALHold | None, request: ConfigMap | None) -> bool:
+    """Whether the next step is decided from the ledger: what to hold, and once that is granted, what to read."""
+    if obj.status.is_over or obj.status.stage in {VerificationStage.RUNNING, VerificationStage.RELEASING}:
+        return False
+    return request is None and (hold is None or is_granted(hold))
+
+
+def why_it_waits(obj: WALVerification, cluster: WALCluster) -> tuple[str, str] | None:
+    """What keeps anything new from being begun, as a reason and a clause; a job that runs is not stopped."""
+    if obj.metadata.is_paused:
+        return "Paused", "seawall.dev/paused is set on the verification"
+    if cluster.metadata.is_paused:
+        return "Paused", f"seawall.dev/paused is set on WALCluster {cluster.metadata.name}"
+    stalled = find_condition(cluster.status.conditions, ConditionType.STALLED)
+    if stalled is not None and stalled.status == "True":
+        return "ClusterStalled", f"WALCluster {cluster.metadata.name} is Stalled: {stalled.message}"
+    return None
+
 
 MAX_MESSAGE = 1024
 
@@ -107,3 +159,16 @@ def ended(
     stage = VerificationStage.COMPLETED if complete else VerificationStage.FAILED
     status = status.model_copy(update={"stage": stage, "completion_time": now})
     return Decision(status, Verdict(Outlook.READY if complete else Outlook.STALLED, reason, message))
+
+
+def check_request(case: Case) -> VerificationDecision | None:
+    """What comes of a ConfigMap that is gone, somebody else's, or another request; None: it is the one."""
+    found = case.observed.request
+    if found is None:
+        return case.attempt_ends(Outcome.INTERRUPTED, f"ConfigMap {case.key.name} with its request is gone")
+    if found.controller_uid != case.uid:
+        return name_taken(case, "ConfigMap")
+    named = case.status.request_digest
+    if named is None or digest_of(found.binary_data.get(FILE, b"")) != named:
+        return request_changed(case, f"ConfigMap {case.key.name} is not the request that status.requestDigest names")
+    return None

@@ -34,18 +34,14 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
-from seawall.domain.decision import Decision, Published, silent
-from seawall.domain.failure import Failure
+from seawall.domain.decision import Decision, Failure, Published, silent
 from seawall.domain.times import VERIFICATION_RETRY_SECONDS
-from seawall.domain.verification.actions import RemoveItself
+from seawall.domain.verification.actions import RemoveItself, why_unusable
 from seawall.domain.verification.allowed import User, kafka_user, why_not_allowed
-from seawall.domain.verification.case import Case, VerificationDecision, ended
+from seawall.domain.verification.attempt import leftovers, release, run
+from seawall.domain.verification.case import Case, Observed, VerificationDecision, ended, why_it_waits
 from seawall.domain.verification.holding import hold
-from seawall.domain.verification.names import why_unusable
-from seawall.domain.verification.observed import Observed, why_it_waits
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.releasing import leftovers, release
-from seawall.domain.verification.running import run
 
 WAITING = frozenset(
     {Reason.PAUSED, Reason.CLUSTER_STALLED, Reason.CANNOT_OBSERVE, Reason.OBSERVING, Reason.HOLDING, Reason.BACKING_OFF}

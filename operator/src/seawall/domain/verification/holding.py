@@ -21,11 +21,9 @@ from seawall.domain.ledger.observation import Observation, Unavailable, Unavaila
 from seawall.domain.times import VERIFICATION_PATIENCE, VERIFICATION_SLACK
 from seawall.domain.verification.actions import FreezeRequest, PlaceHold
 from seawall.domain.verification.allowed import kafka_of_job
-from seawall.domain.verification.case import Case, VerificationDecision, ended, name_taken
-from seawall.domain.verification.frozen import check_request
-from seawall.domain.verification.observed import is_granted
+from seawall.domain.verification.case import Case, VerificationDecision, check_request, ended, is_granted, name_taken
+from seawall.domain.verification.contract import FILE, MAX_BYTES, database_version, digest_of, write_request
 from seawall.domain.verification.reasons import Reason
-from seawall.domain.verification.request import FILE, MAX_BYTES, database_version, digest_of, write_request
 from seawall.domain.verification.selection import Selection, TopicRange, select
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
 from seawall.domain.ledger.assess import Assessment, assess
 from seawall.domain.ledger.bounds import Verified
-from seawall.domain.ledger.dead import DeadRegions
+from seawall.domain.ledger.declarations import DeadRegions, Unused
 from seawall.domain.ledger.fence import Readoption
 from seawall.domain.ledger.held import HeldTopic, Hold, HoldView
 from seawall.domain.ledger.holds import lowest_claims, next_change
@@ -25,7 +25,6 @@ from seawall.domain.ledger.mode import PruneMode
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Memory, Read
 from seawall.domain.ledger.tables import TopicLog
-from seawall.domain.ledger.unused import Unused
 from tests.domain.ledger.simulation.database import Database
 from tests.domain.two_clocks import agreed
 

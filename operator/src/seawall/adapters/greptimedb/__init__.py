@@ -1,0 +1,1 @@
+"""GreptimeDB behind its ports: its HTTP interfaces, and its metadata in etcd."""

@@ -1,0 +1,186 @@
+"""GreptimeDB's metadata in etcd: the MetadataStore port."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+from seawall.adapters.greptimedb import metadata_values as values
+from seawall.adapters.greptimedb.etcd import MAX_OPERATIONS, Etcd, HasValue, Head, KeyValue, NothingNewer, Unchanged
+from seawall.domain.dataplane.connection import NotReached, PartRefused
+from seawall.domain.dataplane.metadata import (
+    MarkerMove,
+    MetadataSnapshot,
+    RegionKey,
+    Route,
+    StoredMaintenance,
+    StoreHead,
+    TopicMarker,
+)
+
+MARKERS_AT_ONCE = MAX_OPERATIONS // 2 - 1
+"""Two comparisons each, and one of the claim."""
+
+CLAIMS = "seawall/claim/"
+"""A key for each prefix of topics, beside the database's keys, which all begin with two underscores."""
+
+
+class GreptimeMetadata:
+    """Reads everything at one revision. One key that makes no sense fails it all: a region may hide behind it."""
+
+    def __init__(self, etcd: Etcd, *, markers_at_once: int = MARKERS_AT_ONCE) -> None:
+        self._etcd, self._markers_at_once = etcd, markers_at_once
+
+    def head(self) -> StoreHead:
+        """Which store this is, its newest revision, and who has claimed what."""
+        head = self._etcd.head(values.TOPIC_NAMES)
+        return StoreHead(self._store_id(head), head.revision, self._claims(head))
+
+    def maintenance(self) -> StoredMaintenance:
+        """Which store this is, and whether either key is there (`src/common/meta/src/key/runtime_switch.rs`)."""
+        head = self._etcd.head(values.TOPIC_NAMES)
+        is_on = any(self._etcd.get(key, head) is not None for key in values.MAINTENANCE)
+        return StoredMaintenance(self._store_id(head), is_on)
+
+    def snapshot(self) -> MetadataSnapshot:
+        """Everything at one revision."""
+        head = self._etcd.head(values.TOPIC_NAMES)
+        wal_topics, without = _wal_options(self._pairs(values.DATANODE_TABLES, head))
+        buried, _ = _wal_options(self._pairs(values.TOMBSTONES + values.DATANODE_TABLES, head))
+        dropped = _region_keys(self._pairs(values.TOMBSTONES + values.TOPIC_REGIONS, head))
+        return MetadataSnapshot(
+            revision=head.revision,
+            store_id=self._store_id(head),
+            claims=self._claims(head),
+            topics=_markers(self._pairs(values.TOPIC_NAMES, head)),
+            region_keys=_region_keys(self._pairs(values.TOPIC_REGIONS, head)),
+            wal_topics=_frozen(_claims(wal_topics)),
+            tombstoned_topics=_frozen(chain(_claims(buried), ((region, topic) for topic, region in dropped))),
+            without_topic=without - wal_topics.keys(),
+            routes=_routes(self._pairs(values.TABLE_ROUTES, head)),
+            datanodes=_addresses(self._pairs(values.DATANODE_ADDRESSES, head)),
+        )
+
+    def claim(self, prefix: str, owner: str, before: str | None) -> bool:
+        """Writes the claim, if it is as it was read."""
+        return self._etcd.write({CLAIMS + prefix: owner}, [HasValue(CLAIMS + prefix, before)])
+
+    def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
+        """Moves markers up, if nothing happened since they and their topics' regions were read."""
+        if not moves:
+            return {}
+        held = dict(self._pairs(values.TOPIC_NAMES, self._etcd.head(values.TOPIC_NAMES)))
+        claim = HasValue(CLAIMS + prefix, owner)
+        current: list[MarkerMove] = []
+        changed: dict[str, str] = {}
+        for move in moves:
+            if move.topic in held and held[move.topic].mod_revision == move.recorded.mod_revision:
+                current.append(move)
+            else:
+                changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
+        for first in range(0, len(current), self._markers_at_once):
+            changed |= self._advance(current[first : first + self._markers_at_once], held, claim)
+        return changed
+
+    def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue], claim: HasValue) -> Mapping[str, str]:
+        """One transaction; where a comparison fails, halves of it, until it is known whose."""
+        written: dict[str, str] = {}
+        compare: list[Unchanged | NothingNewer | HasValue] = [claim]
+        for move in moves:
+            pair = held[move.topic]
+            with _sense_of(pair):
+                written[pair.key] = values.marker_with(pair.value, move.marker)
+            compare += [
+                Unchanged(pair.key, move.recorded.mod_revision),
+                NothingNewer(values.topic_regions(move.topic), move.revision),
+            ]
+        if self._etcd.write(written, compare):
+            return {}
+        if len(moves) == 1:
+            topic = moves[0].topic
+            return {topic: f"the pruned marker or a region of {topic} changed since they were read, or the claim did"}
+        half = len(moves) // 2
+        return {**self._advance(moves[:half], held, claim), **self._advance(moves[half:], held, claim)}
+
+    def _pairs(self, start: str, at: Head) -> Iterator[tuple[str, KeyValue]]:
+        """What follows `start` in each key, and the pair."""
+        return ((pair.key.removeprefix(start), pair) for pair in self._etcd.range(start, at))
+
+    def _claims(self, at: Head) -> Mapping[str, str]:
+        return {prefix: pair.value for prefix, pair in self._pairs(CLAIMS, at)}
+
+    def _store_id(self, head: Head) -> str:
+        return f"etcd/{head.cluster_id}/{self._etcd.prefix}"
+
+
+Pairs = Iterable[tuple[str, KeyValue]]
+
+
+def _markers(pairs: Pairs) -> Mapping[str, TopicMarker]:
+    found = {}
+    for topic, pair in pairs:
+        with _sense_of(pair):
+            found[topic] = TopicMarker(values.read_marker(pair.value), pair.mod_revision)
+    return found
+
+
+def _region_keys(pairs: Pairs) -> Mapping[tuple[str, int], RegionKey]:
+    found = {}
+    for rest, pair in pairs:
+        with _sense_of(pair):
+            topic, region, key = values.read_region_key(rest, pair.value, pair.mod_revision)
+            found[topic, region] = key
+    return found
+
+
+def _wal_options(pairs: Pairs) -> tuple[Mapping[int, set[str]], frozenset[int]]:
+    """The topics of each region, and the regions that have none."""
+    topics: defaultdict[int, set[str]] = defaultdict(set)
+    without = set()
+    for rest, pair in pairs:
+        with _sense_of(pair):
+            for region, topic in values.read_datanode_table(rest, pair.value):
+                if topic is None:
+                    without.add(region)
+                else:
+                    topics[region].add(topic)
+    return topics, frozenset(without)
+
+
+def _routes(pairs: Pairs) -> Mapping[int, Route]:
+    found: dict[int, Route] = {}
+    for _, pair in pairs:
+        with _sense_of(pair):
+            found.update(values.read_table_route(pair.value, pair.mod_revision))
+    return found
+
+
+def _addresses(pairs: Pairs) -> Mapping[int, str]:
+    found = {}
+    for rest, pair in pairs:
+        with _sense_of(pair):
+            datanode, address = values.read_address(rest, pair.value)
+            found[datanode] = address
+    return found
+
+
+def _claims(topics: Mapping[int, Iterable[str]]) -> Iterator[tuple[int, str]]:
+    return ((region, topic) for region, names in topics.items() for topic in names)
+
+
+def _frozen(claims: Iterable[tuple[int, str]]) -> Mapping[int, frozenset[str]]:
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for region, topic in claims:
+        found[region].add(topic)
+    return {region: frozenset(topics) for region, topics in found.items()}
+
+
+@contextmanager
+def _sense_of(pair: KeyValue) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"the metadata key {pair.key} makes no sense ({error}): is its GreptimeDB newer than this Seawall?"
+        raise PartRefused(NotReached.UNEXPECTED_ANSWER, message) from error

@@ -1,0 +1,236 @@
+"""The port `KafkaAdmin` by confluent-kafka, and by kafka-python DeleteTopics by topic id, which that lacks."""
+
+from __future__ import annotations
+
+import base64
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+from confluent_kafka.admin import NewTopic as ClientNewTopic
+from kafka.protocol.admin import DeleteTopicsRequest
+
+from seawall.adapters.kafka.client import SharedClient, drain
+from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
+from seawall.adapters.kafka.logs import ConfluentKafkaLogs
+from seawall.adapters.kafka.raw import Silence, answered, connect
+from seawall.adapters.kafka.reassigner import RawReassigner
+from seawall.adapters.kafka.topic_answers import (
+    DELETE_TOPICS,
+    DESCRIBE_TOPICS,
+    WRITE_RECORDS,
+    batches,
+    once,
+    records_of_change,
+    records_of_topic,
+)
+from seawall.adapters.kafka.values import alteration_of, overrides_of
+from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
+
+UNKNOWN_ID = UNKNOWN_TOPIC | {KafkaError.UNKNOWN_TOPIC_ID}
+
+
+class RawTopicDeletion:
+    """Deletes topics of one Kafka cluster; any number of threads may use it at once.
+
+    Args:
+        connection: the cluster.
+        request_timeout: seconds that one call may take.
+    """
+
+    def __init__(self, connection: KafkaConnection, *, request_timeout: float) -> None:
+        self._connection = connection
+        self._request_timeout = request_timeout
+
+    def delete(self, ids: Mapping[str, str]) -> dict[str, KafkaError]:
+        """Deletes topics, by name; what Kafka says of those that it did not delete.
+
+        Raises:
+            OutsideUnavailable: it did not answer; topics may be gone or not.
+        """
+        names = {_uuid(topic_id): name for name, topic_id in ids.items()}
+        of_topic = DeleteTopicsRequest.DeleteTopicState
+        request = DeleteTopicsRequest(
+            topics=[of_topic(name=None, topic_id=topic_id) for topic_id in names],
+            # The broker answers before the connection gives up: its answer tells more.
+            timeout_ms=int(self._request_timeout * 800),
+        )
+        kafka = connect(self._connection, self._request_timeout)
+        if isinstance(kafka, Silence):
+            raise OutsideUnavailable(f"Kafka did not answer: {kafka.why}")
+        with kafka:
+            reported = answered(kafka.ask_any(request))
+        found = {answer.topic_id: answer.error_code for answer in reported.responses}
+        return {names[topic_id]: KafkaError(code) for topic_id, code in found.items() if code and topic_id in names}
+
+
+def _uuid(topic_id: str) -> uuid.UUID:
+    """An id as Kafka prints it, 22 characters of URL-safe base64."""
+    return uuid.UUID(bytes=base64.urlsafe_b64decode(topic_id + "=="))
+
+
+_ItemT = TypeVar("_ItemT")
+
+VIEW_TIMEOUT = 10.0
+REQUEST_TIMEOUT = 15.0
+LED_TIMEOUT = 10.0
+LED_POLL = 0.05
+LED_REPORTS = 2
+"""Brokers learn of new topics one after another, and each metadata request asks any of them."""
+
+
+class ConfluentKafkaAdmin:
+    """One Kafka cluster; any number of threads may use it at once.
+
+    Attributes:
+        logs: the port `KafkaLogs` of the same cluster.
+        reassigner: the port `PartitionReassigner` of the same cluster.
+    """
+
+    def __init__(
+        self,
+        connection: KafkaConnection,
+        *,
+        view_timeout: float = VIEW_TIMEOUT,
+        request_timeout: float = REQUEST_TIMEOUT,
+    ) -> None:
+        self._client = SharedClient(connection, view_timeout)
+        self._request_timeout = request_timeout
+        self.logs = ConfluentKafkaLogs(self._client, request_timeout=request_timeout)
+        self.reassigner = RawReassigner(connection, request_timeout=request_timeout)
+        self._deletion = RawTopicDeletion(connection, request_timeout=request_timeout)
+
+    def close(self) -> None:
+        """Closes the connections; calls that are under way end first."""
+        self._client.close()
+
+    def view(self) -> KafkaView | NoKafka:
+        """Asks for the cluster's metadata, which also finds the controller anew."""
+        return self._client.view()
+
+    def describe_configs(self, topics: Sequence[str]) -> Mapping[str, Configs]:
+        """The configs set on the topics themselves."""
+        configs: dict[str, Configs] = {}
+
+        def describe(client: AdminClient, batch: Sequence[str]) -> dict[str, Future[Any]]:
+            resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in batch]
+            return _by_topic(client.describe_configs(resources, request_timeout=self._request_timeout))
+
+        def keep(values: Mapping[str, dict[str, ConfigEntry]]) -> None:
+            configs.update({topic: overrides_of(entries) for topic, entries in values.items()})
+
+        self._in_batches(batches(once(topics), DESCRIBE_TOPICS), describe, fine=UNKNOWN_TOPIC, keep=keep)
+        return configs
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        """Creates topics with one partition each; one that exists already is no error."""
+
+        def create(client: AdminClient, batch: Sequence[NewTopic]) -> dict[str, Future[Any]]:
+            return client.create_topics([_new(topic) for topic in batch], **self._write_timeouts())
+
+        refuse_repeated(topic.name for topic in topics)
+        self._in_batches(batches(topics, WRITE_RECORDS, records_of_topic), create, fine=ALREADY_EXISTS)
+        self._wait_until_led([topic.name for topic in topics])
+
+    def alter_configs(self, changes: Sequence[ConfigChange]) -> None:
+        """Sets and resets configs."""
+
+        def alter(client: AdminClient, batch: Sequence[ConfigChange]) -> dict[str, Future[Any]]:
+            resources = [alteration_of(change) for change in batch]
+            return _by_topic(client.incremental_alter_configs(resources, request_timeout=self._request_timeout))
+
+        refuse_repeated(change.topic for change in changes)
+        # The client takes no resource without a change.
+        needed = [change for change in changes if change.is_needed()]
+        self._in_batches(batches(needed, WRITE_RECORDS, records_of_change), alter)
+
+    def delete_topics(self, ids: Mapping[str, str]) -> None:
+        """Deletes topics by their ids; one that does not exist is no error."""
+        failures, gone = Failures(UNKNOWN_ID), set(ids)
+        for batch in batches(sorted(ids), DELETE_TOPICS):
+            errors = self._deletion.delete({name: ids[name] for name in batch})
+            gone -= errors.keys()
+            failures.add(errors)
+            if failures.has_unanswered():
+                break
+        failures.raise_any()
+        if gone:
+            self._wait_until_gone(gone)
+
+    def _wait_until_led(self, names: Sequence[str]) -> None:
+        """Waits, but not for long, until the brokers that happen to be asked show new topics with their leaders.
+
+        A view that is too old would have them created once more.
+        """
+
+        def are_led(view: KafkaView) -> bool:
+            return {name for name, topic in view.topics.items() if topic.leader is not None}.issuperset(names)
+
+        self._wait_for_view(are_led)
+
+    def _wait_for_view(self, is_so: Callable[[KafkaView], bool]) -> None:
+        deadline, reports_history = time.monotonic() + LED_TIMEOUT, 0
+        while reports_history < LED_REPORTS and time.monotonic() < deadline:
+            view = self.view()
+            if isinstance(view, NoKafka):
+                return
+            reports_history = reports_history + 1 if is_so(view) else 0
+            time.sleep(LED_POLL)
+
+    def _wait_until_gone(self, names: Collection[str]) -> None:
+        """The same of topics that were deleted: a view that is too old shows them once more."""
+        self._wait_for_view(lambda view: view.topics.keys().isdisjoint(names))
+
+    def _write_timeouts(self) -> dict[str, float]:
+        # The broker answers before the client gives up: its answer tells more.
+        return {"request_timeout": self._request_timeout, "operation_timeout": self._request_timeout * 0.8}
+
+    def _in_batches(
+        self,
+        requests: Iterable[Sequence[_ItemT]],
+        ask: Callable[[AdminClient, Sequence[_ItemT]], Mapping[str, Future[Any]]],
+        *,
+        fine: frozenset[int] = frozenset(),
+        keep: Callable[[Mapping[str, Any]], None] = lambda _: None,
+    ) -> None:
+        failures = Failures(fine)
+        for batch in requests:
+            client = self._client.get()
+            if isinstance(client, NoKafka):
+                raise OutsideUnavailable(client.message)
+            try:
+                futures = ask(client, batch)
+            except KafkaException as failure:
+                # The client refuses the request as a whole, before it is sent.
+                raise Refused(f"Kafka's client refused the request: {failure.args[0].str()}") from None
+            values, errors = wait_for(futures, self._request_timeout)
+            drain(client)
+            keep(values)
+            failures.add(errors)
+            if failures.has_unanswered():
+                break  # each further batch would wait for a deadline of its own
+        failures.raise_any()
+
+
+def _new(topic: NewTopic) -> ClientNewTopic:
+    """The client takes a replication factor or replicas, not both."""
+    where: dict[str, Any] = (
+        {"replica_assignment": [list(topic.replicas)]}
+        if topic.replicas
+        else {"replication_factor": topic.replication_factor}
+    )
+    return ClientNewTopic(topic.name, num_partitions=1, config=dict(topic.configs), **where)
+
+
+def _by_topic(futures: Mapping[ConfigResource, Future[Any]]) -> dict[str, Future[Any]]:
+    return {resource.name: future for resource, future in futures.items()}

@@ -1,0 +1,1 @@
+"""The API server behind its ports: our kinds, ConfigMaps, pods and SparkApplications."""

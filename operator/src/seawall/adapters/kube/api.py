@@ -1,0 +1,165 @@
+"""JSON requests to the API server, and the translation of its errors.
+
+The official client's generated classes are left out on purpose: importing `CoreV1Api` alone costs 78 MB, for the models
+of every kind that Kubernetes has. Its `ApiClient` does what is hard: TLS, tokens and their renewal, connections.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from kubernetes import config
+from kubernetes.client.api_client import ApiClient
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
+
+from seawall.adapters.clock import ServerDates
+from seawall.adapters.times import KUBE_REQUEST_SECONDS
+from seawall.domain.errors import Conflict, Forbidden, OutsideUnavailable, Refused
+
+Body = Mapping[str, Any]
+
+_REFUSALS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+)
+_TOO_LARGE = ("etcdserver: request is too large", "trying to send message larger than max")
+"""What etcd, or its client, says of an object that is too large; the API server passes it on with a 500."""
+
+
+class KubeApi:
+    """A connection to the API server; safe to use from many threads.
+
+    Connects as the pod's service account, or as `$KUBECONFIG` says outside of a cluster.
+
+    Args:
+        connections: how many requests may run at once.
+        dates: where the Date of every answer goes; connections to one API server may share it.
+    """
+
+    def __init__(self, connections: int, dates: ServerDates | None = None) -> None:
+        self.dates = ServerDates() if dates is None else dates
+        configuration = Configuration()
+        if os.environ.get("KUBERNETES_SERVICE_HOST"):
+            config.load_incluster_config(configuration)  # type: ignore[no-untyped-call]
+        else:
+            # The client reads $KUBECONFIG when it is imported; this reads it now.
+            config.load_kube_config(  # type: ignore[no-untyped-call]
+                os.environ.get("KUBECONFIG"), client_configuration=configuration
+            )
+        configuration.retries = False
+        configuration.connection_pool_maxsize = connections
+        self._client = ApiClient(configuration)
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """Reads an object; None when the API server says 404, and for no other answer."""
+        status, answer = self._request("GET", path)
+        what = f"reading {path.partition('?')[0]}"  # a query may have the key to the operator's pages
+        return None if status == HTTPStatus.NOT_FOUND else _checked(status, answer, what)
+
+    def list(self, path: str) -> list[dict[str, Any]]:
+        """Reads the items of a collection."""
+        status, answer = self._request("GET", path)
+        items: list[dict[str, Any]] = _checked(status, answer, f"listing {path}")["items"]
+        return items
+
+    def create(self, path: str, body: Body) -> None:
+        """Creates an object. Conflict: it exists."""
+        _checked(*self._request("POST", path, body), f"creating in {path}")
+
+    def try_create(self, path: str, body: Body, answers: Collection[HTTPStatus]) -> dict[str, Any]:
+        """Creates an object where some refusals are answers: what was made, or the metav1.Status that says why not.
+
+        An answer in `answers` that is no JSON is none, and raises as all other refusals do.
+        """
+        status, answer = self._request("POST", path, body)
+        if status not in answers:
+            return _checked(status, answer, f"creating in {path}")
+        try:
+            found: dict[str, Any] = json.loads(answer)
+        except ValueError:
+            return _checked(status, answer, f"creating in {path}")
+        return found
+
+    def replace(self, path: str, body: Body) -> None:
+        """Replaces an object, or its status. Conflict: it is not at the resource version in the body, or gone."""
+        self._change("PUT", path, body, "application/json")
+
+    def merge(self, path: str, body: Body) -> None:
+        """Merges a patch into an object. Conflict: it is not at the resource version in the patch, or gone."""
+        self._change("PATCH", path, body, "application/merge-patch+json")
+
+    def delete(self, path: str, uid: str, resource_version: str | None = None) -> None:
+        """Deletes an object; one that is gone is no error. Conflict: it is another, or not at this version."""
+        preconditions = {"uid": uid, **({} if resource_version is None else {"resourceVersion": resource_version})}
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": preconditions,
+            "propagationPolicy": "Background",
+        }
+        status, answer = self._request("DELETE", path, body)
+        if status != HTTPStatus.NOT_FOUND:
+            _checked(status, answer, f"deleting {path}")
+
+    def _change(self, method: str, path: str, body: Body, content_type: str) -> None:
+        status, answer = self._request(method, path, body, content_type)
+        if status == HTTPStatus.NOT_FOUND:
+            raise Conflict(f"{path} is gone")
+        _checked(status, answer, f"writing {path}")
+
+    def _request(
+        self, method: str, path: str, body: Body | None = None, content_type: str = "application/json"
+    ) -> tuple[int, bytes]:
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        request = self._client.param_serialize(
+            method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+        )
+        begun = self.dates.begin()
+        try:
+            response = self._client.call_api(*request, _request_timeout=(KUBE_REQUEST_SECONDS, KUBE_REQUEST_SECONDS))
+            self.dates.hear(begun, response.headers.get("Date"))
+            return int(response.status), bytes(response.read())  # type: ignore[no-untyped-call]
+        except (ApiException, HTTPError, OSError) as error:
+            # The client wraps a failed TLS handshake, and nothing else, into an ApiException of status 0.
+            raise OutsideUnavailable(f"{method} {path}: no answer ({type(error).__name__})") from error
+
+
+def _checked(status: int, answer: bytes, what: str) -> dict[str, Any]:
+    """The answer's JSON.
+
+    Raises:
+        Conflict: 409.
+        Forbidden: 403.
+        Refused: an answer that the same request will get again; the message is the API server's.
+        OutsideUnavailable: any other error.
+    """
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        try:
+            found: dict[str, Any] = json.loads(answer)
+        except ValueError as error:
+            raise OutsideUnavailable(f"{what}: the answer is no JSON") from error
+        return found
+    sentence = f"{what}: {status} {_message(answer)}"
+    if status == HTTPStatus.CONFLICT:
+        raise Conflict(sentence)
+    if status == HTTPStatus.FORBIDDEN:
+        raise Forbidden(sentence)
+    if status in _REFUSALS or any(words in sentence for words in _TOO_LARGE):
+        raise Refused(sentence)
+    raise OutsideUnavailable(sentence)
+
+
+def _message(answer: bytes) -> str:
+    """The sentence in a metav1.Status, or the start of whatever came instead."""
+    try:
+        return str(json.loads(answer)["message"])
+    except (ValueError, KeyError, TypeError):
+        return answer[:200].decode(errors="replace")

@@ -1,0 +1,207 @@
+"""What people declare by annotations of a WALCluster, each for a while: dead regions, and topics that nobody needs.
+
+<reason>@<expiry>             Grounds: seawall.dev/readopt, seawall.dev/override-restart-gate
+<what>: <reason>@<expiry>     Declaration: seawall.dev/dead-regions, seawall.dev/purge-unused-topics
+
+A dead region is in the metadata and nobody reports it, so it keeps its topic for ever. Declared dead it does not count
+for what its topic still needs; for everything else (the identity fence, vanished regions, metadata that disagree) it
+does. A declaration counts only while nothing contradicts it, see `dead_watch.py`; one that is contradicted by a report
+leaves its topic alone, because the marker may have been announced beyond what that region needs.
+
+It is about topics that no region writes to, and about no others: of those nothing says what is still needed. A region
+that appears, is reported, or vanished a moment ago stops it at once. Such a topic goes up to where its log ended when a
+run saw it, and one openGrace later; holds, margins and the identity fence count as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from seawall.api.meta import DEAD_ANNOTATION, UNUSED_ANNOTATION
+from seawall.domain.clocks import TrustedTime
+from seawall.domain.times import DECLARATION_LONGEST
+
+_REASON_AND_EXPIRY = r"(?P<reason>.*\S.*)@(?P<expires>[^@]+)"
+_GROUNDS = re.compile(_REASON_AND_EXPIRY, re.DOTALL)
+_DECLARATION = re.compile(rf"(?P<what>[^:]+):{_REASON_AND_EXPIRY}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Why a person answers for it, and until when."""
+
+    reason: str
+    expires: datetime
+
+    @property
+    def until_and_why(self) -> str:
+        """For people."""
+        until = self.expires.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return f"by annotation until {until} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is declared (as it was written, one by one), and on which grounds."""
+
+    what: tuple[str, ...]
+    grounds: Grounds
+
+
+def parse_grounds(annotation: str, text: str, time: TrustedTime | None, *, example: str) -> Grounds | str:
+    """The grounds, or the sentence that says why the annotation counts for nothing now.
+
+    Args:
+        annotation: its name.
+        text: its value.
+        time: what has expired by either clock, or expires too late, counts for nothing, and neither does anything
+            while the clocks disagree. None: the caller compares the expiry by itself.
+        example: a value that is right.
+    """
+    found = _GROUNDS.fullmatch(text.strip())
+    if found is None:
+        return f"{annotation} must be <reason>@<expiry>, such as {example}"
+    return _read_grounds(annotation, found, time)
+
+
+def parse_declaration(annotation: str, text: str, time: TrustedTime, *, what: str, example: str) -> Declaration | str:
+    """The declaration, or the sentence that says why the annotation declares nothing now.
+
+    Args:
+        annotation: its name.
+        text: its value.
+        time: what has expired by either clock, or expires too late, declares nothing, and neither does anything while
+            the clocks disagree.
+        what: what is declared, as a person is told to write it.
+        example: a value that is right.
+    """
+    found = _DECLARATION.fullmatch(text.strip())
+    if found is None:
+        return f"{annotation} must be <{what}>: <reason>@<expiry>, such as {example}"
+    grounds = _read_grounds(annotation, found, time)
+    if isinstance(grounds, str):
+        return grounds
+    return Declaration(tuple(one.strip() for one in found["what"].split(",")), grounds)
+
+
+def _read_grounds(annotation: str, found: re.Match[str], time: TrustedTime | None) -> Grounds | str:
+    """The grounds, or the sentence that says what is wrong with the expiry."""
+    written = found["expires"].strip()
+    try:
+        expires = datetime.fromisoformat(written)
+    except ValueError:
+        return f"{annotation}: {written!r} is no time such as 2026-12-24T18:00:00Z"
+    if expires.tzinfo is None:
+        return f"{annotation}: {written!r} has no time zone"
+    problem = None if time is None else _why_not_now(annotation, expires, written, time)
+    if problem is not None:
+        return problem
+    return Grounds(found["reason"].strip(), expires)
+
+
+def _why_not_now(annotation: str, expires: datetime, written: str, time: TrustedTime) -> str | None:
+    now = time.latest
+    if now is None:
+        return doubtful(annotation, time)
+    if expires <= now:
+        return f"{annotation} has expired: remove it"
+    if expires > now + DECLARATION_LONGEST:
+        return f"{annotation}: the expiry {written} is more than 24 hours ahead"
+    return None
+
+
+def doubtful(annotation: str, time: TrustedTime) -> str:
+    """That an annotation counts for nothing while two clocks disagree."""
+    return f"{annotation} does not count, as it may have expired: {time.problem}"
+
+
+_REGION_ID = re.compile(r"[0-9]{1,20}")
+_BEYOND = 2**64
+_EXAMPLE_OF_DEAD = "4398046511104, 4398046511105: disk of datanode 3 lost@2026-12-24T18:00:00Z"
+_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DeadRegions:
+    """The regions that a person declared dead, why, and until when."""
+
+    regions: frozenset[int]
+    grounds: Grounds
+
+    def sentence(self, regions: Iterable[int]) -> str:
+        """For people: that some of them are declared dead."""
+        are, listed = _are(regions)
+        return f"{listed} {are} declared dead {self.grounds.until_and_why}"
+
+
+def parse_dead(annotation: str, time: TrustedTime) -> DeadRegions | str:
+    """The declaration, or the sentence that says why the annotation declares nothing now."""
+    found = parse_declaration(DEAD_ANNOTATION, annotation, time, what="region ids", example=_EXAMPLE_OF_DEAD)
+    if isinstance(found, str):
+        return found
+    wrong = next((one for one in found.what if not _is_region_id(one)), None)
+    if wrong is not None:
+        return f"{DEAD_ANNOTATION}: {wrong!r} is no region id"
+    return DeadRegions(frozenset(map(int, found.what)), found.grounds)
+
+
+def unknown_problem(regions: Iterable[int]) -> str:
+    """That these are nobody's here."""
+    are, listed = _are(regions)
+    return f"{DEAD_ANNOTATION}: {listed} {are} in no topic of this pool, nothing is declared by that"
+
+
+def contradicted_problem(regions: Iterable[int], fact: str) -> str:
+    """That a fact contradicts the declaration of these, or of the first and so many more."""
+    first, *others = sorted(regions)
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{DEAD_ANNOTATION}: region {first}{more} is declared dead and {fact}: the declaration is ignored"
+
+
+def _is_region_id(text: str) -> bool:
+    return _REGION_ID.fullmatch(text) is not None and int(text) < _BEYOND
+
+
+def _are(regions: Iterable[int]) -> tuple[str, str]:
+    """The verb, and the regions: a few by their ids."""
+    ids = sorted(regions)
+    if len(ids) == 1:
+        return "is", f"region {ids[0]}"
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return "are", f"regions {', '.join(map(str, ids[:_NAMED]))}{more}"
+
+
+_GLOB = re.compile(r"[a-zA-Z0-9._*?-]{1,249}")
+_EXAMPLE_OF_UNUSED = "wal_7, wal_9: table dropped in May@2026-12-24T18:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """The topics that a person declared unused, why, and until when."""
+
+    topics: tuple[str, ...]
+    grounds: Grounds
+
+    def is_about(self, topic: str) -> bool:
+        """Whether a topic is named, or matched by a glob."""
+        return any(fnmatchcase(topic, glob) for glob in self.topics)
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return f"declared unused {self.grounds.until_and_why}"
+
+
+def parse_unused(annotation: str, time: TrustedTime) -> Unused | str:
+    """The declaration, or the sentence that says why the annotation declares nothing now."""
+    found = parse_declaration(UNUSED_ANNOTATION, annotation, time, what="topics", example=_EXAMPLE_OF_UNUSED)
+    if isinstance(found, str):
+        return found
+    wrong = next((topic for topic in found.what if _GLOB.fullmatch(topic) is None), None)
+    if wrong is not None:
+        return f"{UNUSED_ANNOTATION}: {wrong!r} is no name of a topic, nor a glob"
+    return Unused(found.what, found.grounds)
