@@ -13,10 +13,11 @@ from seawall.domain.conditions import ConditionBuilder, Verdict, find_condition,
 from seawall.domain.decision import Published
 from seawall.domain.failure import FAILURES
 from seawall.domain.schedule import BadSchedule
+from seawall.domain.verification.reasons import ScheduledReason
 from seawall.domain.verification.schedule_runs import read_times, why_name_too_long
 
 KIND = ConditionType.VERIFICATION_SCHEDULED
-SCHEDULED, SUSPENDED, NAME_TOO_LONG = "Scheduled", "Suspended", "NameTooLong"
+SCHEDULED, SUSPENDED, NAME_TOO_LONG = ScheduledReason
 
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
