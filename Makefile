@@ -69,7 +69,7 @@ format: .venv/.stamp ## Format the code and mend what the linter can
 	.venv/bin/ruff format
 	.venv/bin/ruff check --fix
 
-crds: .venv/.stamp ## Write crds/, the chart's copies and docs/reference.md from the models
+crds: .venv/.stamp ## Write crds/, the chart's copies, docs/reference.md and the tables of docs/conditions.md from the code
 	$(PY) -m seawall.crdgen
 
 proto: .venv/.stamp ## Write the protobuf code of the WAL entries from its .proto

@@ -1,15 +1,9 @@
-"""The documents that lead into the code name what is there: paths, modules, reasons."""
+"""The documents that lead into the code name what is there: paths, modules."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
-from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-
-import seawall.domain
 
 ROOT = Path(__file__).parents[3]
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
@@ -26,17 +20,6 @@ PATH = re.compile(r"\.?[\w-]+(/[\w.-]+)+/?|\.?[\w-]+\.(py|md|json|yaml|toml|lua|
 
 E2E = ROOT / "e2e" / "src" / "seawall_e2e"
 
-PAGES = [
-    ROOT / "docs" / f"{name}.md" for name in ("conditions", "purging", "replication", "restarting", "verification")
-]
-UNWRITTEN = {
-    "seawall.domain.placement.outcome.InfeasibleReason": "nobody reads the word: people read its sentence, under the "
-    "reason ReassignmentInfeasible",
-}
-"""Sets of reasons that are on no page, and why."""
-OTHER_NAMES = frozenset({"Agreement", "Blocker", "NotReached", "TopicEnd", "Unreachable"})
-"""Sets of reasons of conditions and statuses that are not called so."""
-
 
 def missing_paths(text: str) -> set[str]:
     """The paths in a text that is for the root of the repository, which do not exist."""
@@ -49,7 +32,11 @@ def missing_paths(text: str) -> set[str]:
 
 
 def _leads_somewhere(path: str, heading: str) -> bool:
-    page = ROOT / path if path else ARCHITECTURE
+    return leads_somewhere(ROOT / path if path else ARCHITECTURE, heading)
+
+
+def leads_somewhere(page: Path, heading: str) -> bool:
+    """Whether there is the page, and on it the heading, as an anchor; "": any."""
     return page.exists() and (not heading or heading in _anchors(page.read_text()))
 
 
@@ -87,26 +74,3 @@ def test_the_page_of_the_test_beds_names_each_module_once_and_nothing_else() -> 
     rows = re.findall(r"^\| `([^`]+)` \| .+ \|$", (E2E / "README.md").read_text(), re.MULTILINE)
     modules = [str(path.relative_to(E2E)) for path in E2E.rglob("*.py") if path.name != "__init__.py"]
     assert sorted(rows) == sorted(modules)
-
-
-def reasons() -> Iterator[tuple[str, str]]:
-    """The words of every closed set of reasons in the domain, each with the name of its set."""
-    for found in pkgutil.walk_packages(seawall.domain.__path__, f"{seawall.domain.__name__}."):
-        for value in vars(importlib.import_module(found.name)).values():
-            if not (isinstance(value, type) and issubclass(value, StrEnum) and value.__module__ == found.name):
-                continue
-            if value.__name__.endswith("Reason") or value.__name__ in OTHER_NAMES:
-                yield from ((word.value, f"{found.name}.{value.__name__}") for word in value)
-
-
-def test_every_reason_is_on_a_page_for_people() -> None:
-    written = {word for page in PAGES for word in QUOTED.findall(FENCE.sub("", page.read_text()))}
-    assert not {(word, owner) for word, owner in reasons() if word not in written and owner not in UNWRITTEN}
-
-
-def test_reasons_are_looked_for_in_every_capability() -> None:
-    sets = {owner for _, owner in reasons()}
-    for capability in ("brokers", "cluster", "hold", "ledger", "policy", "purge", "verification"):
-        assert f"seawall.domain.{capability}.reasons.Reason" in sets
-    assert {owner.rpartition(".")[2] for owner in sets} >= OTHER_NAMES
-    assert set(UNWRITTEN) <= sets

@@ -1,1 +1,4 @@
-"""Generates the CRD YAML from the pydantic models: `make crds` writes it, `make check` compares, nobody edits it."""
+"""Generates the CRD YAML and docs/reference.md from the pydantic models, and the tables of docs/conditions.md.
+
+`make crds` writes them, `make check` compares, nobody edits them.
+"""

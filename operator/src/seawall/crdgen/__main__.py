@@ -7,6 +7,7 @@ import difflib
 import sys
 from pathlib import Path
 
+from seawall.crdgen.conditions import CONDITIONS, with_tables
 from seawall.crdgen.crd import crd_files
 from seawall.crdgen.reference import reference
 
@@ -17,7 +18,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with what is there; exit 1 on a difference")
     parser.add_argument("--root", type=Path, default=Path(), help="the repository")
     arguments = parser.parse_args()
-    files = {**crd_files(), "docs/reference.md": reference()}
+    page = (arguments.root / CONDITIONS).read_text(encoding="utf-8")
+    files = {**crd_files(), "docs/reference.md": reference(), CONDITIONS: with_tables(page)}
     drifted = [name for name, text in files.items() if not _same(arguments.root / name, text)]
     for name in drifted:
         if arguments.check:
@@ -26,7 +28,7 @@ def main() -> int:
             (arguments.root / name).parent.mkdir(parents=True, exist_ok=True)
             (arguments.root / name).write_text(files[name], encoding="utf-8")
     if arguments.check and drifted:
-        sys.stderr.write(f"{', '.join(drifted)}: differ from the models; run `make crds`\n")
+        sys.stderr.write(f"{', '.join(drifted)}: differ from the code; run `make crds`\n")
         return 1
     return 0
 

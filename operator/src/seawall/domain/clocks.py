@@ -18,11 +18,13 @@ class Agreement(StrEnum):
     """Whether the two clocks agree; each member is a reason of a condition."""
 
     AGREE = "ClocksAgree"
-    """They do."""
+    """True. The two clocks agree: limits and expiries count."""
     SKEWED = "ClockSkewed"
-    """They do not: set the clock of the operator's node, or of the API server's, right."""
+    """False. The two clocks disagree: no hold ends by a limit, and no annotation with an expiry counts; each says so.
+    Set the clock of the operator's node, or of the API server's, right (NTP). Alert `SeawallClocksDisagree`."""
     UNKNOWN = "ServerTimeUnknown"
-    """No answer of the API server in the last minute had a Date, or it took too long to say anything."""
+    """False. No answer of the API server in the last minute had a Date, or it took too long to say anything: nothing
+    ends or counts, as above. Find what stands before the API server and takes `Date` out of its answers."""
 
 
 @dataclass(frozen=True, slots=True)

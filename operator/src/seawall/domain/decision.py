@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
 
 from seawall.api.meta import Condition, ConditionType, StatusModel
@@ -22,8 +23,19 @@ from seawall.domain.errors import Refused, SeawallError
 from seawall.domain.step import Act, Event, EventType, Record, Step, Wait
 from seawall.domain.times import REFUSED_SECONDS, UNANSWERED_SECONDS
 
-REFUSED, UNANSWERED = "ChangeRefused", "ChangeUnanswered"
-FAILURES = frozenset({REFUSED, UNANSWERED})
+
+class ChangeReason(StrEnum):
+    """Why an object is as it is while an action of Seawall fails; each member says its state, and what ends it."""
+
+    REFUSED = "ChangeRefused"
+    """Stalled. Kafka, the API server or the database said no (a right, a quota, a policy); it is tried again after
+    30 s. Do what the message says, which is its sentence."""
+    UNANSWERED = "ChangeUnanswered"
+    """Reconciling. It did not answer; it is tried again after 5 s. If that lasts, find out why it is silent."""
+
+
+REFUSED, UNANSWERED = ChangeReason
+FAILURES = frozenset(ChangeReason)
 TELLING = 200
 """Characters of a sentence by which it is known again: conditions and events cut long ones."""
 
@@ -76,7 +88,7 @@ def standing_failure(
     It stands for as long as the same is tried again, or a status that is written before its actions would flap.
     """
     was = find_condition(conditions, kind)
-    if was is None or was.observed_generation != generation or was.reason not in {REFUSED, UNANSWERED}:
+    if was is None or was.observed_generation != generation or was.reason not in FAILURES:
         return None
     return Failure(was.message, final=was.reason == REFUSED)
 

@@ -96,18 +96,18 @@ class ConfigChange:
 
 
 class Unreachable(StrEnum):
-    """Why Kafka could not be asked."""
+    """Why Kafka could not be asked; each member says the state of the WALCluster, and what ends it."""
 
     AUTHENTICATION_FAILED = "AuthenticationFailed"
-    """The brokers refused the user name or password."""
+    """Stalled. The brokers refused the user name or password: mend the Secret; it is read again by itself."""
     TLS_FAILED = "TLSFailed"
-    """The TLS handshake failed: CA, host name or client certificate."""
+    """Stalled. The TLS handshake failed, CA, host name or client certificate: mend the Secret."""
     NOT_ANSWERING = "KafkaUnreachable"
-    """No broker answered."""
+    """Reconciling. No broker answered: check the network, the addresses and the brokers."""
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no secret
-    """A Secret or a key in it, which the connection needs, does not exist or makes no sense."""
+    """Stalled. A Secret or a key in it, which the connection needs, does not exist or makes no sense: create it."""
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a reason, no secret
-    """The operator may not read a Secret that the connection needs."""
+    """Stalled. The operator may not read a Secret that the connection needs: name it in the chart's `secrets.names`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Blocker(Explained):
     LOG_START_BEYOND_REPLAY = (
         "LogStartBeyondReplay",
         "A log starts after the first offset that it would read: the restart would fail or lose rows.",
-        "Flush the region while it lives; else restore it from a backup.",
+        "Write a row to the region and flush it while it lives; else restore it from a backup.",
     )
     REASSIGNMENT = (
         "ReassignmentOngoing",
@@ -72,48 +72,52 @@ OVERRIDABLE = frozenset(Blocker) - {Blocker.PAUSED}
 
 
 class Reason(StrEnum):
-    """Why a roll is as it is; each member says what ends it. A shut gate gives its own reason."""
+    """Why a roll is as it is; each member says if it is a Warning event, and what ends it. A shut gate has its own."""
 
     NOTHING_TO_DO = "NothingToRestart"
     """No datanode is to be restarted."""
     NO_STATEFUL_SET = "StatefulSetMissing"
-    """There is no such StatefulSet: correct the name, or create it."""
+    """Warning. There is no such StatefulSet, or it may not be read (chart value `datanodes.statefulSets`): correct the
+    name, or create it."""
     BEGINS = "RollBegins"
-    """A restart was asked for, and who is next is looked for."""
+    """A restart was asked for, and the next datanode is chosen; or Kubernetes has not taken up the newest spec of the
+    StatefulSet, or makes a pod."""
     RESTARTED_BY_OTHERS = "RestartedByKubernetes"
-    """The pod template changed and no partition keeps the pods: Kubernetes restarts them without asking. Set OnDelete,
-    or a partition of at least the replicas, and it will be Seawall that restarts them."""
+    """Warning. The pod template changed and no partition keeps the pods: Kubernetes restarts them without asking. Set
+    OnDelete, or a partition of at least the replicas, and it will be Seawall that restarts them."""
     PARTITION_NOT_OURS = "PartitionNotOurs"
-    """Another operator owns the StatefulSet, and its partition keeps the old template: lower it there."""
+    """Warning. Another operator owns the StatefulSet, and its partition keeps the old template: lower it there."""
     TEMPLATE_NOT_OURS = "TemplateNotOurs"
-    """Another operator owns the StatefulSet: the changed configuration needs seawall.dev/restart."""
+    """Warning. Another operator owns the StatefulSet: the changed configuration needs seawall.dev/restart."""
     FLUSHING = "Flushing"
-    """Regions were asked to flush; it waits for them."""
+    """Regions were asked to flush; it waits for them, two minutes at most."""
     ENTERING_MAINTENANCE = "EnteringMaintenance"
     """The database is asked to enter maintenance, and a moment has to pass until all of it knows."""
     LEAVING_MAINTENANCE = "LeavingMaintenance"
     """The database is asked to leave maintenance."""
     METASRV_EDITED = "MetasrvEdited"
-    """dataPlane.greptimedb.metasrv was edited in mid-roll: the database of before leaves maintenance first."""
+    """Warning. dataPlane.greptimedb.metasrv was edited in mid-roll: the database of before leaves maintenance first."""
     LEFT_ON = "MaintenanceLeftOn"
-    """The database does not say that it has left maintenance, in which nothing fails over, or another one answers in
-    its place: type the command that is in the message, where its metasrv can be reached."""
+    """Warning. The database does not say that it has left maintenance, in which nothing fails over, or another one
+    answers in its place: type the command that is in the message, where its metasrv can be reached."""
     IN_MAINTENANCE = "InMaintenance"
-    """The database is in maintenance, in which nothing fails over, and it is not Seawall's: a person's, or that of a
-    roll which the API server has forgotten. Type the command that is in the message when it is needed no more."""
+    """Warning. The database is in maintenance, in which nothing fails over, and it is not Seawall's: a person's, or
+    that of a roll which the API server has forgotten. Type the command in the message when it is needed no more."""
     GIVEN_UP = "MaintenanceGivenUp"
-    """A person lets restarts go on, and the database of before has been silent, or another one has answered in its
-    place, for ten minutes: it is forgotten."""
+    """Warning. A person lets restarts go on, and the database of before has been silent, or another one has answered in
+    its place, for ten minutes: it is forgotten."""
     RESTARTING = "Restarting"
     """The pod is being deleted."""
     DISRUPTION_BUDGET = "DisruptionBudget"
-    """A PodDisruptionBudget forbids it now: look who else is down, and whether the budget allows any at all."""
+    """Warning. A PodDisruptionBudget forbids it now; it is tried again every ten seconds. Find out who else is down,
+    and whether the budget allows any at all."""
     REPLAYING = "Replaying"
     """The new pod has to be Ready, and to lead all its regions."""
     BUDGET_EXCEEDED = "RestartTookTooLong"
-    """The datanode does not serve in time: DatanodesHealthy says why. It goes on when it serves."""
+    """Warning. The datanode does not serve in time: DatanodesHealthy says why. It goes on when it serves."""
     STUCK_TERMINATING = "PodStuckTerminating"
-    """The old pod does not go: look at its node. Only when that is surely off, delete the pod by force."""
+    """Warning. The old pod has not gone a minute after it should have: check its node. Only when that is surely off,
+    delete the pod by force."""
     PARKING = "PuttingPartitionBack"
     """All are restarted; the partition keeps the pods again."""
     COMPLETED = "Completed"
@@ -158,3 +162,14 @@ class FailureReason(Explained):
         "The pod is not there.",
         "Look at the events of the StatefulSet.",
     )
+
+
+class HealthReason(StrEnum):
+    """How the datanodes are, beside why one does not come up: the condition DatanodesHealthy of a WALCluster."""
+
+    SERVING = "Serving"
+    """True. All datanodes serve all their regions."""
+    RESTARTING = "Restarting"
+    """True. Seawall restarts one, and all others serve."""
+    NOT_ASKED = "NotAsked"
+    """Unknown. Datanodes cannot be observed; the message says why."""

@@ -70,14 +70,15 @@ class Schedule(Protocol):
 
 
 class ScheduleReason(StrEnum):
-    """Why there is no schedule; each member says what ends it."""
+    """Why there is no schedule; each member says the state of a policy, and what ends it."""
 
     INVALID_SCHEDULE = "InvalidSchedule"
-    """The schedule is no cron expression: correct it."""
+    """Stalled. The schedule is no cron expression: correct it, to five fields; the message has what is wrong with
+    it."""
     NEVER_FIRES = "ScheduleNeverFires"
-    """The schedule means a day that never comes: correct it."""
+    """Stalled. The schedule means a day that never comes: correct it."""
     UNKNOWN_TIME_ZONE = "UnknownTimeZone"
-    """There is no such time zone: correct it."""
+    """Stalled. There is no such time zone: set a name such as `Europe/Berlin`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,9 @@
-"""Each reason explains itself, in the code and in docs/purging.md alike."""
+"""Each reason explains itself."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.rules import LEFT_ALONE
-
-PAGE = Path(__file__).parents[4] / "docs" / "purging.md"
-
-
-def test_the_table_in_the_page_is_the_code() -> None:
-    rows = [f"| `{reason.value}` | {reason.sentence} | {reason.remedy} |" for reason in Reason]
-    written = [line for line in PAGE.read_text().splitlines() if line.startswith("| `") and line in rows]
-    assert written == rows
 
 
 def test_every_reason_has_a_rule_and_the_order_is_one() -> None:

@@ -6,28 +6,35 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why replication or the quorum is as it is; each member says what ends it."""
+    """Why replication or the quorum is as it is; each member says the status of the condition, and what ends it."""
 
     IN_SYNC = "InSync"
-    """ReplicationHealthy: every replica is in sync, and Kafka's own topics are as expected."""
+    """True. ReplicationHealthy: every replica is in sync, but for those that a reassignment is only making, and Kafka's
+    own topics are as expected. The message counts partitions that their preferred leader does not lead."""
     LEADERLESS = "PartitionsLeaderless"
-    """Partitions have no leader, and cannot be read or written: bring back a broker that was in sync."""
+    """False. Partitions have no leader, and can be neither read nor written: bring back a broker that was in sync."""
     UNDER_MIN_ISR = "UnderMinISR"
-    """Partitions have fewer in-sync replicas than min.insync.replicas, and refuse writes: bring brokers back."""
+    """False. Partitions have fewer in-sync replicas than min.insync.replicas, and refuse writes with acks=all: bring
+    brokers back."""
     UNDER_REPLICATED = "UnderReplicated"
-    """Replicas are not in sync: ends when their brokers are back and have caught up."""
+    """False. Replicas are not in sync; the message names their brokers: bring them back, or wait until they have caught
+    up."""
     INTERNAL_TOPICS = "InternalTopicsAtRisk"
-    """Kafka's own topics lose too much with one broker: reassign their partitions, or lower min.insync.replicas."""
+    """False. `__consumer_offsets` or `__transaction_state` have fewer replicas than `internalTopics` asks for, or one
+    lost broker stops their writes: set `internalTopics.repair: true` (docs/replication.md#kafkas-own-topics), or
+    reassign by hand."""
     THROTTLED = "BrokersThrottled"
-    """Somebody set throttles on single brokers, which win over those of Seawall's moves: the message has the command
-    that removes them. While somebody's own reassignment needs them, they are as they should be."""
+    """False. Throttles are set on single brokers (`kafka-reassign-partitions --throttle` does, until its `--verify`):
+    they win over those of Seawall's moves, and stay. The message has the command that removes them, once no move needs
+    them (docs/replication.md#throttles-of-others)."""
     KEEPING_UP = "VotersKeepUp"
-    """QuorumHealthy: all voters have what the leader has."""
+    """True. QuorumHealthy: all controllers that vote have what their leader has."""
     VOTERS_BEHIND = "VotersBehind"
-    """Voters are down or cut off: bring them back. Without more than half of them, nothing in Kafka can change."""
+    """False. Voters have lacked records for more than ten seconds; the message says what is left to lose. Bring them
+    back: without more than half of them, nothing in Kafka can change."""
     NO_QUORUM = "QuorumUnanswered"
-    """Kafka did not tell of its controllers: they have no leader, or do not answer."""
+    """Unknown. The controllers have no leader, or do not answer: check the controllers."""
     NOT_ASKED = "NotAsked"
-    """Nobody could look: KafkaReachable says why, or the message."""
+    """Unknown. Kafka was not asked: KafkaReachable says why, or the message. The numbers of the last answer stay."""
     NOT_ALLOWED = "NotAllowed"
-    """Kafka refused to tell: give its user the right that the message names."""
+    """Unknown. Kafka refused to answer: give its user the right that the message names (docs/kafka-acls.md)."""

@@ -6,75 +6,99 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a WALCluster is as it is; each member says what ends it."""
+    """Why a WALCluster is as it is; each member says its state, and what ends it."""
 
     READY = "Ready"
-    """Everything is as declared."""
+    """Ready. Everything is as declared."""
     CONNECTED = "Connected"
-    """KafkaReachable, DataPlaneReachable: it answers."""
+    """True. KafkaReachable, DataPlaneReachable: it answers. The message of the latter counts the datanodes that
+    reported in the last minute."""
     INTACT = "Intact"
-    """WALIntact: every log begins at or before what a restart would read."""
+    """True. WALIntact: every log begins at or before what a restart would read, and is the one that the database
+    wrote."""
     NOT_ASKED = "NotAsked"
-    """It was not asked yet, or something else must be mended first."""
+    """Reconciling or Unknown. It was not asked yet, or something else must be mended first: the spec, for one."""
     INVALID_SPEC = "InvalidSpec"
-    """The spec does not fit the models: mend it, or upgrade the CRDs."""
+    """Stalled. The spec does not fit this operator's models: mend it, or upgrade CRDs and operator together."""
     WRONG_CLUSTER = "WrongCluster"
-    """Kafka's cluster id is not the expected one: correct the addresses, or delete and create the WALCluster."""
+    """Stalled. Kafka's cluster id is not the expected one; nothing is touched. Correct the addresses, or delete the
+    WALCluster with deletionPolicy: Retain (the topics stay) and create it again."""
     PREFIX_CLAIMED = "PrefixClaimed"
-    """An older WALCluster owns this prefix on this Kafka: delete one of them."""
+    """Stalled. An older WALCluster owns this prefix on this Kafka: delete one of the two."""
     PREFIX_CONTESTED = "PrefixContested"
-    """A younger WALCluster claims the same topics: nothing is deleted until one of the two is gone."""
+    """Stalled. A younger WALCluster claims the same topics: its database may write there, so nothing is deleted from
+    them. Delete one of the two, or give one another topics.prefix."""
     DATABASE_CHANGED = "DatabaseChanged"
-    """Another database answers than the one that was pinned: correct the addresses, or set seawall.dev/readopt."""
+    """Stalled. Another database answers than the one that was pinned, or this WALCluster's claim is gone from its
+    store: nothing is deleted, granted or restarted. Correct the addresses; if it is right (etcd was restored or moved),
+    set seawall.dev/readopt (docs/purging.md#which-database)."""
     DATABASE_CLAIMED = "DatabaseClaimed"
-    """Another WALCluster has claimed the database: delete one of the two, or set seawall.dev/readopt."""
+    """Stalled. Another WALCluster announces markers in this database's metadata store: delete one of the two, or set
+    seawall.dev/readopt on the one that stays."""
     VERSION_DIFFERS = "VersionDiffers"
-    """An older version of the database runs than is declared: declare what runs, or finish the upgrade."""
+    """Stalled. An older GreptimeDB runs than `version` declares: nothing is deleted, because it does not read what
+    Seawall announces. Declare the oldest version that runs, or finish the upgrade."""
     FIRST_CONTACT = "FirstContact"
-    """Kafka answered for the first time and its cluster id is being pinned."""
+    """Reconciling. Kafka answered for the first time and its cluster id is being pinned."""
     PAUSED = "Paused"
-    """Paused by annotation and not all is as declared: remove the annotation."""
+    """Not ready. seawall.dev/paused is set and not everything is as declared: remove the annotation."""
     TOPIC_LOST = "TopicLost"
-    """Topics that the database wrote to are gone and are not made again: restore them, or set seawall.dev/readopt."""
+    """Stalled. Kafka does not know a topic any more that was in use. It is not made again: the next replay would skip
+    rows that are written to a new log. Restore it, or give up its records and such rows by seawall.dev/readopt
+    (docs/purging.md#walintact-is-false)."""
     TOPIC_RECORD_UNREADABLE = "TopicRecordUnreadable"
-    """Topics are missing and nobody knows whether they were written to: they are not made before that can be read."""
+    """Stalled. Topics are missing, and whether they were in use cannot be read: they are not made. Do what the message
+    says; a ConfigMap that is gone: restore it, or set seawall.dev/readopt."""
     REPLICATION_FACTOR_TOO_HIGH = "ReplicationFactorTooHigh"
-    """More replicas are declared than there are brokers: lower it, or add brokers."""
+    """Stalled. More replicas are declared than there are brokers: lower it, or add brokers."""
     DELETING = "DeletingTopics"
-    """The object is being deleted and its topics with it."""
+    """Reconciling. The object is being deleted, and its topics with it if deletionPolicy says so."""
     DELETES_STOPPED = "DeletesStopped"
-    """The object is being deleted and seawall.dev/stop-deletes is set: remove it, or set deletionPolicy: Retain."""
+    """Stalled. The object is being deleted and seawall.dev/stop-deletes is set: remove it, or set deletionPolicy:
+    Retain."""
     HELD = "TopicsHeld"
-    """The object is being deleted and a WALHold claims its topics: release the hold, or set deletionPolicy: Retain."""
+    """Stalled. The object is being deleted and a WALHold claims records of its topics: release or delete the hold, or
+    set deletionPolicy: Retain."""
     IN_USE = "TopicsInUse"
-    """The object is being deleted and regions write to its topics: drop their tables, or set deletionPolicy: Retain."""
+    """Stalled. The object is being deleted, and regions of the database write to its topics, or one vanished less than
+    one openGrace ago: drop their tables, wait, or set deletionPolicy: Retain."""
     USE_UNKNOWN = "TopicUseUnknown"
-    """The object is being deleted and nobody can see who needs its topics: the message says why."""
+    """Reconciling or Stalled. The object is being deleted, and who needs its topics, or whether they are those that
+    were to go, cannot be read (the database, a WALHold, a record, a topic), or Seawall has just started. Do what the
+    message says, or set deletionPolicy: Retain."""
     TOPICS_CHANGED = "TopicsChanged"
-    """The object is being deleted and its topics are not as when that was decided: set deletionPolicy: Retain."""
+    """Stalled. The object is being deleted, and a topic was made anew or written to since that was decided: somebody
+    needs it, or this object came back with a backup (docs/install.md#a-deletion-that-comes-back-from-a-backup). Set
+    deletionPolicy: Retain, or delete topics that nobody needs by hand."""
     NOT_ALLOWED = "NotAllowed"
-    """The operator may not read what it must: give its Kafka user, or its Role, the right that the message names."""
+    """Stalled. The operator may not read what it must: give its Kafka user (docs/kafka-acls.md), or its Role, the right
+    that the message names."""
     CONFIG_MAP_TAKEN = "ConfigMapTaken"
-    """The ConfigMap exists and belongs to somebody else: choose another name, or delete it."""
+    """Stalled. The ConfigMap exists and belongs to somebody else: set another configMapName, or delete it."""
     PARTITIONS_DIFFER = "PartitionsDiffer"
-    """A topic of the pool has more than one partition: it cannot be a WAL topic."""
+    """Stalled. A topic of the pool has more than one partition. It cannot be a WAL topic: entry ids are offsets of
+    partition 0."""
     REPLICATION_FACTOR_DIFFERS = "ReplicationFactorDiffers"
-    """Topics have another replication factor than declared and none is being moved: the message says why."""
+    """Stalled. Topics have another replication factor than declared, and nothing moves them: Kafka refused, or an abort
+    is set. Do what the message says."""
     REASSIGNING = "Reassigning"
-    """Replicas are being moved, or that is being planned: status.reassignment says how far it is."""
+    """Reconciling. Replicas are being moved, or that is being planned: the message and status.reassignment say how far
+    it is, and what it waits for (docs/replication.md)."""
     AWAITING_APPROVAL = "AwaitingApproval"
-    """Replicas are to be moved, and a person is asked: set seawall.dev/approve-reassignment to the plan's digest."""
+    """Not ready. Replicas are to be moved, and a person is asked: read the plan (`seawall plan`), then edit the spec,
+    or set seawall.dev/approve-reassignment to the plan's digest."""
     REASSIGNMENT_INFEASIBLE = "ReassignmentInfeasible"
-    """What is declared of replicas and brokers cannot be planned: edit it, or bring brokers."""
+    """Stalled. What is declared of replicas and brokers cannot be planned: too few brokers, too many excluded, an
+    unknown id, a partition without a leader. Do what the message says."""
     BROKERS_MISSING = "BrokersMissing"
-    """Fewer brokers are online than replicas are declared: ends when they are back."""
+    """Reconciling. Fewer brokers are online than replicas are declared: bring them back."""
     CREATING = "CreatingTopics"
-    """Topics are missing and are being created."""
+    """Reconciling. Topics are missing and are being created."""
     LEADERLESS = "WaitingForLeaders"
-    """Topics have no leader yet."""
+    """Reconciling. Topics have no leader yet."""
     REPAIRING = "RepairingConfigs"
-    """Topic configs differ and are being repaired."""
+    """Reconciling. Topic configs differ and are being repaired."""
     UNDER_MIN_ISR = "UnderMinISR"
-    """Topics have too few in-sync replicas to accept writes: ends when their brokers are back."""
+    """Reconciling. Topics have too few in-sync replicas, so **Kafka refuses writes**: bring brokers back."""
     WRITING_CONFIG = "WritingWALConfig"
-    """The WAL configuration is being written."""
+    """Reconciling. The WAL configuration is being written."""

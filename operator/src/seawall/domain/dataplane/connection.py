@@ -34,26 +34,31 @@ class DataPlaneConnection:
 
 
 class NotReached(StrEnum):
-    """Why a part of the data plane could not be asked; each is a reason of DataPlaneReachable."""
+    """Why a part of the data plane could not be asked; each is a reason of DataPlaneReachable, which then is False."""
 
     METASRV_UNREACHABLE = "MetasrvUnreachable"
-    """The metasrv did not answer."""
+    """The metasrv did not answer: check address, pods and network policies (chart value
+    `networkPolicy.dataPlanePorts`)."""
     FRONTEND_UNREACHABLE = "FrontendUnreachable"
-    """The frontend did not answer."""
+    """The frontend did not answer: as for the metasrv."""
     METADATA_STORE_UNREACHABLE = "MetadataStoreUnreachable"
-    """No member of etcd answered."""
+    """No member of etcd answered: as for the metasrv."""
     AUTHENTICATION_FAILED = "DataPlaneAuthenticationFailed"
-    """A user name or password was refused, or one is needed, or the user may not do this."""
+    """etcd refused the user, wants one, or its role lacks the keys; or the frontend wants a password. Mend the Secret
+    or the role; etcd's gateway wants client certificates without a common name."""
     TLS_FAILED = "DataPlaneTLSFailed"
-    """A TLS handshake failed: CA, host name or client certificate."""
+    """A TLS handshake failed, CA, host name or client certificate: mend the Secret."""
     CONTRADICTION = "DatabaseContradictsItself"
-    """Metasrv, metadata store and frontend are not of one database: correct the address that is another one's."""
+    """Metasrv, store and frontend are not of one database: a datanode that reports is not in the store (by id and
+    address), the frontend lists others, or the store knows none of the regions that report. Correct the address that is
+    another database's; for a datanode that has just joined it passes by itself."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
-    """Something answered that is not what it should be, or its data make no sense."""
+    """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
+    Seawall when GreptimeDB is newer."""
     SECRET_MISSING = "SecretMissing"  # noqa: S105 - a reason, no secret
-    """A Secret or a key in it, which the connection needs, does not exist or makes no sense."""
+    """A Secret or a key in it, which the connection needs, does not exist or makes no sense: create it."""
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a reason, no secret
-    """The operator may not read a Secret that the connection needs."""
+    """The operator may not read a Secret that the connection needs: name it in the chart's `secrets.names`."""
 
 
 SILENCES = (NotReached.METASRV_UNREACHABLE, NotReached.FRONTEND_UNREACHABLE, NotReached.METADATA_STORE_UNREACHABLE)

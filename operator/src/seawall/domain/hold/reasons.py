@@ -6,17 +6,22 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a WALHold is as it is, beside its states; each member says what ends it."""
+    """Why a WALHold is as it is, beside its states; each member says its state, and what ends it."""
 
     INVALID_SPEC = "InvalidSpec"
-    """The spec does not fit the models, and counts as a hold that cannot be read: mend it, or upgrade the CRDs."""
+    """Stalled. The spec does not fit this operator's models: it counts as a hold that cannot be read, and stops all
+    purges of its WALCluster. Mend it, or upgrade CRDs and operator together."""
     STATUS_UNREADABLE = "StatusUnreadable"
-    """What was granted cannot be read, so nothing of its pool is deleted: upgrade Seawall, or delete the hold."""
+    """Stalled. Its state or grant cannot be read, as after a downgrade, so nothing of its pool is deleted: upgrade
+    Seawall, or delete the hold."""
     CLUSTER_MISSING = "ClusterMissing"
-    """There is no such WALCluster in the namespace: create it, or delete the hold."""
+    """Stalled. There is no such WALCluster in the namespace, or it is being deleted: create it, or delete the hold."""
     NOT_GRANTED_YET = "NotGrantedYet"
-    """What is claimed cannot be promised now; the message says why. Until then it counts, and nobody may rely on it."""
+    """Reconciling. What is claimed cannot be promised now; the message says why. Until then it counts, and nobody may
+    rely on it."""
     BEING_DELETED = "BeingDeleted"
-    """Somebody deleted it and a finalizer keeps it: it counts until that goes, or until its ttl is over."""
+    """Reconciling. It was deleted and a finalizer keeps it, whose the message says: it counts until that goes, or until
+    its ttl is over. It cannot be renewed."""
     EDIT_REFUSED = "EditRefused"
-    """What the edited spec claims is gone, or may go; what was granted before still stands. Edit it again."""
+    """Stalled. What the edited spec claims is gone, or may go; what was granted before still stands. Claim a higher
+    offset."""

@@ -1,7 +1,7 @@
 """Why a topic is left alone, in the order in which the ledger asks; each reason explains itself.
 
-The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. docs/purging.md
-has both as a table, and a test compares.
+The sentence is what conditions, events and `seawall ledger` show; the remedy is what a person can do. `make crds`
+writes both into docs/conditions.md.
 """
 
 from __future__ import annotations

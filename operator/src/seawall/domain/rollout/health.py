@@ -14,10 +14,10 @@ from seawall.domain.decision import REFUSED, UNANSWERED
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, is_of_others, left_on_message, of_others_message
 from seawall.domain.rollout.observed import Observed
-from seawall.domain.rollout_reasons import FailureReason, Reason
+from seawall.domain.rollout_reasons import FailureReason, HealthReason, Reason
 
 KIND = ConditionType.DATANODES_HEALTHY
-SERVING, RESTARTING, NOT_ASKED = "Serving", "Restarting", "NotAsked"
+SERVING, RESTARTING, NOT_ASKED = HealthReason
 
 AWAY = frozenset({FailureReason.NOT_SERVING, FailureReason.MISSING})
 """What is expected of a datanode that Seawall restarts, until that takes too long."""

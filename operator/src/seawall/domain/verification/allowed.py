@@ -67,9 +67,10 @@ class User(StrEnum):
     """Whose user of Kafka a job has; the reasons of the condition OwnKafkaUser."""
 
     OWN = "OwnUser"
-    """The WALCluster names one for verifications."""
+    """True. The WALCluster names a user of Kafka for verifications, and the job is that one."""
     SEAWALLS = "SeawallsUser"
-    """Seawall's own, which may delete: declare another one."""
+    """False. The job is Seawall's own user, which may delete records: declare one that may only read, by the field that
+    the message names (docs/kafka-acls.md#the-job-of-a-verification)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The closed set of reasons of a WALVerification's conditions."""
+"""The closed sets of reasons of a WALVerification's conditions, and of the schedule that makes them."""
 
 from __future__ import annotations
 
@@ -6,60 +6,83 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a WALVerification is as it is; each member says what ends it."""
+    """Why a WALVerification is as it is; each member says its state, and what ends it."""
 
     PAUSED = "Paused"
-    """seawall.dev/paused is set on the verification or on its WALCluster: remove it."""
+    """Not ready. seawall.dev/paused is set on the verification or on its WALCluster: remove it. A job that runs goes
+    on."""
     CLUSTER_STALLED = "ClusterStalled"
-    """The WALCluster is Stalled: its conditions say what a person has to do; then it goes on."""
+    """Reconciling. The WALCluster is Stalled, and nothing is begun: its conditions say what a person has to do; then it
+    goes on."""
     CANNOT_OBSERVE = "CannotLook"
-    """The ledger cannot be looked at; the message says why, and it goes on when that is over."""
+    """Reconciling. The ledger cannot be read; the message says why, and it goes on when that is over."""
     OBSERVING = "WaitingForReports"
-    """It waits a few minutes for regions that have not reported, or that are being opened."""
+    """Reconciling. It waits a few minutes for regions that have not reported, or that are being opened."""
     HOLDING = "WaitingForHold"
-    """Its WALHold is not granted yet; the message says why."""
+    """Reconciling. Its WALHold is not granted yet; the message says why."""
     SUBMITTING = "Submitting"
-    """Its request is frozen, and its SparkApplication is made."""
+    """Reconciling. Its request is frozen, and its SparkApplication is made."""
     RUNNING = "Running"
-    """Its SparkApplication runs."""
+    """Reconciling. Its SparkApplication runs."""
     NOT_SERVED = "SparkOperatorSilent"
-    """The Spark Operator does not take up the SparkApplication. Start it, and let it serve this namespace."""
+    """Stalled. For more than a minute the Spark Operator has not taken up the SparkApplication. Start it, and let it
+    serve this namespace (`spark.jobNamespaces`)."""
     DRIVER_PENDING = "DriverPending"
-    """The driver does not start yet; the message is Kubernetes' own."""
+    """Reconciling. The driver cannot be placed yet; the message is the scheduler's. Check nodes, quotas and claims."""
     DRIVER_STUCK = "DriverCannotStart"
-    """The driver cannot start; the message is Kubernetes' own. Mend what it says, or make another verification."""
+    """Stalled. The driver cannot start (image, Secret, configuration or claim); the message is Kubernetes' own. Mend
+    what it names, or make another verification."""
     RELEASING = "Releasing"
-    """The attempt is over, and its hold is let go."""
+    """Reconciling. The attempt is over, and its hold is let go."""
     BACKING_OFF = "WaitingForNextAttempt"
-    """The attempt proved nothing either way; it is tried again in a moment."""
+    """Reconciling. The attempt proved nothing either way (driver, Kafka or storage failed); it is tried again in a
+    moment, three times in all at most."""
     VERIFIED = "Verified"
-    """The end: every topic that was read replays."""
+    """Ready. The end: every topic that was read replays."""
     NOTHING_TO_REPLAY = "NothingToReplay"
-    """The end: no region writes to any of the topics."""
+    """Ready. The end: no region writes to any of the topics."""
     DOES_NOT_REPLAY = "DoesNotReplay"
-    """The end: the findings say what is wrong with the log, and where. Do not restart datanodes before you know."""
+    """Stalled. The end: findings are errors. `status.findings` has the first bad offsets, the report all of them.
+    **Restart no datanode before you know.**"""
     NOT_ALL_READ = "NotAllRead"
-    """The end: what was read replays, and `notRead` says what was not read, and why."""
+    """Stalled. The end: what was read replays, and `status.notRead` says what was not read, and why (the ledger's
+    reasons)."""
     REQUEST_REFUSED = "RequestRefused"
-    """The end: the application cannot work on this; the message says why. Make another verification."""
+    """Stalled. The end: the application cannot work on this; the message says why. Make another verification."""
     INTERRUPTED = "Interrupted"
-    """The end: no attempt proved anything either way; the message says what happened to the last one."""
+    """Stalled. The end: three attempts proved nothing either way; the message says what happened to the last one, and
+    the driver's log more."""
     NO_TOPICS = "NoTopics"
-    """The end: no topic of the pool is selected. Make another verification."""
+    """Stalled. The end: spec.topics selects no topic of the pool. Make another verification."""
     TOO_MANY_TOPICS = "TooManyTopics"
-    """The end: too many for one verification. Make several, and narrow spec.topics."""
+    """Stalled. The end: more than 1,000 topics, too many for one verification. Make several, and narrow spec.topics."""
     INVALID_SPEC = "InvalidSpec"
-    """The end: the spec does not fit the models. Upgrade the CRDs, and make another verification."""
+    """Stalled. The end: the spec does not fit this operator's models. Upgrade the CRDs, and make another
+    verification."""
     NAME_UNUSABLE = "NameUnusable"
-    """The end: Spark cannot name its Services after it. Make another verification."""
+    """Stalled. The end: Spark cannot name its Services after it. Make another verification."""
     SPARK_NOT_ALLOWED = "SparkNotAllowed"
-    """The end: image, account or registry are not what the WALCluster declares, or it declares none. Leave them out."""
+    """Stalled. The end: image, account or registry are not what the WALCluster declares, or it declares none. Leave
+    them out, or set `spec.verification.spark.image` of the WALCluster; make another verification."""
     REQUEST_CHANGED = "RequestChanged"
-    """The end: somebody else wrote or changed the request that the job reads: nothing is proved. Find out who may write
-    ConfigMaps in the namespace, and make another verification."""
+    """Stalled. The end: the ConfigMap with the request, or what the driver read of it, is not what
+    `status.requestDigest` names: nothing is proved. Find out who may write ConfigMaps in the namespace, and make
+    another verification."""
     NAME_TAKEN = "NameTaken"
-    """The end: a hold, a ConfigMap or a SparkApplication of its attempt's name is somebody else's."""
+    """Stalled. The end: a hold, a ConfigMap or a SparkApplication of its attempt's name is somebody else's. Make
+    another verification."""
     CLUSTER_MISSING = "ClusterMissing"
-    """The end: there is no such WALCluster in the namespace. Create it, and make another verification."""
+    """Stalled. The end: there is no such WALCluster in the namespace. Create it, and make another verification."""
     NO_DATA_PLANE = "NoDataPlane"
-    """The end: the WALCluster names no database. Set dataPlane.greptimedb, and make another verification."""
+    """Stalled. The end: the WALCluster names no database. Set dataPlane.greptimedb, and make another verification."""
+
+
+class ScheduledReason(StrEnum):
+    """Why verifications are made on a schedule, or are not: the condition VerificationScheduled of a WALCluster."""
+
+    SCHEDULED = "Scheduled"
+    """True. Verifications begin as declared."""
+    SUSPENDED = "Suspended"
+    """False. No new verifications: set `verification.suspend: false`."""
+    NAME_TOO_LONG = "NameTooLong"
+    """False. Verifications could not be named after the WALCluster: its name has more than 30 characters."""

@@ -33,6 +33,7 @@ from seawall.domain.schedule import BadSchedule, Cron, TimeInName, read_cron
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
 from seawall.domain.verification.actions import MAX_NAME
+from seawall.domain.verification.reasons import ScheduledReason
 
 _TIME = TimeInName("%y%m%d%H%M", 10)
 _SLICE_LENGTH = 3
@@ -107,7 +108,7 @@ class OwnVerifications:
 
 
 KIND = ConditionType.VERIFICATION_SCHEDULED
-SCHEDULED, SUSPENDED, NAME_TOO_LONG = "Scheduled", "Suspended", "NameTooLong"
+SCHEDULED, SUSPENDED, NAME_TOO_LONG = ScheduledReason
 
 
 def own_conditions(status: WALClusterStatus) -> tuple[Condition, ...]:
