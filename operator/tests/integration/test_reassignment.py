@@ -75,12 +75,12 @@ def brokers_of(site: Site) -> set[int]:
     return {broker for found in replicas(site).values() for broker in found}
 
 
-def declare_pool(site: Site, replication_factor: int) -> None:
+def declare_pool(site: Site, replication_factor: int, throttle: str = "1Mi") -> None:
     """A pool with records, and a throttle that makes moves last."""
     site.declare(topics={"count": COUNT, "replicationFactor": replication_factor})
     site.wait_ready()
     produce(site.kafka.bootstrap_servers, dict.fromkeys(topics_of(site), RECORDS))
-    reassigns(site, throttleBytesPerSecond="1Mi", maxConcurrentPartitions=2)
+    reassigns(site, throttleBytesPerSecond=throttle, maxConcurrentPartitions=2)
 
 
 def test_a_replication_factor_grows_under_load_though_the_operator_is_killed_in_mid_move(
@@ -172,7 +172,7 @@ def test_what_a_person_cancels_with_kafkas_tool_is_submitted_again_and_arrives(
     """As docs/replication.md says: who wants a run to stop tells Seawall."""
     site = own_site
     new_operator().start()
-    declare_pool(site, replication_factor=1)
+    declare_pool(site, replication_factor=1, throttle="64Ki")  # no move ends while two tools are started
     site.edit(replicationFactor=3)
     site.wait(lambda: is_throttled(site), "a topic is moved")
     tool = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
