@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from replay_verification.__main__ import main
-from replay_verification.report import Outcome
 from replay_verification.request import Level, Region, parse_request, read_request
 from sparkjob.errors import Refused
+from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest
 
 CONTRACT = Path(__file__).parents[1] / "contract" / "request.json"

@@ -14,11 +14,12 @@ from pyspark.sql import SparkSession
 
 from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.page import render_page
-from replay_verification.report import Outcome, Report, make_report
+from replay_verification.report import Report, make_report
 from replay_verification.request import Request, read_request
 from replay_verification.storage import Storage
 from replay_verification.summary import summarize, summarize_failure
 from sparkjob.errors import Interrupted, Refused
+from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest
 from sparkjob.session import check_connector, open_session, sentence_of
 

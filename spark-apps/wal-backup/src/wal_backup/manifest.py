@@ -63,11 +63,6 @@ class TopicBackup:
         """How many there are."""
         return sum(section.records for section in self.sections)
 
-    @property
-    def last(self) -> Section | None:
-        """The last section; None: there are no records."""
-        return self.sections[-1] if self.sections else None
-
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
@@ -79,13 +74,21 @@ class StoredObject:
 
 
 @dataclass(frozen=True, slots=True)
+class LastRecord:
+    """The newest record of a topic that was backed up, and the digest of it alone."""
+
+    offset: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """One backup.
 
     Attributes:
         sequence: its place in the chain; 0: a full backup.
         request_digest: of the request that asked for it.
-        last_records: by topic, the digest of the last record alone: the next backup asks whether it is still there.
+        last_records: by topic, also of backups before: the next one asks whether it is still there, and the same.
     """
 
     cluster_id: str
@@ -99,7 +102,7 @@ class Manifest:
     finished_time: str
     topics: tuple[TopicBackup, ...]
     objects: tuple[StoredObject, ...]
-    last_records: Mapping[str, str] = field(default_factory=dict)
+    last_records: Mapping[str, LastRecord] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -145,8 +148,13 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
             StoredObject(each.text("path"), each.number("bytes"), each.text("sha256"))
             for each in fields.objects("objects")
         ),
-        dict(fields.object("last_records").members),
+        _last_records(fields.object("last_records")),
     )
+
+
+def _last_records(fields: Fields) -> dict[str, LastRecord]:
+    found = {topic: fields.object(topic) for topic in fields.members}
+    return {topic: LastRecord(each.number("offset"), each.text("digest")) for topic, each in found.items()}
 
 
 def _topic(fields: Fields) -> TopicBackup:

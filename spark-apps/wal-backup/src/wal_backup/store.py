@@ -45,7 +45,9 @@ class Store:
     """Objects by their paths below a place."""
 
     def __init__(self, place: Place) -> None:
-        self._root = place.path.rstrip("/") if isinstance(place, Folder) else f"{place.bucket}/{place.prefix}".rstrip("/")
+        self._root = (
+            place.path.rstrip("/") if isinstance(place, Folder) else f"{place.bucket}/{place.prefix}".rstrip("/")
+        )
         self._files = fs.LocalFileSystem() if isinstance(place, Folder) else _open_bucket(place)
         self._is_folder = isinstance(place, Folder)
 
