@@ -51,9 +51,7 @@ class KafkaState:
             starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
         except (KafkaException, TimeoutError) as error:
             raise Interrupted(f"Kafka does not answer: {error}") from error
-        return {
-            name: TopicState(ids[name], starts[name], ends[name]) for name in ids if name in starts and name in ends
-        }
+        return {name: TopicState(ids[name], starts[name], ends[name]) for name in ids}
 
     def _offsets(self, names: Iterable[str], which: OffsetSpec) -> dict[str, int]:
         asked = {TopicPartition(name, 0): which for name in names}

@@ -10,11 +10,11 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from sparkjob.errors import Refused
-from sparkjob.fields import Fields
+from sparkjob.fields import MAX_U64, Fields
 from wal_backup.gaps import Gap
 from wal_backup.parquet import Section
 
@@ -111,8 +111,26 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """As it is stored; the same manifest gives the same bytes."""
-        text = json.dumps({"version": VERSION, **asdict(self)}, sort_keys=True, separators=(",", ":"))
+        text = json.dumps({"version": VERSION, **_json(self)}, sort_keys=True, separators=(",", ":"))
         return gzip.compress(text.encode(), mtime=0)
+
+
+_NAMES = {"start": "from", "end": "to"}
+"""What members are called as in requests, where Python's are called otherwise."""
+
+
+def _json(value: Any) -> Any:
+    """Members of our classes in camel case; keys of mappings (topics, configs) as they are."""
+    if is_dataclass(value):
+        return {_member(each.name): _json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _json(each) for name, each in value.items()}
+    return [_json(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _member(name: str) -> str:
+    first, *words = _NAMES.get(name, name).split("_")
+    return first + "".join(word.capitalize() for word in words)
 
 
 def digest_of_manifest(content: bytes) -> str:
@@ -130,25 +148,25 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         data: Any = json.loads(gzip.decompress(content))
     except (ValueError, OSError, EOFError) as error:
         raise Refused(f"{where} cannot be read: {error}") from error
-    fields = Fields.of(data, where)
-    fields.check_version(VERSION)
-    parent = fields.object_or_none("parent")
+    found = Fields.of(data, where)
+    found.check_version(VERSION)
+    parent = found.object_or_none("parent")
     return Manifest(
-        fields.text("cluster_id"),
-        fields.text("chain"),
-        fields.text("backup"),
-        fields.number("attempt"),
-        fields.number("sequence"),
-        fields.text("request_digest"),
+        found.text("clusterId"),
+        found.text("chain"),
+        found.text("backup"),
+        found.number("attempt"),
+        found.number("sequence"),
+        found.text("requestDigest"),
         None if parent is None else Parent(parent.text("name"), parent.text("digest")),
-        fields.text("started_time"),
-        fields.text("finished_time"),
-        tuple(_topic(topic) for topic in fields.objects("topics")),
+        found.text("startedTime"),
+        found.text("finishedTime"),
+        tuple(_topic(topic) for topic in found.objects("topics")),
         tuple(
             StoredObject(each.text("path"), each.number("bytes"), each.text("sha256"))
-            for each in fields.objects("objects")
+            for each in found.objects("objects")
         ),
-        _last_records(fields.object("last_records")),
+        _last_records(found.object("lastRecords")),
     )
 
 
@@ -160,21 +178,21 @@ def _last_records(fields: Fields) -> dict[str, LastRecord]:
 def _topic(fields: Fields) -> TopicBackup:
     return TopicBackup(
         fields.text("name"),
-        fields.text("topic_id"),
-        fields.number("log_start"),
-        fields.number("start"),
-        fields.number("end"),
+        fields.text("topicId"),
+        fields.number("logStart"),
+        fields.number("from"),
+        fields.number("to"),
         dict(fields.object("config").members),
-        tuple(parse_region(region, "reads_from") for region in fields.objects("regions")),
+        tuple(parse_region(region) for region in fields.objects("regions")),
         _pairs(fields, "epochs"),
         _pairs(fields, "gaps"),
         tuple(_section(section) for section in fields.objects("sections")),
     )
 
 
-def parse_region(fields: Fields, reads_from: str) -> Region:
-    """A region; `reads_from` is what that member is called there."""
-    return Region(fields.number("id", 2**64 - 1), fields.number(reads_from), fields.number_or_none("flushed"))
+def parse_region(fields: Fields) -> Region:
+    """A region, as a request and a manifest have it."""
+    return Region(fields.number("id", MAX_U64), fields.number("readsFrom"), fields.number_or_none("flushed"))
 
 
 def _pairs(fields: Fields, name: str) -> tuple[tuple[int, int], ...]:
@@ -186,5 +204,5 @@ def _pairs(fields: Fields, name: str) -> tuple[tuple[int, int], ...]:
 
 
 def _section(fields: Fields) -> Section:
-    numbers = (fields.number(name) for name in ("row_group", "first", "last", "records", "bytes"))
+    numbers = (fields.number(name) for name in ("rowGroup", "first", "last", "records", "bytes"))
     return Section(fields.text("object"), *numbers, fields.text("digest"))

@@ -1,7 +1,7 @@
 """Objects of a backup: Parquet files that any tool reads. A row group is a *section*: a stretch of one topic.
 
-Columns: topic, offset, timestamp (ms), timestamp_type, key, value, headers (a list of key and value; null when the record
-has none). Kafka does not tell an empty list of headers from none.
+Columns: topic, offset, timestamp (ms), timestamp_type, key, value, headers (a list of key and value; null: none, which
+Kafka does not tell from an empty list).
 """
 
 from __future__ import annotations

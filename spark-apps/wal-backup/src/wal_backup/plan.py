@@ -27,12 +27,13 @@ def plan_tasks(ranges: Iterable[Range], cores: int) -> list[list[Range]]:
     tasks: list[list[Range]] = []
     room = 0
     for topic, start, end in left:
-        while start < end:
+        begin = start
+        while begin < end:
             if room == 0:
                 tasks.append([])
                 room = most
-            stop = min(end, start + room)
-            tasks[-1].append(Range(topic, start, stop))
-            room -= stop - start
-            start = stop
+            stop = min(end, begin + room)
+            tasks[-1].append(Range(topic, begin, stop))
+            room -= stop - begin
+            begin = stop
     return tasks

@@ -73,7 +73,7 @@ class Reader:
                 yield _record(message), message.leader_epoch() or 0
             if expected < wanted.end and time.monotonic() > waits_until:
                 raise Interrupted(
-                    f"topic {wanted.topic} gave nothing from offset {expected} to {wanted.end} for {self._patience:.0f} s"
+                    f"topic {wanted.topic} gave no record from offset {expected} to {wanted.end} in time"
                     " (nothing should write to a WAL topic in transactions: one that is open hides what follows)"
                 )
 

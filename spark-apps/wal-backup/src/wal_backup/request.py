@@ -112,7 +112,7 @@ def _topic(fields: Fields) -> TopicRange:
         start,
         end,
         {name: str(value) for name, value in fields.object("config").members.items()},
-        tuple(parse_region(region, "readsFrom") for region in fields.objects("regions")),
+        tuple(parse_region(region) for region in fields.objects("regions")),
     )
 
 
