@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from confluent_kafka import Producer
 from spark_marks import WITH_SPARK
 
 from wal_backup import reader
+from wal_backup.manifest import digest_of_manifest
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -58,9 +61,6 @@ def test_a_log_whose_last_record_is_another_one_is_not_continued(bed: Bed) -> No
 
 
 def _forge(bed: Bed, answer: Answer, topic: str) -> None:
-    import gzip
-    import json
-
     path = bed.manifest_path(answer)
     data = json.loads(gzip.decompress(path.read_bytes()))
     data["lastRecords"][topic]["digest"] = "0" * 64
@@ -68,8 +68,6 @@ def _forge(bed: Bed, answer: Answer, topic: str) -> None:
 
 
 def _digest(bed: Bed, answer: Answer) -> str:
-    from wal_backup.manifest import digest_of_manifest
-
     return digest_of_manifest(bed.manifest_path(answer).read_bytes())
 
 
@@ -138,7 +136,9 @@ def test_an_open_transaction_is_waited_for_and_then_told(bed: Bed, monkeypatch: 
     producer.begin_transaction()
     producer.produce(topic, b"open", partition=0)
     producer.flush(30)
-    with reader.Reader({"bootstrap.servers": bed.topics.servers}, patience=2.0) as impatient:
-        with pytest.raises(reader.Interrupted, match="gave no record from offset 10 to 11 in time"):
-            list(impatient.read(reader.Range(topic, 0, 11)))
+    with (
+        reader.Reader({"bootstrap.servers": bed.topics.servers}, patience=2.0) as impatient,
+        pytest.raises(reader.Interrupted, match="gave no record from offset 10 to 11 in time"),
+    ):
+        list(impatient.read(reader.Range(topic, 0, 11)))
     producer.abort_transaction(30)

@@ -80,7 +80,7 @@ def lose_an_object(story: Story) -> None:
 
 
 def _rewrite(story: Story, change: Callable[[Any], Any]) -> None:
-    """Changes the rows of an object, and makes the size and the SHA-256 in its manifest good, and all manifests after."""
+    """Changes the rows of an object, and makes the size and the SHA-256 in its manifest good."""
     path = story.object_of(story.third)
     file = pq.ParquetFile(path)
     tables = change([file.read_row_group(number) for number in range(file.num_row_groups)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -35,7 +37,7 @@ def test_merged_gaps_are_the_same_offsets(gaps: list[tuple[int, int]]) -> None:
     merged = merge(pairs)
     assert {offset for first, end in merged for offset in range(first, end)} == offsets
     assert width(merged) == len(offsets)
-    assert all(one[1] < other[0] for one, other in zip(merged, merged[1:], strict=False))
+    assert all(one[1] < other[0] for one, other in pairwise(merged))
 
 
 def topic(sections: list[tuple[int, int, int]], gaps: list[tuple[int, int]]) -> TopicBackup:

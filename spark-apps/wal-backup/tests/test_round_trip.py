@@ -7,7 +7,7 @@ import time
 
 from backups import Bed
 from confluent_kafka import Producer
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from spark_marks import WITH_SPARK
 
@@ -17,7 +17,11 @@ pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
 
 CONTENTS = some.none() | some.just(b"") | some.binary(max_size=40) | some.just(b"\x00" * 100_000)
-HEADERS = some.none() | some.lists(some.tuples(some.text(max_size=5), CONTENTS), min_size=1, max_size=4)
+NAMES = some.text(some.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=5)
+"""librdkafka ends a header's name at a zero byte: README.md says so."""
+HEADERS = some.none() | some.lists(some.tuples(NAMES, CONTENTS), min_size=1, max_size=4)
+PHASES = [phase for phase in Phase if phase is not Phase.shrink]
+"""What fails here takes a second each time: it is told as it was found."""
 NOW = int(time.time() * 1000)
 WRITTEN = some.tuples(CONTENTS, CONTENTS, HEADERS, some.integers(1, NOW))
 LOGS = some.lists(some.lists(WRITTEN, max_size=12), min_size=3, max_size=3)
@@ -44,7 +48,7 @@ def transaction(bed: Bed, topic: str, values: list[bytes], *, commits: bool) -> 
     bed.topics.wait_for_end(topic, before + len(values) + 1)
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], phases=PHASES)
 @given(logs=LOGS)
 def test_whatever_is_written_is_backed_up_as_it_is(
     bed: Bed, logs: list[list[tuple[bytes, bytes, object, int]]]

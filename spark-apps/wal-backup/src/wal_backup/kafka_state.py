@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -12,6 +14,9 @@ from sparkjob.errors import Interrupted
 from wal_backup.request import TopicRange
 
 SECONDS = 30.0
+_PAUSE = 0.2
+_PASSING = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+T = TypeVar("T")
 _URL_SAFE = str.maketrans("+/", "-_")
 """Java, and so Seawall, prints ids with - and _ where librdkafka has + and /."""
 
@@ -37,21 +42,18 @@ class KafkaState:
         Raises:
             Interrupted: Kafka does not answer.
         """
-        try:
-            return str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id)
-        except (KafkaException, TimeoutError) as error:
-            raise Interrupted(f"Kafka does not answer: {error}") from error
+        return _answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
         """The topics that there are. Raises as `cluster_id`."""
         wanted = list(names)
-        try:
-            asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
-            ids = {name: found for name in wanted if (found := _id_of(asked[name])) is not None}
-            starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
-        except (KafkaException, TimeoutError) as error:
-            raise Interrupted(f"Kafka does not answer: {error}") from error
-        return {name: TopicState(ids[name], starts[name], ends[name]) for name in ids}
+        return _answer(lambda: self._topics(wanted))
+
+    def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
+        asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
+        ids = {name: found for name in wanted if (found := _id_of(asked[name])) is not None}
+        starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        return {name: TopicState(topic_id, starts[name], ends[name]) for name, topic_id in ids.items()}
 
     def _offsets(self, names: Iterable[str], which: OffsetSpec) -> dict[str, int]:
         asked = {TopicPartition(name, 0): which for name in names}
@@ -60,6 +62,19 @@ class KafkaState:
         level = IsolationLevel.READ_UNCOMMITTED
         futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=SECONDS)
         return {partition.topic: int(future.result(SECONDS).offset) for partition, future in futures.items()}
+
+
+def _answer(ask: Callable[[], T]) -> T:
+    """Asks again for a while: a topic has no leader while one is elected."""
+    give_up = time.monotonic() + SECONDS
+    while True:
+        try:
+            return ask()
+        except (KafkaException, TimeoutError) as error:
+            may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING
+            if not may_pass or time.monotonic() > give_up:
+                raise Interrupted(f"Kafka does not answer: {error}") from error
+        time.sleep(_PAUSE)
 
 
 def find_trouble(topics: Iterable[TopicRange], found: Mapping[str, TopicState]) -> str | None:

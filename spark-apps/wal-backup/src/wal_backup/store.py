@@ -72,7 +72,7 @@ class Store:
             FileNotFoundError: there is none.
             Refused, Interrupted: as `put`.
         """
-        with self._asking(path), self._files.open_input_stream(self._at(path)) as source:
+        with self._asking(path), self._files.open_input_stream(self._at(path), compression=None) as source:
             return bytes(source.read())
 
     def open(self, path: str) -> pa.NativeFile:
@@ -98,7 +98,8 @@ class Store:
     def _create(self, path: str) -> pa.NativeFile:
         if self._is_folder:
             self._files.create_dir(self._at(path).rsplit("/", 1)[0], recursive=True)
-        return self._files.open_output_stream(self._at(path))
+        # By itself it would compress what is called .gz once more.
+        return self._files.open_output_stream(self._at(path), compression=None)
 
     def _asking(self, path: str) -> _Asking:
         return _Asking(path)
