@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from backups import Bed
@@ -40,6 +41,16 @@ def bed(spark: SparkSession, kafka: KafkaProcesses, s3: S3Process, tmp_path: Pat
             "secretAccessKeyFile": str(tmp_path / "secret"),
         }
     }
+    return _bed(spark, kafka, tmp_path, objects / "here", storage)
+
+
+@pytest.fixture
+def folder_bed(spark: SparkSession, kafka: KafkaProcesses, tmp_path: Path) -> Bed:
+    """The same with a folder, which keeps no checksums of its own."""
+    return _bed(spark, kafka, tmp_path, tmp_path / "store", {"folder": {"path": str(tmp_path / "store")}})
+
+
+def _bed(spark: SparkSession, kafka: KafkaProcesses, folder: Path, objects: Path, storage: Mapping[str, Any]) -> Bed:
     topics = Topics(kafka.bootstrap_servers)
     cluster_id = KafkaState({"bootstrap.servers": topics.servers}).cluster_id()
-    return Bed(spark, topics, cluster_id, tmp_path, objects / "here", storage)
+    return Bed(spark, topics, cluster_id, folder, objects, storage)

@@ -13,8 +13,10 @@ from backups import Answer, Bed
 from confluent_kafka import Producer
 from spark_marks import WITH_SPARK
 
-from wal_backup import reader
+from sparkjob.errors import Interrupted
 from wal_backup.manifest import digest_of_manifest
+from wal_backup.plan import Range
+from wal_backup.reader import Reader
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -49,9 +51,9 @@ def test_a_topic_that_was_made_again_with_as_many_records_is_not_continued(bed: 
     assert manifests(bed) == 1
 
 
-def test_a_log_whose_last_record_is_another_one_is_not_continued(bed: Bed) -> None:
+def test_a_log_whose_last_record_is_another_one_is_not_continued(folder_bed: Bed) -> None:
     """As after an unclean election: the same topic, as long as before, with other records at its end."""
-    topic = filled(bed)
+    bed, topic = folder_bed, filled(folder_bed)
     full = bed.back_up((topic, 0, 10))
     _forge(bed, full, topic)
     forged = {"manifest": {"name": full.summary["manifest"]["name"], "digest": _digest(bed, full)}}
@@ -129,7 +131,7 @@ def test_another_kafka_and_another_secret_are_refused(bed: Bed, tmp_path: Path) 
     ended(bed.back_up((topic, 0, 5), storage=nowhere), "Refused", "cannot be read: No such file")
 
 
-def test_an_open_transaction_is_waited_for_and_then_told(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_transaction_is_waited_for_and_then_told(bed: Bed) -> None:
     topic = filled(bed)
     producer = Producer({"bootstrap.servers": bed.topics.servers, "transactional.id": topic})
     producer.init_transactions(30)
@@ -137,8 +139,8 @@ def test_an_open_transaction_is_waited_for_and_then_told(bed: Bed, monkeypatch: 
     producer.produce(topic, b"open", partition=0)
     producer.flush(30)
     with (
-        reader.Reader({"bootstrap.servers": bed.topics.servers}, patience=2.0) as impatient,
-        pytest.raises(reader.Interrupted, match="gave no record from offset 10 to 11 in time"),
+        Reader({"bootstrap.servers": bed.topics.servers}, patience=2.0) as impatient,
+        pytest.raises(Interrupted, match="gave no record from offset 10 to 11 in time"),
     ):
-        list(impatient.read(reader.Range(topic, 0, 11)))
+        list(impatient.read(Range(topic, 0, 11)))
     producer.abort_transaction(30)

@@ -157,9 +157,9 @@ CASES: list[tuple[Callable[[Story], None], str, bool]] = [
     ("corrupt", "kind", "is_seen_outside"), CASES, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_what_was_changed_is_named(
-    bed: Bed, corrupt: Callable[[Story], None], kind: str, *, is_seen_outside: bool
+    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str, *, is_seen_outside: bool
 ) -> None:
-    story = Story(bed)
+    bed, story = folder_bed, Story(folder_bed)
     assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
     corrupt(story)
     checked, inspected = bed.check(), bed.inspect()
@@ -180,3 +180,14 @@ def test_what_no_manifest_names_does_not_exist(bed: Bed) -> None:
     (path.parent / "00000-77.parquet").write_bytes(path.read_bytes()[:100])
     shutil.copyfile(path, path.parent / "00000-78.parquet")
     assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
+
+
+@pytest.mark.parametrize("corrupt", [flip_in_a_page, flip_in_a_manifest])
+def test_what_the_store_itself_calls_damaged_is_a_finding_and_no_silence(
+    bed: Bed, corrupt: Callable[[Story], None]
+) -> None:
+    corrupt(Story(bed))
+    checked = bed.check()
+    assert checked.summary["outcome"] == "Failed"
+    (found,) = [each for each in checked.summary["findings"] if "is damaged" in each["message"]]
+    assert found["kind"] == ("ObjectChanged" if corrupt is flip_in_a_page else "ChainBroken")

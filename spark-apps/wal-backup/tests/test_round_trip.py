@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from backups import Bed
 from confluent_kafka import Producer
@@ -27,7 +29,11 @@ WRITTEN = some.tuples(CONTENTS, CONTENTS, HEADERS, some.integers(1, NOW))
 LOGS = some.lists(some.lists(WRITTEN, max_size=12), min_size=3, max_size=3)
 
 
-def write(bed: Bed, topic: str, records: list[tuple[bytes | None, bytes | None, object, int]]) -> None:
+Written = tuple[bytes | None, bytes | None, Any, int]
+"""Key, value, headers, and the time in ms."""
+
+
+def write(bed: Bed, topic: str, records: Sequence[Written]) -> None:
     """In this order."""
     producer = Producer({"bootstrap.servers": bed.topics.servers, "enable.idempotence": True})
     for key, value, headers, timestamp in records:
@@ -50,9 +56,7 @@ def transaction(bed: Bed, topic: str, values: list[bytes], *, commits: bool) -> 
 
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], phases=PHASES)
 @given(logs=LOGS)
-def test_whatever_is_written_is_backed_up_as_it_is(
-    bed: Bed, logs: list[list[tuple[bytes, bytes, object, int]]]
-) -> None:
+def test_whatever_is_written_is_backed_up_as_it_is(bed: Bed, logs: list[list[Written]]) -> None:
     stem = secrets.token_hex(4)
     topics = [f"{stem}_{number}" for number in range(len(logs))]
     bed.topics.create(*topics, config={"retention.ms": "-1"})

@@ -153,7 +153,7 @@ def _require_same_log(topic: TopicRange, old: TopicBackup) -> None:
 
 def _require_last_record(reader: Reader, topic: TopicRange, last: LastRecord | None) -> None:
     """The newest record that was backed up, if it is still there, is the same: no tail was lost and written anew."""
-    if last is None or last.offset < topic.log_start:
+    if last is None:
         return
     try:
         found = [record for record, _ in reader.read(Range(topic.name, last.offset, last.offset + 1))]

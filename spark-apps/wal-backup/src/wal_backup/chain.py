@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkjob.errors import Refused
 from wal_backup.layout import chain_folder, chains_folder, manifests_folder
 from wal_backup.manifest import Manifest, Parent, digest_of_manifest, parse_manifest
-from wal_backup.store import Store
+from wal_backup.store import Damaged, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ def read_parent(store: Store, folder: str, parent: Parent) -> Manifest:
         content = store.read(path)
     except FileNotFoundError:
         raise Refused(f"the parent {path} is not there") from None
+    except Damaged as damaged:
+        raise Refused(f"the parent {damaged}") from None
     found = digest_of_manifest(content)
     if found != parent.digest:
         raise Refused(f"the parent {path} has digest {found}, not {parent.digest}: it was changed")
@@ -65,7 +67,11 @@ def _read_chain(store: Store, cluster_id: str, name: str) -> Chain:
     folder = manifests_folder(chain_folder(cluster_id, name))
     problems, found = list[str](), dict[str, StoredManifest]()
     for file in store.names(folder):
-        content = store.read(f"{folder}/{file}")
+        try:
+            content = store.read(f"{folder}/{file}")
+        except Damaged as damaged:
+            problems.append(str(damaged))
+            continue
         try:
             manifest = parse_manifest(content, f"{folder}/{file}")
         except Refused as refused:
@@ -125,7 +131,7 @@ def _why_no_child(child: StoredManifest, parent: StoredManifest | None, named: P
 
 def _paths(root: str, children: Mapping[str, list[str]]) -> Iterator[tuple[str, ...]]:
     """All paths from a full backup to one that nothing follows."""
-    left = [(root,)]
+    left: list[tuple[str, ...]] = [(root,)]
     while left:
         path = left.pop()
         below = children.get(path[-1], ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import Manifest, StoredObject, TopicBackup
 from wal_backup.parquet import Section, read_section, sha256_of
 from wal_backup.records import digest_of
-from wal_backup.store import Place, Store
+from wal_backup.store import Damaged, Place, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +99,20 @@ def check_object(place: Place, each: ObjectToCheck) -> list[Finding]:
         return found
     with tempfile.TemporaryDirectory(prefix="wal-backup-") as folder:
         local = Path(folder) / "object.parquet"
-        with store.open(path) as source, local.open("wb") as sink:
-            shutil.copyfileobj(source, sink)
+        try:
+            store.fetch(path, local)
+        except Damaged as damaged:
+            return [*found, _changed(each, str(damaged))]
         sha256 = sha256_of(local)
         if sha256 != each.stored.sha256 and not found:
-            message = f"object {each.stored.path} has SHA-256 {sha256}, not {each.stored.sha256}{_from(each)}"
-            topic, first = (each.sections[0][0], each.sections[0][1].first) if each.sections else (None, None)
-            found.append(Finding(Kind.OBJECT_CHANGED, message, each.stored.path, topic, first))
+            found.append(_changed(each, f"has SHA-256 {sha256}, not {each.stored.sha256}"))
         return [*found, *_check_sections(local, each)]
+
+
+def _changed(each: ObjectToCheck, why: str) -> Finding:
+    topic, first = (each.sections[0][0], each.sections[0][1].first) if each.sections else (None, None)
+    message = f"object {each.stored.path}: {why}{_from(each)}"
+    return Finding(Kind.OBJECT_CHANGED, message, each.stored.path, topic, first)
 
 
 def _check_sections(local: Path, each: ObjectToCheck) -> Iterator[Finding]:

@@ -204,5 +204,6 @@ def _pairs(fields: Fields, name: str) -> tuple[tuple[int, int], ...]:
 
 
 def _section(fields: Fields) -> Section:
-    numbers = (fields.number(name) for name in ("rowGroup", "first", "last", "records", "bytes"))
-    return Section(fields.text("object"), *numbers, fields.text("digest"))
+    row_group, first, last = (fields.number(name) for name in ("rowGroup", "first", "last"))
+    counts = fields.number("records"), fields.number("bytes")
+    return Section(fields.text("object"), row_group, first, last, *counts, fields.text("digest"))

@@ -60,17 +60,17 @@ class Reader:
         while expected < wanted.end:
             # `if message` would ask for the length of its value, and drop what has none.
             for message in self._consumer.consume(_BATCH, _POLL_SECONDS):
-                error = message.error()
+                error, offset = message.error(), message.offset() or 0
                 if error is not None:
-                    if _is_end(error, wanted) and message.offset() >= wanted.end:
+                    if _is_end(error, wanted) and offset >= wanted.end:
                         return
                     continue
-                if message.offset() >= wanted.end:
+                if offset >= wanted.end:
                     return
-                if message.offset() < expected:
-                    raise Interrupted(f"topic {wanted.topic} gave offset {message.offset()} after {expected - 1}")
-                expected, waits_until = message.offset() + 1, time.monotonic() + self._patience
-                yield _record(message), message.leader_epoch() or 0
+                if offset < expected:
+                    raise Interrupted(f"topic {wanted.topic} gave offset {offset} after {expected - 1}")
+                expected, waits_until = offset + 1, time.monotonic() + self._patience
+                yield _record(message, offset), message.leader_epoch() or 0
             if expected < wanted.end and time.monotonic() > waits_until:
                 raise Interrupted(
                     f"topic {wanted.topic} gave no record from offset {expected} to {wanted.end} in time"
@@ -88,8 +88,7 @@ def _is_end(error: KafkaError, wanted: Range) -> bool:
     return bool(code == KafkaError._PARTITION_EOF)  # noqa: SLF001 - as above
 
 
-def _record(message: Message) -> Record:
-    timestamp_type, timestamp = message.timestamp()
-    return Record(
-        message.offset(), timestamp, timestamp_type, message.key(), message.value(), message.headers() or None
-    )
+def _record(message: Message, offset: int) -> Record:
+    kind, timestamp = message.timestamp()
+    headers: Any = message.headers()  # a list of names and bytes when it was read, whatever may be produced
+    return Record(offset, timestamp, kind, message.key(), message.value(), headers or None)

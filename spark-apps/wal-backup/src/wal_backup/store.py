@@ -15,6 +15,7 @@ from sparkjob.fields import Fields
 _SECONDS = 30
 _ATTEMPTS = 3
 _CHUNK = 8 << 20
+_DAMAGE = "checksums mismatch"
 _REFUSALS = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "NO_SUCH_BUCKET", "AccessDenied")
 
 
@@ -39,6 +40,10 @@ class Folder:
 
 
 Place = S3 | Folder
+
+
+class Damaged(Exception):  # noqa: N818 - what it is
+    """An object does not have the checksum that the store keeps beside it."""
 
 
 class Store:
@@ -70,15 +75,20 @@ class Store:
 
         Raises:
             FileNotFoundError: there is none.
+            Damaged: the store itself says that it is not what was put there.
             Refused, Interrupted: as `put`.
         """
         with self._asking(path), self._files.open_input_stream(self._at(path), compression=None) as source:
             return bytes(source.read())
 
-    def open(self, path: str) -> pa.NativeFile:
-        """The object, to be read here and there. Raises as `read`."""
-        with self._asking(path):
-            return self._files.open_input_file(self._at(path))
+    def fetch(self, path: str, local: Path) -> None:
+        """Copies the object to a local file. Raises as `read`."""
+        with (
+            self._asking(path),
+            self._files.open_input_stream(self._at(path), compression=None) as source,
+            local.open("wb") as sink,
+        ):
+            shutil.copyfileobj(source, sink, _CHUNK)
 
     def size(self, path: str) -> int | None:
         """Bytes of an object; None: there is none. Raises as `put`."""
@@ -118,6 +128,8 @@ class _Asking:
         if not isinstance(error, (OSError, pa.ArrowException)) or isinstance(error, FileNotFoundError):
             return
         said = str(error).strip().split("\n", 1)[0][:300]
+        if _DAMAGE in said:
+            raise Damaged(f"{self._path} is damaged: {said}") from error
         if isinstance(error, PermissionError) or any(word in str(error) for word in _REFUSALS):
             raise Refused(f"the store refuses {self._path}: {said}") from error
         raise Interrupted(f"the store does not answer for {self._path}: {said}") from error
