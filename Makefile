@@ -19,7 +19,7 @@ CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/replay-verification/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/sparkjob/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
 	@requirements/venv.sh
 
 demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, move replicas, recover rows, purge, verify on Spark, restart datanodes, end a crash loop

@@ -16,11 +16,11 @@ compile requirements/build.in -o "$folder/build.lock"
 compile operator/pyproject.toml -o "$folder/operator.lock"
 compile e2e/refdb/pyproject.toml -c requirements/operator.lock --no-emit-package walrecord -o "$folder/refdb.lock"
 compile e2e/checker/pyproject.toml -c requirements/refdb.lock -o "$folder/checker.lock"
-compile spark-apps/replay-verification/pyproject.toml -c requirements/refdb.lock --no-emit-package walrecord -o "$folder/verification.lock"
-compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml \
-  spark-apps/replay-verification/pyproject.toml e2e/refdb/pyproject.toml \
+compile spark-apps/replay-verification/pyproject.toml -c requirements/refdb.lock --no-emit-package walrecord --no-emit-package sparkjob -o "$folder/verification.lock"
+compile requirements/dev.in operator/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/sparkjob/pyproject.toml \
+  spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml e2e/refdb/pyproject.toml \
   e2e/checker/pyproject.toml \
-  -c requirements/operator.lock -c requirements/refdb.lock -c requirements/verification.lock --no-emit-package walrecord \
+  -c requirements/operator.lock -c requirements/refdb.lock -c requirements/verification.lock --no-emit-package walrecord --no-emit-package sparkjob \
   -o "$folder/dev.lock"
 if [ "$folder" != requirements ]; then
   for lock in "$folder"/*.lock; do

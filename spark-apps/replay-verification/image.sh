@@ -7,6 +7,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../e2e/platform/lib.sh"
 jars=$("$PLATFORM/spark/jars.sh")
 ref=$("$PLATFORM/images.sh" replay-verification "$REPO" spark-apps/replay-verification/Dockerfile --build-context "jars=$jars" \
   --only spark-apps/replay-verification/{Dockerfile,README.md,pyproject.toml,src,image} \
-  spark-apps/walrecord/{README.md,pyproject.toml,src} requirements/{build,verification}.lock)
+  spark-apps/{sparkjob,walrecord}/{README.md,pyproject.toml,src} requirements/{build,verification}.lock)
 [ "${1:-}" = --build ] || "$PLATFORM/cluster" load "$ref"
 echo "$ref" >&3

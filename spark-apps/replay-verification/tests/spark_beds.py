@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from replay_verification.session import open_session
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.processes import platform_folder
+from sparkjob.session import open_session
 
 _DOWNLOAD_TIMEOUT = 900
 

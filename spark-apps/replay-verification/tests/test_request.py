@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from replay_verification.__main__ import main
-from replay_verification.errors import Refused
-from replay_verification.report import Outcome
-from replay_verification.request import Level, Region, check_digest, parse_request, read_request
+from replay_verification.request import Level, Region, parse_request, read_request
+from sparkjob.errors import Refused
+from sparkjob.outcome import Outcome
+from sparkjob.request_file import check_digest
 
 CONTRACT = Path(__file__).parents[1] / "contract" / "request.json"
 Asked = dict[str, Any]
@@ -65,7 +66,7 @@ def test_a_request_that_the_program_was_not_started_for_is_refused_before_anythi
 def test_a_request_that_the_program_was_started_for_is_worked_on() -> None:
     request = read_request(str(CONTRACT))
     for digest in (request.digest, None):
-        check_digest(request, digest)
+        check_digest(request.digest, digest)
 
 
 def _set(*path: str | int, to: Any) -> Callable[[Asked], None]:

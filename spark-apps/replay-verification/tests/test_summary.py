@@ -14,7 +14,6 @@ from replay_verification.findings import Finding, Kind
 from replay_verification.report import (
     NOT_COMPARED,
     Comparison,
-    Outcome,
     RegionCounts,
     Report,
     Seen,
@@ -24,6 +23,7 @@ from replay_verification.report import (
 from replay_verification.request import Request, parse_request
 from replay_verification.summary import MOST_BYTES, summarize, summarize_failure
 from replay_verification.tally import Tally
+from sparkjob.outcome import Outcome
 
 CONTRACT = Path(__file__).parents[1] / "contract"
 REGION = 4398046511104

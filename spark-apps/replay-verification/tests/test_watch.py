@@ -14,11 +14,11 @@ from wal_logs import clean_log
 from wal_topics import Topics, request_of
 
 from replay_verification import integrity, job, source, watch
-from replay_verification.errors import Interrupted
 from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.request import parse_request
 from replay_verification.watch import Watch
 from seawall_e2e.loopback import KafkaProcesses
+from sparkjob.errors import Interrupted
 
 pytest_plugins = ("spark_beds",)
 pytestmark = WITH_SPARK

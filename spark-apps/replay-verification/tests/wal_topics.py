@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaError, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from wal_logs import DATA, OTHER, Record
 
@@ -67,8 +67,15 @@ class Topics:
     def end(self, name: str) -> int:
         """The offset after the last one."""
         asked = {TopicPartition(name, 0): OffsetSpec.latest()}  # type: ignore[no-untyped-call]
-        (future,) = self._admin.list_offsets(asked).values()
-        return int(future.result(TIMEOUT).offset)
+        give_up = time.monotonic() + TIMEOUT
+        while True:
+            (future,) = self._admin.list_offsets(asked).values()
+            try:
+                return int(future.result(TIMEOUT).offset)
+            except KafkaException as error:  # a new topic has no leader yet
+                if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION or time.monotonic() > give_up:
+                    raise
+            time.sleep(0.05)
 
     def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
         """Makes topics with these records."""

@@ -12,14 +12,16 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from replay_verification.errors import Interrupted, Refused
 from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.page import render_page
-from replay_verification.report import Outcome, Report, make_report
-from replay_verification.request import Request, check_digest, read_request
-from replay_verification.session import check_connector, open_session, sentence_of
+from replay_verification.report import Report, make_report
+from replay_verification.request import Request, read_request
 from replay_verification.storage import Storage
 from replay_verification.summary import summarize, summarize_failure
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.outcome import Outcome
+from sparkjob.request_file import check_digest
+from sparkjob.session import check_connector, open_session, sentence_of
 
 LOG = logging.getLogger("replay_verification")
 NONE = "-"
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
     request: Request | None = None
     try:
         request = read_request(given.request)
-        check_digest(request, given.digest)
+        check_digest(request.digest, given.digest)
         report = _verify(request, None if given.report == NONE else given.report, spark)
         outcome, message = report.outcome, report.message
         summary = summarize(report, None if given.report == NONE else given.report)

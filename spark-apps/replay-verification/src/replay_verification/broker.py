@@ -10,8 +10,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from replay_verification.coverage import LAST_TIME, LogState
-from replay_verification.errors import Interrupted, Refused
-from replay_verification.session import java_of, sentence_of
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.session import java_of, sentence_of
 
 _SECONDS = 30
 _MISSING = "UnknownTopicOrPartitionException"

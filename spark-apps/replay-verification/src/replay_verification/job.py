@@ -20,9 +20,7 @@ from replay_verification import holes
 from replay_verification.broker import Broker
 from replay_verification.comparer import Comparer
 from replay_verification.comparison import plan_comparison
-from replay_verification.connection import client_options
 from replay_verification.coverage import LogState, find_coverage
-from replay_verification.errors import Interrupted, Refused
 from replay_verification.findings import Finding, Kind, Severity
 from replay_verification.integrity import counted, find_counted, pieces_of, verdicts_on
 from replay_verification.report import RegionCounts, Seen, TopicCounts
@@ -30,12 +28,14 @@ from replay_verification.request import Level, Request, Topic
 from replay_verification.reuse import add_reused, reused
 from replay_verification.scan import Starts, start_of
 from replay_verification.schemas import unsigned
-from replay_verification.session import sentence_of
 from replay_verification.snapshot import NAME, SnapshotRegion, parse_snapshot
 from replay_verification.source import Range, read_records
 from replay_verification.storage import Storage
 from replay_verification.tally import Tally
 from replay_verification.watch import Watch
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.kafka_options import java_options
+from sparkjob.session import sentence_of
 from walrecord import drops_repeated_middle
 
 UNREADABLE_LOG = (PySparkException, Py4JJavaError)
@@ -57,7 +57,7 @@ class Verifier:
 
     def __init__(self, spark: SparkSession, request: Request) -> None:
         self._spark, self._request = spark, request
-        self._options = client_options(request.kafka)
+        self._options = java_options(request.kafka)
         self._drops_repeats = drops_repeated_middle(request.database_version)
 
     def verify(self) -> Seen:

@@ -8,7 +8,8 @@ from typing import Any
 
 from replay_verification.findings import Finding, Severity
 from replay_verification.plots import bars, coverage
-from replay_verification.report import MOST_FINDINGS, Outcome, Report
+from replay_verification.report import MOST_FINDINGS, Report
+from sparkjob.outcome import Outcome
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1c2430;background:#fff}

@@ -6,33 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from replay_verification.findings import Finding, Severity, worst_first
 from replay_verification.request import Request, Topic
 from replay_verification.tally import Tally
+from sparkjob.outcome import Outcome
 
 VERSION = 1
 MOST_FINDINGS = 1_000
-
-
-class Outcome(StrEnum):
-    """The verdict."""
-
-    PASSED = "Passed"
-    """Nothing is wrong, and nothing that the level asks for was left out."""
-    FAILED = "Failed"
-    """The log, or the comparison, is not what it must be."""
-    REFUSED = "Refused"
-    """The request cannot be worked on."""
-    INTERRUPTED = "Interrupted"
-    """Nothing was proved either way."""
-
-    @property
-    def exit_code(self) -> int:
-        """Of the process."""
-        return list(Outcome).index(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Any
 
-from replay_verification.errors import Refused
-from replay_verification.fields import MAX_U64, Fields
+from sparkjob.errors import Refused
+from sparkjob.fields import MAX_U64, Fields
+from sparkjob.kafka import Kafka, parse_kafka
+from sparkjob.request_file import digest_of, parse_json, read_bytes
 
 VERSION = 2
 READ = (1, 2)
@@ -42,34 +39,6 @@ class Verification:
     name: str
     uid: str
     attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """PEM files; without a CA the machine's own are trusted."""
-
-    ca_file: str | None
-    cert_file: str | None
-    key_file: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sasl:
-    """A user, by files."""
-
-    mechanism: str
-    username_file: str
-    password_file: str
-
-
-@dataclass(frozen=True, slots=True)
-class Kafka:
-    """Where the log is."""
-
-    bootstrap_servers: tuple[str, ...]
-    cluster_id: str | None
-    tls: Tls | None
-    sasl: Sasl | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +82,7 @@ def read_request(path: str) -> Request:
     Raises:
         Refused: It cannot be read, or is not a request that this program can work on.
     """
-    try:
-        content = Path(path).read_bytes()
-        content = gzip.decompress(content) if path.endswith(".gz") else content
-    except (OSError, EOFError) as error:
-        raise Refused(f"the request {path} cannot be read: {error}") from error
-    return parse_request(content)
+    return parse_request(read_bytes(path))
 
 
 def parse_request(content: bytes) -> Request:
@@ -127,11 +91,7 @@ def parse_request(content: bytes) -> Request:
     Raises:
         Refused: They are not a request that this program can work on.
     """
-    try:
-        data: Any = json.loads(content)
-    except ValueError as error:
-        raise Refused(f"the request is not JSON: {error}") from error
-    fields = Fields.of(data, "request")
+    fields = parse_json(content)
     fields.check_version(*READ)
     level = _level(fields.text("level"))
     snapshot = fields.object_or_none("snapshot")
@@ -144,24 +104,14 @@ def parse_request(content: bytes) -> Request:
         raise Refused("the request names a topic twice")
     whom = fields.object("verification")
     return Request(
-        hashlib.sha256(content).hexdigest(),
+        digest_of(content),
         Verification(whom.text("namespace"), whom.text("name"), whom.text("uid"), whom.number("attempt")),
         level,
-        _kafka(fields.object("kafka")),
+        parse_kafka(fields.object("kafka")),
         topics,
         None if snapshot is None else snapshot.text("uri"),
         fields.text_or_none("databaseVersion"),
     )
-
-
-def check_digest(request: Request, digest: str | None) -> None:
-    """Refuses a request that is not the one it was started for: it could send the password in the Secret anywhere.
-
-    Raises:
-        Refused: its digest is another one.
-    """
-    if digest is not None and request.digest != digest:
-        raise Refused(f"the request has digest {request.digest}, and this application was made for {digest}")
 
 
 def _level(name: str) -> Level:
@@ -185,18 +135,3 @@ def _topic(fields: Fields) -> Topic:
     if early < start:
         raise Refused(f"topic {name} is asked for from offset {start}, but a region of it reads from {early}")
     return Topic(name, fields.text("topicId"), fields.number_or_none("logStart"), start, end, regions)
-
-
-def _kafka(fields: Fields) -> Kafka:
-    servers = fields.texts("bootstrapServers")
-    if not servers:
-        raise Refused("request.kafka.bootstrapServers is empty")
-    tls, sasl = fields.object_or_none("tls"), fields.object_or_none("sasl")
-    return Kafka(
-        servers,
-        fields.text_or_none("clusterId"),
-        None
-        if tls is None
-        else Tls(tls.text_or_none("caFile"), tls.text_or_none("certFile"), tls.text_or_none("keyFile")),
-        None if sasl is None else Sasl(sasl.text("mechanism"), sasl.text("usernameFile"), sasl.text("passwordFile")),
-    )

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from replay_verification.errors import Refused
-from replay_verification.fields import MAX_U64, Fields
+from sparkjob.errors import Refused
+from sparkjob.fields import MAX_U64, Fields
 
 VERSION = 1
 NAME = "snapshot.json"

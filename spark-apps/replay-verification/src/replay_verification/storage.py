@@ -7,8 +7,8 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
-from replay_verification.errors import Refused
-from replay_verification.session import java_of, sentence_of
+from sparkjob.errors import Refused
+from sparkjob.session import java_of, sentence_of
 
 
 class Storage:

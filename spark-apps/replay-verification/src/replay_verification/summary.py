@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from replay_verification.report import VERSION, Outcome, Report, finding_json
+from replay_verification.report import VERSION, Report, finding_json
+from sparkjob.outcome import Outcome
 
 MOST_BYTES = 4096
 MOST_FINDINGS = 20

@@ -12,7 +12,7 @@ from typing import Self
 
 from pyspark.sql import SparkSession
 
-from replay_verification.errors import Interrupted
+from sparkjob.errors import Interrupted
 
 EVERY = 5.0
 """Seconds between two questions."""

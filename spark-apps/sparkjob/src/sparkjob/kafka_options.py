@@ -4,19 +4,50 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replay_verification.errors import Refused
-from replay_verification.request import Kafka, Sasl, Tls
+from sparkjob.errors import Refused
+from sparkjob.kafka import Kafka, Sasl, Tls
 
 _PLAIN, _SCRAM = "PLAIN", ("SCRAM-SHA-256", "SCRAM-SHA-512")
 _LOGIN = "org.apache.kafka.common.security"
 
 
-def client_options(kafka: Kafka) -> dict[str, str]:
+def java_options(kafka: Kafka) -> dict[str, str]:
     """Options of a Kafka client in Java, PEM inline: executors have no files.
 
     Raises:
         Refused: A file cannot be read, or a mechanism is not known.
     """
+    options = _addresses(kafka)
+    if kafka.tls is not None:
+        options |= _tls(kafka.tls)
+    if kafka.sasl is not None:
+        options |= _sasl(kafka.sasl)
+    return options
+
+
+def librdkafka_options(kafka: Kafka) -> dict[str, str]:
+    """Options of a confluent-kafka client, PEM inline: executors have no files.
+
+    Raises:
+        Refused: A file cannot be read, or a mechanism is not known.
+    """
+    options = _addresses(kafka)
+    if kafka.tls is not None:
+        files = {
+            "ssl.ca.pem": kafka.tls.ca_file,
+            "ssl.certificate.pem": kafka.tls.cert_file,
+            "ssl.key.pem": kafka.tls.key_file,
+        }
+        options |= {name: _read(path) for name, path in files.items() if path is not None}
+    if kafka.sasl is not None:
+        _check_mechanism(kafka.sasl.mechanism)
+        user, password = _credentials(kafka.sasl)
+        options |= {"sasl.mechanism": kafka.sasl.mechanism, "sasl.username": user, "sasl.password": password}
+    return options
+
+
+def _addresses(kafka: Kafka) -> dict[str, str]:
+    """What both kinds of client call alike."""
     options = {"bootstrap.servers": ",".join(kafka.bootstrap_servers)}
     match kafka.tls is not None, kafka.sasl is not None:
         case True, True:
@@ -25,10 +56,6 @@ def client_options(kafka: Kafka) -> dict[str, str]:
             options["security.protocol"] = "SSL"
         case False, True:
             options["security.protocol"] = "SASL_PLAINTEXT"
-    if kafka.tls is not None:
-        options |= _tls(kafka.tls)
-    if kafka.sasl is not None:
-        options |= _sasl(kafka.sasl)
     return options
 
 
@@ -46,17 +73,22 @@ def _tls(tls: Tls) -> dict[str, str]:
 
 
 def _sasl(sasl: Sasl) -> dict[str, str]:
-    if sasl.mechanism == _PLAIN:
-        module = f"{_LOGIN}.plain.PlainLoginModule"
-    elif sasl.mechanism in _SCRAM:
-        module = f"{_LOGIN}.scram.ScramLoginModule"
-    else:
-        raise Refused(f"SASL mechanism {sasl.mechanism} is none of {_PLAIN}, {', '.join(_SCRAM)}")
-    user, password = (_quoted(_read(path).rstrip("\r\n")) for path in (sasl.username_file, sasl.password_file))
+    _check_mechanism(sasl.mechanism)
+    module = f"{_LOGIN}.plain.PlainLoginModule" if sasl.mechanism == _PLAIN else f"{_LOGIN}.scram.ScramLoginModule"
+    user, password = map(_quoted, _credentials(sasl))
     return {
         "sasl.mechanism": sasl.mechanism,
         "sasl.jaas.config": f"{module} required username={user} password={password};",
     }
+
+
+def _check_mechanism(mechanism: str) -> None:
+    if mechanism != _PLAIN and mechanism not in _SCRAM:
+        raise Refused(f"SASL mechanism {mechanism} is none of {_PLAIN}, {', '.join(_SCRAM)}")
+
+
+def _credentials(sasl: Sasl) -> tuple[str, str]:
+    return _read(sasl.username_file).rstrip("\r\n"), _read(sasl.password_file).rstrip("\r\n")
 
 
 def _quoted(text: str) -> str:

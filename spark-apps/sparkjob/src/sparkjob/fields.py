@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from replay_verification.errors import Refused
+from sparkjob.errors import Refused
 
 T = TypeVar("T")
 MAX_OFFSET = 2**63 - 1

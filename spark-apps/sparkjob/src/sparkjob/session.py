@@ -8,7 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from replay_verification.errors import Refused
+from sparkjob.errors import Refused
 
 _CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 ARROW = {

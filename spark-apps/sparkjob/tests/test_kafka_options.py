@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from replay_verification.connection import client_options
-from replay_verification.errors import Refused
-from replay_verification.request import Kafka, Sasl, Tls
+from sparkjob.errors import Refused
+from sparkjob.kafka import Kafka, Sasl, Tls
+from sparkjob.kafka_options import java_options, librdkafka_options
 
 
 def write(folder: Path, **files: str) -> None:
@@ -20,21 +21,37 @@ def kafka(tls: Tls | None = None, sasl: Sasl | None = None) -> Kafka:
     return Kafka(("a:1", "b:2"), None, tls, sasl)
 
 
+def test_a_client_of_librdkafka_gets_the_same_by_its_own_names(tmp_path: Path) -> None:
+    write(tmp_path, ca="CA", cert="CERT", key="KEY", user="u\n", password='a"b\n')
+    tls = Tls(*(str(tmp_path / name) for name in ("ca", "cert", "key")))
+    sasl = Sasl("SCRAM-SHA-512", str(tmp_path / "user"), str(tmp_path / "password"))
+    assert librdkafka_options(kafka(tls, sasl)) == {
+        "bootstrap.servers": "a:1,b:2",
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.pem": "CA",
+        "ssl.certificate.pem": "CERT",
+        "ssl.key.pem": "KEY",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "u",
+        "sasl.password": 'a"b',
+    }
+
+
 def test_without_tls_and_password_there_is_nothing_but_addresses() -> None:
-    assert client_options(kafka()) == {"bootstrap.servers": "a:1,b:2"}
+    assert java_options(kafka()) == {"bootstrap.servers": "a:1,b:2"}
 
 
 def test_a_password_with_quotes_stays_one_word(tmp_path: Path) -> None:
     write(tmp_path, user="u", password='a"b\\c\n')
     sasl = Sasl("SCRAM-SHA-512", str(tmp_path / "user"), str(tmp_path / "password"))
-    options = client_options(kafka(Tls(None, None, None), sasl))
+    options = java_options(kafka(Tls(None, None, None), sasl))
     assert options["security.protocol"] == "SASL_SSL"
     assert options["sasl.jaas.config"].endswith(r'ScramLoginModule required username="u" password="a\"b\\c";')
 
 
 def test_certificates_go_inline(tmp_path: Path) -> None:
     write(tmp_path, ca="CA", cert="CERT", key="KEY")
-    options = client_options(kafka(Tls(*(str(tmp_path / name) for name in ("ca", "cert", "key")))))
+    options = java_options(kafka(Tls(*(str(tmp_path / name) for name in ("ca", "cert", "key")))))
     assert options["security.protocol"] == "SSL"
     assert options["ssl.truststore.certificates"] == "CA"
     assert (options["ssl.keystore.certificate.chain"], options["ssl.keystore.key"]) == ("CERT", "KEY")
@@ -42,10 +59,11 @@ def test_certificates_go_inline(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_refused_without_its_content(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="none, which the request names for Kafka's connection, cannot be read: No such"):
-        client_options(kafka(Tls(str(tmp_path / "none"), None, None)))
+        java_options(kafka(Tls(str(tmp_path / "none"), None, None)))
 
 
-def test_an_unknown_mechanism_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("client", [java_options, librdkafka_options])
+def test_an_unknown_mechanism_is_refused(tmp_path: Path, client: Callable[[Kafka], dict[str, str]]) -> None:
     write(tmp_path, user="u", password="p")
     with pytest.raises(Refused, match="SASL mechanism GSSAPI is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"):
-        client_options(kafka(sasl=Sasl("GSSAPI", str(tmp_path / "user"), str(tmp_path / "password"))))
+        client(kafka(sasl=Sasl("GSSAPI", str(tmp_path / "user"), str(tmp_path / "password"))))

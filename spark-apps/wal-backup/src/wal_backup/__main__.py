@@ -1,0 +1,181 @@
+"""`wal-backup backup | inspect | check`: what goes in and what comes out is in `contract/README.md`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.outcome import Outcome
+from sparkjob.request_file import check_digest, digest_of, read_bytes
+from sparkjob.session import open_session, sentence_of
+from wal_backup.backup import Backup, LogChanged
+from wal_backup.chain import Chain, read_chains
+from wal_backup.check import ObjectToCheck, check_object, find_missing_objects, find_unnamed, objects_of
+from wal_backup.findings import Finding, Kind
+from wal_backup.layout import chain_folder
+from wal_backup.request import ChainRequest, parse_backup, parse_chain
+from wal_backup.store import Store
+from wal_backup.summary import summarize
+
+LOG = logging.getLogger("wal_backup")
+NONE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command found."""
+
+    message: str
+    findings: Sequence[Finding] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def run() -> None:
+    """Entry point of the process."""
+    sys.exit(main())
+
+
+def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = None) -> int:
+    """Runs one command and returns the exit code; a summary is written whatever happens."""
+    parser = argparse.ArgumentParser(prog="wal-backup", description=__doc__)
+    parser.add_argument("command", choices=sorted(COMMANDS))
+    parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
+    parser.add_argument("--digest", help="SHA-256 of the request: another one is refused before anything is done")
+    parser.add_argument("--summary", required=True, help="file, at most 4 KiB; - for none")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    digest: str | None = None
+    answer = Answer("")
+    try:
+        content = read_bytes(given.request)
+        digest = digest_of(content)
+        check_digest(digest, given.digest)
+        answer = COMMANDS[given.command](content, spark)
+        outcome = Outcome.FAILED if answer.findings else Outcome.PASSED
+    except Refused as refused:
+        outcome, answer = Outcome.REFUSED, Answer(str(refused))
+    except LogChanged as changed:
+        outcome, answer = Outcome.FAILED, Answer(str(changed))
+    except Interrupted as interrupted:
+        outcome, answer = Outcome.INTERRUPTED, Answer(str(interrupted))
+    except Exception as error:
+        LOG.exception("It broke off")
+        outcome, answer = Outcome.INTERRUPTED, Answer(f"it broke off: {sentence_of(error)}")
+    LOG.info("%s: %s", outcome, answer.message)
+    if given.summary != NONE:
+        Path(given.summary).write_bytes(summarize(outcome, answer.message, digest, answer.findings, answer.details))
+    return outcome.exit_code
+
+
+def _backup(content: bytes, given: SparkSession | None) -> Answer:
+    request = parse_backup(content)
+    spark = given or _open(f"wal-backup {request.backup}")
+    try:
+        written = Backup(spark, request).write()
+    finally:
+        if given is None:
+            spark.stop()
+    manifest = written.manifest
+    counts = {
+        "records": sum(topic.records for topic in manifest.topics),
+        "bytes": sum(section.bytes for topic in manifest.topics for section in topic.sections),
+        "storedBytes": sum(each.bytes for each in manifest.objects),
+        "objects": len(manifest.objects),
+    }
+    details = {"manifest": {"name": manifest.name, "digest": written.digest}, "counts": counts}
+    return Answer(f"{counts['records']} records of {len(manifest.topics)} topics are in {manifest.name}", (), details)
+
+
+def _inspect(content: bytes, _: SparkSession | None) -> Answer:
+    request = parse_chain(content)
+    store, chains = Store(request.place), _chains(request)
+    findings = [finding for chain in chains for finding in _find_in_chain(store, request, chain)]
+    return _about(chains, findings, "is whole")
+
+
+def _check(content: bytes, given: SparkSession | None) -> Answer:
+    request = parse_chain(content)
+    chains = _chains(request)
+    findings = [finding for chain in chains for finding in _find_in_manifests(chain)]
+    objects = [each for chain in chains for each in _objects(request, chain)]
+    spark = given or _open("wal-backup check")
+    try:
+        findings += _check_all(spark, request, objects)
+    finally:
+        if given is None:
+            spark.stop()
+    return _about(chains, findings, "has what was written")
+
+
+COMMANDS: Mapping[str, Callable[[bytes, SparkSession | None], Answer]] = {
+    "backup": _backup,
+    "check": _check,
+    "inspect": _inspect,
+}
+
+
+def _chains(request: ChainRequest) -> tuple[Chain, ...]:
+    chains = read_chains(Store(request.place), request.cluster_id, request.chain)
+    if not chains:
+        raise Refused(f"the store has no backup of Kafka {request.cluster_id}")
+    return chains
+
+
+def _find_in_chain(store: Store, request: ChainRequest, chain: Chain) -> list[Finding]:
+    return [*_find_in_manifests(chain), *find_missing_objects(store, _objects(request, chain))]
+
+
+def _find_in_manifests(chain: Chain) -> list[Finding]:
+    problems = [*chain.problems, *(() if chain.path else (f"chain {chain.name} has no full backup",))]
+    found = [Finding(Kind.CHAIN_BROKEN, problem) for problem in problems]
+    return found + [finding for each in chain.path for finding in find_unnamed(each.manifest)]
+
+
+def _objects(request: ChainRequest, chain: Chain) -> list[ObjectToCheck]:
+    folder = chain_folder(request.cluster_id, chain.name)
+    return [each for stored in chain.path for each in objects_of(folder, stored.manifest)]
+
+
+def _check_all(spark: SparkSession, request: ChainRequest, objects: Sequence[ObjectToCheck]) -> list[Finding]:
+    if not objects:
+        return []
+    place = request.place
+    parts = spark.sparkContext.parallelize(objects, len(objects))
+    return parts.flatMap(lambda each: check_object(place, each)).collect()
+
+
+def _about(chains: Sequence[Chain], findings: Sequence[Finding], verdict: str) -> Answer:
+    newest = {chain.name: chain.path[-1] for chain in chains if chain.path}
+    details = {
+        "chains": [
+            {
+                "name": chain.name,
+                "backups": len(chain.path),
+                "newest": newest[chain.name].manifest.name,
+                "digest": newest[chain.name].digest,
+            }
+            for chain in chains
+            if chain.name in newest
+        ][-5:]
+    }
+    said = findings[0].message if findings else f"all of {len(chains)} chains {verdict}"
+    return Answer(said, findings, details)
+
+
+def _open(name: str) -> SparkSession:
+    try:
+        return open_session(name)
+    except (OSError, RuntimeError) as error:
+        raise Interrupted(f"Spark does not start: {sentence_of(error)}") from error
+
+
+if __name__ == "__main__":
+    run()

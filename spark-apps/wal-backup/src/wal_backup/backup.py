@@ -1,0 +1,195 @@
+"""One backup: asks Kafka, reads, asks again, and only then publishes the manifest that makes it count."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.kafka_options import librdkafka_options
+from wal_backup.chain import read_parent
+from wal_backup.gaps import Gap, merge, width
+from wal_backup.kafka_state import KafkaState, find_trouble
+from wal_backup.layout import manifests_folder, object_path
+from wal_backup.manifest import LastRecord, Manifest, TopicBackup, digest_of_manifest
+from wal_backup.parquet import Section
+from wal_backup.plan import Range, plan_tasks
+from wal_backup.reader import RangeGone, Reader
+from wal_backup.records import digest_of
+from wal_backup.request import BackupRequest, TopicRange
+from wal_backup.store import Store
+from wal_backup.task import RangeRead, TaskResult, write_object
+
+
+class LogChanged(Exception):  # noqa: N818 - the outcome's name
+    """The log is not the one that was to be backed up: the next backup must be full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A backup that counts: its manifest, and the digest of it."""
+
+    manifest: Manifest
+    digest: str
+
+
+class Backup:
+    """Works on one request."""
+
+    def __init__(self, spark: SparkSession, request: BackupRequest) -> None:
+        self._spark, self._request = spark, request
+        self._options = librdkafka_options(request.kafka)
+        self._store = Store(request.place)
+
+    def write(self) -> Written:
+        """Writes the objects and the manifest.
+
+        Raises:
+            Refused: it asks for another Kafka, for a parent that is not there, or the store refuses.
+            LogChanged: what is asked for is not in the log any more, or does not continue the parent.
+            Interrupted: Kafka, Spark or the store does not answer.
+        """
+        began, request = datetime.now(UTC), self._request
+        self._store.names(manifests_folder(request.folder))  # a store that refuses does so before anything is read
+        kafka = KafkaState(self._options)
+        found = kafka.cluster_id()
+        if found != request.cluster_id:
+            raise Refused(
+                f"the Kafka cluster at {self._options['bootstrap.servers']} is {found}, not {request.cluster_id}"
+            )
+        parent = None if request.parent is None else read_parent(self._store, request.folder, request.parent)
+        self._require(kafka)
+        if parent is not None:
+            self._require_continues(parent)
+        try:
+            results = self._read()
+        except Exception:
+            self._require(kafka)  # a log that was cut or made again is a finding, and no failure of the network
+            raise
+        self._require(kafka)
+        manifest = self._manifest(results, parent, began)
+        content, path = manifest.to_bytes(), f"{manifests_folder(request.folder)}/{manifest.name}"
+        for stored in manifest.objects:
+            size = self._store.size(f"{request.folder}/{stored.path}")
+            if size != stored.bytes:
+                raise Interrupted(
+                    f"object {stored.path} has {size} bytes in the store, and {stored.bytes} were written"
+                )
+        if self._store.size(path) is not None:
+            raise Refused(f"the manifest {path} is there already: nothing is overwritten")
+        self._store.write(path, content)
+        return Written(manifest, digest_of_manifest(content))
+
+    def _require(self, kafka: KafkaState) -> None:
+        topics = self._request.topics
+        trouble = find_trouble(topics, kafka.topics(topic.name for topic in topics))
+        if trouble is not None:
+            raise LogChanged(trouble)
+
+    def _require_continues(self, parent: Manifest) -> None:
+        """Each topic of the parent goes on where it ended, in the same log: nothing is glued over a gap."""
+        before = {topic.name: topic for topic in parent.topics}
+        with Reader(self._options) as reader:
+            for topic in self._request.topics:
+                old = before.get(topic.name)
+                if old is not None:
+                    _require_same_log(topic, old)
+                    _require_last_record(reader, topic, parent.last_records.get(topic.name))
+
+    def _read(self) -> list[TaskResult]:
+        request, options = self._request, self._options
+        ranges = [Range(topic.name, topic.start, topic.end) for topic in request.topics]
+        tasks = list(enumerate(plan_tasks(ranges, self._spark.sparkContext.defaultParallelism)))
+        if not tasks:
+            return []
+        name, attempt, place, folder = request.backup, request.attempt, request.place, request.folder
+
+        def run(task: tuple[int, list[Range]]) -> TaskResult:
+            context = TaskContext.get()
+            number = 0 if context is None else context.taskAttemptId()
+            return write_object(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+
+        return self._spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect()
+
+    def _manifest(self, results: Sequence[TaskResult], parent: Manifest | None, began: datetime) -> Manifest:
+        reads, sections = defaultdict[str, list[RangeRead]](list), defaultdict[str, list[Section]](list)
+        for result in results:
+            for read in result.ranges:
+                reads[read.topic].append(read)
+            for topic, section in result.sections:
+                sections[topic].append(section)
+        request = self._request
+        last = {} if parent is None else dict(parent.last_records)
+        last |= {topic: newest for topic, all_reads in reads.items() if (newest := _last_record(all_reads)) is not None}
+        return Manifest(
+            cluster_id=request.cluster_id,
+            chain=request.chain,
+            backup=request.backup,
+            attempt=request.attempt,
+            sequence=0 if parent is None else parent.sequence + 1,
+            request_digest=request.digest,
+            parent=request.parent,
+            started_time=_text(began),
+            finished_time=_text(datetime.now(UTC)),
+            topics=tuple(_topic(topic, reads[topic.name], sections[topic.name]) for topic in request.topics),
+            objects=tuple(result.object for result in results if result.object is not None),
+            last_records={topic.name: last[topic.name] for topic in request.topics if topic.name in last},
+        )
+
+
+def _require_same_log(topic: TopicRange, old: TopicBackup) -> None:
+    if old.topic_id != topic.topic_id:
+        raise LogChanged(
+            f"topic {topic.name} was made again since its last backup: {topic.topic_id}, not {old.topic_id}"
+        )
+    if old.end != topic.start:
+        raise LogChanged(f"topic {topic.name} was backed up to offset {old.end}, and this goes on at {topic.start}")
+
+
+def _require_last_record(reader: Reader, topic: TopicRange, last: LastRecord | None) -> None:
+    """The newest record that was backed up, if it is still there, is the same: no tail was lost and written anew."""
+    if last is None:
+        return
+    try:
+        found = [record for record, _ in reader.read(Range(topic.name, last.offset, last.offset + 1))]
+    except RangeGone:
+        return  # it was purged meanwhile, which it may be: it is backed up
+    if digest_of(found) != last.digest:
+        raise LogChanged(f"topic {topic.name} has another record at offset {last.offset} than was backed up")
+
+
+def _topic(topic: TopicRange, reads: Sequence[RangeRead], sections: Sequence[Section]) -> TopicBackup:
+    gaps: tuple[Gap, ...] = merge(gap for read in reads for gap in read.gaps)
+    epochs: dict[int, int] = {}
+    for read in sorted(reads, key=lambda each: each.start):
+        for epoch, first in read.epochs:
+            epochs.setdefault(epoch, first)
+    found = TopicBackup(
+        topic.name,
+        topic.topic_id,
+        topic.log_start,
+        topic.start,
+        topic.end,
+        topic.config,
+        topic.regions,
+        tuple(epochs.items()),
+        gaps,
+        tuple(sorted(sections, key=lambda section: section.first)),
+    )
+    if found.records + width(gaps) != topic.end - topic.start:
+        raise Interrupted(f"topic {topic.name} gave {found.records} records and {width(gaps)} gaps of its range")
+    return found
+
+
+def _last_record(reads: Sequence[RangeRead]) -> LastRecord | None:
+    last = [read.last_record for read in sorted(reads, key=lambda each: each.start) if read.last_record is not None]
+    return last[-1] if last else None
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,25 @@
+"""Where things are in a store: `seawall-wal/1/<cluster id>/<chain>/{data,manifests}`."""
+
+from __future__ import annotations
+
+ROOT = "seawall-wal/1"
+
+
+def chains_folder(cluster_id: str) -> str:
+    """All chains of a Kafka."""
+    return f"{ROOT}/{cluster_id}"
+
+
+def chain_folder(cluster_id: str, chain: str) -> str:
+    """One chain."""
+    return f"{chains_folder(cluster_id)}/{chain}"
+
+
+def manifests_folder(chain: str) -> str:
+    """The manifests of a chain that is at this path."""
+    return f"{chain}/manifests"
+
+
+def object_path(backup: str, attempt: int, task: int, task_attempt: int) -> str:
+    """An object below its chain: no other task, and no other attempt of this one, writes to the same."""
+    return f"data/{backup}-{attempt}/{task:05}-{task_attempt}.parquet"

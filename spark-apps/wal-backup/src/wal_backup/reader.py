@@ -1,0 +1,94 @@
+"""Reads exact ranges of a log with confluent-kafka: every offset comes, or is known to be none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from sparkjob.errors import Interrupted
+from wal_backup.plan import Range
+from wal_backup.records import Record
+
+PATIENCE_SECONDS = 30.0
+"""So long nothing new may come."""
+_POLL_SECONDS = 0.5
+_BATCH = 2_000
+_OPTIONS: dict[str, Any] = {
+    "group.id": "seawall-wal-backup",  # librdkafka wants one; nothing is committed to it
+    "enable.auto.commit": False,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,
+    "fetch.queue.backoff.ms": 5,  # with the default of a second, a fast reader waits when the queue was full
+    "queued.max.messages.kbytes": 65_536,
+    "check.crcs": True,
+}
+
+
+class RangeGone(Exception):  # noqa: N818 - the outcome's name
+    """The log has no longer what is asked for."""
+
+
+class Reader:
+    """One consumer, for one range after the other."""
+
+    def __init__(self, options: Mapping[str, str], patience: float = PATIENCE_SECONDS) -> None:
+        self._consumer = Consumer({**_OPTIONS, **options})
+        self._patience = patience
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._consumer.close()
+
+    def read(self, wanted: Range) -> Iterator[tuple[Record, int]]:
+        """The records of a range and their leader epochs; offsets between them are gaps of the log.
+
+        Raises:
+            RangeGone: the log begins later, or the topic is gone.
+            Interrupted: Kafka does not answer, or a transaction is open before the range's end.
+        """
+        self._consumer.assign([TopicPartition(wanted.topic, 0, wanted.start)])
+        expected, waits_until = wanted.start, time.monotonic() + self._patience
+        while expected < wanted.end:
+            # `if message` would ask for the length of its value, and drop what has none.
+            for message in self._consumer.consume(_BATCH, _POLL_SECONDS):
+                error, offset = message.error(), message.offset() or 0
+                if error is not None:
+                    if _is_end(error, wanted) and offset >= wanted.end:
+                        return
+                    continue
+                if offset >= wanted.end:
+                    return
+                if offset < expected:
+                    raise Interrupted(f"topic {wanted.topic} gave offset {offset} after {expected - 1}")
+                expected, waits_until = offset + 1, time.monotonic() + self._patience
+                yield _record(message, offset), message.leader_epoch() or 0
+            if expected < wanted.end and time.monotonic() > waits_until:
+                raise Interrupted(
+                    f"topic {wanted.topic} gave no record from offset {expected} to {wanted.end} in time"
+                    " (nothing should write to a WAL topic in transactions: one that is open hides what follows)"
+                )
+
+
+def _is_end(error: KafkaError, wanted: Range) -> bool:
+    """Whether it says that the log ends; other errors pass, or are told when nothing comes for too long."""
+    code = error.code()
+    if code in {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}:  # noqa: SLF001 - confluent-kafka calls them so
+        raise RangeGone(f"topic {wanted.topic} does not have offset {wanted.start} any more")
+    if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}:  # noqa: SLF001 - as above
+        raise RangeGone(f"topic {wanted.topic} is gone")
+    return bool(code == KafkaError._PARTITION_EOF)  # noqa: SLF001 - as above
+
+
+def _record(message: Message, offset: int) -> Record:
+    kind, timestamp = message.timestamp()
+    headers: Any = message.headers()  # a list of names and bytes when it was read, whatever may be produced
+    return Record(offset, timestamp, kind, message.key(), message.value(), headers or None)

@@ -1,0 +1,183 @@
+"""Where backups are: a bucket, or a folder that several pods mount. Nothing in it is ever overwritten."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import fs
+
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.fields import Fields
+
+_SECONDS = 30
+_ATTEMPTS = 3
+_CHUNK = 8 << 20
+_DAMAGE = "checksums mismatch"
+_REFUSALS = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "NO_SUCH_BUCKET", "AccessDenied")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class S3:
+    """A bucket; without keys the pod's own identity counts. It has no repr: keys belong into no log."""
+
+    bucket: str
+    prefix: str
+    region: str
+    endpoint: str | None = None
+    ca_file: str | None = None
+    access_key_id: str | None = None
+    secret_access_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that the driver and all executors mount at this path."""
+
+    path: str
+
+
+Place = S3 | Folder
+
+
+class Damaged(Exception):  # noqa: N818 - what it is
+    """An object does not have the checksum that the store keeps beside it."""
+
+
+class Store:
+    """Objects by their paths below a place."""
+
+    def __init__(self, place: Place) -> None:
+        self._root = (
+            place.path.rstrip("/") if isinstance(place, Folder) else f"{place.bucket}/{place.prefix}".rstrip("/")
+        )
+        self._files = fs.LocalFileSystem() if isinstance(place, Folder) else _open_bucket(place)
+        self._is_folder = isinstance(place, Folder)
+
+    def put(self, path: str, local: Path) -> None:
+        """Publishes a local file.
+
+        Raises:
+            Refused, Interrupted: the store does not take it, or does not answer.
+        """
+        with self._asking(path), local.open("rb") as source, self._create(path) as sink:
+            shutil.copyfileobj(source, sink, _CHUNK)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Publishes these bytes. Raises as `put`."""
+        with self._asking(path), self._create(path) as sink:
+            sink.write(content)
+
+    def read(self, path: str) -> bytes:
+        """The whole object.
+
+        Raises:
+            FileNotFoundError: there is none.
+            Damaged: the store itself says that it is not what was put there.
+            Refused, Interrupted: as `put`.
+        """
+        with self._asking(path), self._files.open_input_stream(self._at(path), compression=None) as source:
+            return bytes(source.read())
+
+    def fetch(self, path: str, local: Path) -> None:
+        """Copies the object to a local file. Raises as `read`."""
+        with (
+            self._asking(path),
+            self._files.open_input_stream(self._at(path), compression=None) as source,
+            local.open("wb") as sink,
+        ):
+            shutil.copyfileobj(source, sink, _CHUNK)
+
+    def size(self, path: str) -> int | None:
+        """Bytes of an object; None: there is none. Raises as `put`."""
+        with self._asking(path):
+            found = self._files.get_file_info(self._at(path))
+        return int(found.size) if found.type is fs.FileType.File else None
+
+    def names(self, path: str) -> list[str]:
+        """Names of what is directly below a path, in their order. Raises as `put`."""
+        with self._asking(path):
+            below = fs.FileSelector(self._at(path), allow_not_found=True)
+            return sorted(found.base_name for found in self._files.get_file_info(below))
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}"
+
+    def _create(self, path: str) -> pa.NativeFile:
+        if self._is_folder:
+            self._files.create_dir(self._at(path).rsplit("/", 1)[0], recursive=True)
+        # By itself it would compress what is called .gz once more.
+        return self._files.open_output_stream(self._at(path), compression=None)
+
+    def _asking(self, path: str) -> _Asking:
+        return _Asking(path)
+
+
+class _Asking:
+    """The store's errors as ours: what it refuses stays so, all else may work later."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, (OSError, pa.ArrowException)) or isinstance(error, FileNotFoundError):
+            return
+        said = str(error).strip().split("\n", 1)[0][:300]
+        if _DAMAGE in said:
+            raise Damaged(f"{self._path} is damaged: {said}") from error
+        if isinstance(error, PermissionError) or any(word in str(error) for word in _REFUSALS):
+            raise Refused(f"the store refuses {self._path}: {said}") from error
+        raise Interrupted(f"the store does not answer for {self._path}: {said}") from error
+
+
+def parse_place(fields: Fields) -> Place:
+    """The `storage` of a request: `{"s3": …}` or `{"folder": …}`. Keys are read from the files that it names.
+
+    Raises:
+        Refused: it is neither, or a file cannot be read.
+    """
+    bucket, folder = fields.object_or_none("s3"), fields.object_or_none("folder")
+    if (bucket is None) == (folder is None):
+        raise Refused(f"{fields.where} must have one of s3 and folder")
+    if folder is not None:
+        return Folder(folder.text("path"))
+    assert bucket is not None  # noqa: S101 - one of both is there
+    keys = [bucket.text_or_none(name) for name in ("accessKeyIdFile", "secretAccessKeyFile")]
+    if (keys[0] is None) != (keys[1] is None):
+        raise Refused(f"{bucket.where} must have both accessKeyIdFile and secretAccessKeyFile, or none of them")
+    return S3(
+        bucket.text("bucket"),
+        bucket.text_or_none("prefix") or "",
+        bucket.text("region"),
+        bucket.text_or_none("endpoint"),
+        bucket.text_or_none("caFile"),
+        *(None if path is None else _read(path) for path in keys),
+    )
+
+
+def _open_bucket(place: S3) -> fs.S3FileSystem:
+    scheme, _, address = (place.endpoint or "").partition("://")
+    options = {} if place.endpoint is None else {"endpoint_override": address.rstrip("/"), "scheme": scheme}
+    if place.ca_file is not None:
+        options["tls_ca_file_path"] = place.ca_file
+    return fs.S3FileSystem(
+        access_key=place.access_key_id,
+        secret_key=place.secret_access_key,
+        region=place.region,
+        connect_timeout=_SECONDS,
+        request_timeout=_SECONDS,
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+        **options,
+    )
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as error:
+        raise Refused(f"{path}, which the request names for the store, cannot be read: {error.strerror}") from None

@@ -1,0 +1,141 @@
+"""Requests of backups on a real Kafka, and the program run as spark-submit would, in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from wal_topics import Topics
+
+from wal_backup.__main__ import main
+from wal_backup.layout import chain_folder
+from wal_backup.manifest import Manifest, parse_manifest
+from wal_backup.parquet import read_section
+from wal_backup.plan import Range
+from wal_backup.reader import Reader
+from wal_backup.records import Record
+
+CHAIN = "greptimedb"
+
+
+@dataclass
+class Answer:
+    """What a command left."""
+
+    code: int
+    summary: dict[str, Any]
+
+    def kinds(self) -> list[str]:
+        """Of its findings."""
+        return [finding["kind"] for finding in self.summary["findings"]]
+
+
+@dataclass
+class Bed:
+    """A store, a Kafka, and what was asked of them.
+
+    Attributes:
+        objects: the folder in which the store's objects are.
+        storage: the store, as a request names it.
+    """
+
+    spark: SparkSession
+    topics: Topics
+    cluster_id: str
+    folder: Path
+    objects: Path
+    storage: Mapping[str, Any]
+    asked: int = 0
+    answers: list[Answer] = field(default_factory=list)
+
+    def back_up(
+        self,
+        *ranges: tuple[str, int, int],
+        parent: Answer | None = None,
+        name: str = "full",
+        attempt: int = 1,
+        **other: Any,
+    ) -> Answer:
+        """Backs up these ranges of topics; a parent is what its backup answered."""
+        ids = self.topics.ids(*(topic for topic, _, _ in ranges))
+        given = None if parent is None else parent.summary["manifest"]
+        topics = [
+            {
+                "name": topic,
+                "topicId": ids[topic],
+                "logStart": start,
+                "from": start,
+                "to": end,
+                "config": {"retention.ms": "-1"},
+                "regions": [{"id": 4398046511104, "readsFrom": start, "flushed": None}],
+            }
+            for topic, start, end in ranges
+        ]
+        servers = self.topics.servers.split(",")
+        request = {
+            "version": 1,
+            "backup": {"name": name, "attempt": attempt},
+            "chain": CHAIN,
+            "parent": given,
+            "kafka": {"bootstrapServers": servers, "clusterId": self.cluster_id, "tls": None, "sasl": None},
+            "storage": self.storage,
+            "topics": topics,
+        }
+        return self.run("backup", {**request, **other})
+
+    def inspect(self) -> Answer:
+        """Asks which chains there are, and whether they are whole."""
+        return self.run("inspect", self._about_chains())
+
+    def check(self) -> Answer:
+        """Has all that was written read again."""
+        return self.run("check", self._about_chains())
+
+    def run(self, command: str, request: Mapping[str, Any]) -> Answer:
+        """One command."""
+        self.asked += 1
+        path, summary = self.folder / f"{self.asked}.json", self.folder / f"{self.asked}.summary"
+        path.write_text(json.dumps(request))
+        code = main([command, "--request", str(path), "--summary", str(summary)], self.spark)
+        return Answer(code, json.loads(summary.read_bytes()))
+
+    @property
+    def chain(self) -> Path:
+        """The folder of the chain."""
+        return self.objects / chain_folder(self.cluster_id, CHAIN)
+
+    def manifest_path(self, answer: Answer) -> Path:
+        """Of what a backup wrote."""
+        return self.chain / "manifests" / str(answer.summary["manifest"]["name"])
+
+    def manifest(self, answer: Answer) -> Manifest:
+        """What a backup wrote."""
+        path = self.manifest_path(answer)
+        return parse_manifest(path.read_bytes(), path.name)
+
+    def stored(self, answer: Answer, topic: str) -> list[Record]:
+        """The records of a topic that a backup wrote, in the order of their offsets."""
+        (found,) = [each for each in self.manifest(answer).topics if each.name == topic]
+        records: list[Record] = []
+        for section in found.sections:
+            with pq.ParquetFile(self.chain / section.object) as file:
+                records += read_section(file, section.row_group)[1]
+        return records
+
+    def log(self, topic: str, start: int, end: int) -> list[Record]:
+        """The same records, from Kafka."""
+        with Reader({"bootstrap.servers": self.topics.servers}) as reader:
+            return [record for record, _ in reader.read(Range(topic, start, end))]
+
+    def _about_chains(self) -> Mapping[str, Any]:
+        return {"version": 1, "storage": self.storage, "clusterId": self.cluster_id, "chain": None}
+
+
+def names(count: int, stem: str) -> Sequence[str]:
+    """Names of topics."""
+    return [f"{stem}_{number}" for number in range(count)]

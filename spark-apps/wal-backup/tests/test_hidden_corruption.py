@@ -1,0 +1,193 @@
+"""What was changed in a store is named by object, topic and offset, and nothing of it passes for whole."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from backups import Answer, Bed
+from spark_marks import WITH_SPARK
+
+pytest_plugins = ("spark_beds", "backup_beds")
+pytestmark = WITH_SPARK
+
+RECORDS = 40
+
+
+class Story:
+    """A full backup and two that follow it, of two topics."""
+
+    def __init__(self, bed: Bed) -> None:
+        self.bed = bed
+        self.one, self.other = (f"{name}_{secrets.token_hex(4)}" for name in ("one", "other"))
+        values = {name: [(b"key", f"{name} {n}".encode()) for n in range(RECORDS)] for name in (self.one, self.other)}
+        bed.topics.fill({name: records[:20] for name, records in values.items()})
+        self.full = bed.back_up((self.one, 0, 20), (self.other, 0, 20))
+        bed.topics.append({name: records[20:30] for name, records in values.items()})
+        self.second = bed.back_up((self.one, 20, 30), (self.other, 20, 30), parent=self.full, name="second")
+        bed.topics.append({name: records[30:] for name, records in values.items()})
+        self.third = bed.back_up((self.one, 30, 40), (self.other, 30, 40), parent=self.second, name="third")
+        for answer in (self.full, self.second, self.third):
+            assert answer.summary["outcome"] == "Passed", answer.summary
+
+    def object_of(self, answer: Answer) -> Path:
+        """The only object of a backup."""
+        (stored,) = self.bed.manifest(answer).objects
+        return self.bed.chain / stored.path
+
+    def edit(self, answer: Answer, change: Callable[[dict[str, Any]], None]) -> None:
+        """A manifest is changed where it lies."""
+        path = self.bed.manifest_path(answer)
+        data = json.loads(gzip.decompress(path.read_bytes()))
+        change(data)
+        path.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
+
+
+def flip_in_a_page(story: Story) -> None:
+    path = story.object_of(story.second)
+    content = bytearray(path.read_bytes())
+    content[30] ^= 1
+    path.write_bytes(content)
+
+
+def flip_in_the_footer(story: Story) -> None:
+    path = story.object_of(story.second)
+    content = bytearray(path.read_bytes())
+    content[-12] ^= 1
+    path.write_bytes(content)
+
+
+def cut_at_a_row_group(story: Story) -> None:
+    path = story.object_of(story.second)
+    first = pq.ParquetFile(path).read_row_group(0)
+    pq.write_table(first, path)
+
+
+def take_an_older_object(story: Story) -> None:
+    shutil.copyfile(story.object_of(story.full), story.object_of(story.second))
+
+
+def lose_an_object(story: Story) -> None:
+    story.object_of(story.second).unlink()
+
+
+def _rewrite(story: Story, change: Callable[[Any], Any]) -> None:
+    """Changes the rows of an object, and makes the size and the SHA-256 in its manifest good."""
+    path = story.object_of(story.third)
+    file = pq.ParquetFile(path)
+    tables = change([file.read_row_group(number) for number in range(file.num_row_groups)])
+    with pq.ParquetWriter(path, tables[0].schema) as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=len(table))
+    content = path.read_bytes()
+
+    def made_good(data: dict[str, Any]) -> None:
+        data["objects"][0] |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+    story.edit(story.third, made_good)
+
+
+def drop_a_record(story: Story) -> None:
+    _rewrite(story, lambda tables: [tables[0].slice(1), *tables[1:]])
+
+
+def exchange_two_sections(story: Story) -> None:
+    _rewrite(story, lambda tables: [tables[1], tables[0]])
+
+
+def flip_in_a_manifest(story: Story) -> None:
+    path = story.bed.manifest_path(story.second)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def lose_the_manifest_in_the_middle(story: Story) -> None:
+    story.bed.manifest_path(story.second).unlink()
+
+
+def forge_a_parent(story: Story) -> None:
+    story.edit(story.second, lambda data: data["topics"][0].update({"to": 29}))
+
+
+def name_another_parent(story: Story) -> None:
+    story.edit(story.third, lambda data: data["parent"].update({"digest": "0" * 64}))
+
+
+def forget_a_section(story: Story) -> None:
+    def forget(data: dict[str, Any]) -> None:
+        data["topics"][0]["sections"].clear()
+
+    story.edit(story.third, forget)
+
+
+def leave_twins(story: Story) -> None:
+    bed, ids = story.bed, (story.one, story.other)
+    again = bed.back_up(*((name, 30, 40) for name in ids), parent=story.second, name="third", attempt=2)
+    assert again.code == 0
+
+
+CASES: list[tuple[Callable[[Story], None], str, bool]] = [
+    (flip_in_a_page, "ObjectChanged", False),
+    (flip_in_the_footer, "ObjectChanged", False),
+    (cut_at_a_row_group, "ObjectChanged", True),
+    (take_an_older_object, "ObjectChanged", True),
+    (lose_an_object, "ObjectMissing", True),
+    (drop_a_record, "SectionChanged", False),
+    (exchange_two_sections, "SectionChanged", False),
+    (flip_in_a_manifest, "ChainBroken", True),
+    (lose_the_manifest_in_the_middle, "ChainBroken", True),
+    (forge_a_parent, "ChainBroken", True),
+    (name_another_parent, "ChainBroken", True),
+    (forget_a_section, "OffsetsMissing", True),
+    (leave_twins, "ChainBroken", True),
+]
+"""What is done to the store, what is found, and whether `inspect` finds it, which reads no object."""
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "kind", "is_seen_outside"), CASES, ids=lambda value: getattr(value, "__name__", "")
+)
+def test_what_was_changed_is_named(
+    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str, *, is_seen_outside: bool
+) -> None:
+    bed, story = folder_bed, Story(folder_bed)
+    assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
+    corrupt(story)
+    checked, inspected = bed.check(), bed.inspect()
+    assert checked.summary["outcome"] == "Failed"
+    assert kind in checked.kinds(), checked.summary
+    assert (kind in inspected.kinds()) is is_seen_outside, inspected.summary
+    if kind in {"ObjectChanged", "ObjectMissing", "SectionChanged", "OffsetsMissing"}:
+        named = next(finding for finding in checked.summary["findings"] if finding["kind"] == kind)
+        assert named["topic"] in {story.one, story.other}
+        assert named["offset"] in {20, 30}
+        assert (named["object"] is None) is (kind == "OffsetsMissing")
+
+
+def test_what_no_manifest_names_does_not_exist(bed: Bed) -> None:
+    """Half an object that a dying writer left, and a whole one of a late one."""
+    story = Story(bed)
+    path = story.object_of(story.second)
+    (path.parent / "00000-77.parquet").write_bytes(path.read_bytes()[:100])
+    shutil.copyfile(path, path.parent / "00000-78.parquet")
+    assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
+
+
+@pytest.mark.parametrize("corrupt", [flip_in_a_page, flip_in_a_manifest])
+def test_what_the_store_itself_calls_damaged_is_a_finding_and_no_silence(
+    bed: Bed, corrupt: Callable[[Story], None]
+) -> None:
+    corrupt(Story(bed))
+    checked = bed.check()
+    assert checked.summary["outcome"] == "Failed"
+    (found,) = [each for each in checked.summary["findings"] if "is damaged" in each["message"]]
+    assert found["kind"] == ("ObjectChanged" if corrupt is flip_in_a_page else "ChainBroken")
