@@ -154,10 +154,10 @@ CASES: list[tuple[Callable[[Story], None], str, bool]] = [
 
 
 @pytest.mark.parametrize(
-    ("corrupt", "kind", "is_seen_outside"), CASES, ids=lambda value: getattr(value, "__name__", "")
+    ("corrupt", "kind", "without_reading"), CASES, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_what_was_changed_is_named(
-    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str, *, is_seen_outside: bool
+    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
 ) -> None:
     bed, story = folder_bed, Story(folder_bed)
     assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
@@ -165,7 +165,7 @@ def test_what_was_changed_is_named(
     checked, inspected = bed.check(), bed.inspect()
     assert checked.summary["outcome"] == "Failed"
     assert kind in checked.kinds(), checked.summary
-    assert (kind in inspected.kinds()) is is_seen_outside, inspected.summary
+    assert (kind in inspected.kinds()) is without_reading, inspected.summary
     if kind in {"ObjectChanged", "ObjectMissing", "SectionChanged", "OffsetsMissing"}:
         named = next(finding for finding in checked.summary["findings"] if finding["kind"] == kind)
         assert named["topic"] in {story.one, story.other}

@@ -5,10 +5,9 @@ All calls block, have a deadline, and raise only `seawall.domain.errors`.
 """
 
 from seawall.ports.clocks import Clock, Stopwatch
-from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, MaintenanceSwitch, MetadataStore
+from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, Ledgers, MaintenanceSwitch, MetadataStore
 from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionReassigner
 from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
-from seawall.ports.ledgers import Ledgers
 from seawall.ports.meters import (
     BrokerMeter,
     HoldMeter,

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.ledger.page import LedgerPage
 
 
 class DataPlane(Protocol):
@@ -157,4 +161,16 @@ class DataPlanes(Protocol):
 
     def forget(self, key: Key) -> None:
         """Drops the connections of an object that is gone."""
+        ...
+
+
+class Ledgers(Protocol):
+    """The newest looks at ledgers and their databases. A WALCluster is woken when there is news of it."""
+
+    def latest(self, key: Key) -> LedgerPage | Unavailable | None:
+        """What the newest look at the ledger of the object `key` found; None: there was none yet."""
+        ...
+
+    def latest_database(self, cluster: WALCluster) -> DataPlaneView | NoDataPlane | None:
+        """What the newest look found of the database; None: nobody has looked yet at these addresses."""
         ...
