@@ -9,7 +9,7 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.verification import WALVerification
-from seawall.domain.verification.spark import CONF
+from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import RUNS, Arena, granter_of
 from tests.adversary.judge import Violation

@@ -10,8 +10,9 @@ from typing import Any
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.verification.contract import FILE, Subject, write_request
-from seawall.domain.verification.selection import TopicRange
+from seawall.domain.spark_job.request import FILE, Subject
+from seawall.domain.spark_job.selection import TopicRange
+from seawall.domain.verification.contract import write_request
 from tests.adversary import people_moves as people
 from tests.adversary import world_moves as world
 from tests.adversary.arena import Arena

@@ -27,7 +27,7 @@ from seawall.domain.ledger import fence, held, holds
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
 from seawall.domain.rollout import health
-from seawall.domain.verification import attempt, decide
+from seawall.domain.spark_job import attempt, decide
 from tests.adversary.clocks import Clocks
 from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pairs_of, undisturbed
 from tests.adversary.reports import sample_of

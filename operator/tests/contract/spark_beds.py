@@ -11,7 +11,7 @@ from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.spark import CONTAINER, KubeSparkApplications
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.verification import WALVerification
-from seawall.domain.verification.spark import Driver, Ended, Stuck
+from seawall.domain.spark_job.application import Driver, Ended, Stuck
 from seawall.ports import SparkApplications
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.fakes.spark import FakeSparkApplications

@@ -12,7 +12,8 @@ from seawall.adapters.kube.spark import KubeSparkApplications
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import Conflict, Refused
-from seawall.domain.verification.spark import Ended, Stuck, build_application
+from seawall.domain.spark_job.application import Ended, Stuck, build_application
+from seawall.domain.verification.kind import build_program
 from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed, RealBed
 from tests.contract.spark_beds import SERVICE_ACCOUNT, FakeSparkBed, RealSparkBed, SparkBed
@@ -38,8 +39,9 @@ def spark(bed: Bed, request: pytest.FixtureRequest) -> Iterator[SparkBed]:
 
 def make(spark: SparkBed, name: str = "check-1", account: str = SERVICE_ACCOUNT) -> None:
     key = spark.key(name)
-    template, settings = VerificationTemplate(), SparkSpec(image="replay-verification:1", cpu_request="100m")
-    spark.applications.create(spark.owner(), key, build_application(key, template, settings, KAFKA, "0" * 64), account)
+    program = build_program(key, VerificationTemplate(), "0" * 64)
+    settings = SparkSpec(image="replay-verification:1", cpu_request="100m")
+    spark.applications.create(spark.owner(), key, build_application(key, program, settings, KAFKA), account)
 
 
 def test_what_was_never_made_is_not_there(spark: SparkBed) -> None:

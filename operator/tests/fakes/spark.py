@@ -11,7 +11,7 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
 from seawall.domain.errors import Conflict, Forbidden, Refused
-from seawall.domain.verification.spark import Driver, SparkApplication
+from seawall.domain.spark_job.application import Driver, SparkApplication
 
 _START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.purge import Stage, WALPurgeStatus
-from seawall.api.v1alpha1.verification import Outcome, WALVerificationStatus
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.purge import WALPurgeController

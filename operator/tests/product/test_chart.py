@@ -17,7 +17,7 @@ from seawall.adapters.greptimedb.http import MAX_BYTES
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
-from seawall.api.v1alpha1.verification import Outcome as Verdict
+from seawall.api.v1alpha1.spark_job import Outcome as Verdict
 from seawall.domain.rollout.health import RESTARTING, SERVING
 from seawall.domain.topics.pool import TopicState
 from seawall.handlers.metrics.telemetry import Telemetry

@@ -27,7 +27,7 @@ from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout_reasons import Blocker, HealthReason
 from seawall.domain.rollout_reasons import Reason as RolloutReason
 from seawall.domain.schedule import ScheduleReason
-from seawall.domain.verification.allowed import User
+from seawall.domain.spark_job.allowed import User
 from seawall.domain.verification.reasons import Reason as VerificationReason
 from seawall.domain.verification.reasons import ScheduledReason
 from tests.product.test_architecture import FENCE, LINKED, leads_somewhere

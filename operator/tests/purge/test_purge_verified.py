@@ -7,7 +7,8 @@ from typing import Any
 
 from seawall.api.meta import ConditionType
 from seawall.api.v1alpha1.purge import Stage, WALPurge
-from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from tests.worlds.purge_world import SAFETY
 from tests.worlds.verification_world import CHECK, VerificationWorld
@@ -120,7 +121,7 @@ def test_a_run_waits_for_a_verification_a_quarter_of_an_hour_at_most() -> None:
     run = world.settle()
     assert (run.status.stage, skipped(run)) == (Stage.COMPLETED, {"VerificationMissing"})
     assert timedelta(minutes=15) <= world.time.time - begun < timedelta(minutes=30)
-    assert world.verification().status.stage is VerificationStage.RUNNING
+    assert world.verification().status.stage is JobStage.RUNNING
     assert set(world.log_starts().values()) == {0}
 
 

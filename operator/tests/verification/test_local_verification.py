@@ -17,7 +17,7 @@ from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.cli.local_verification import LocalVerification
 from seawall.controllers.hold import WALHoldController
 from seawall.domain.errors import OutsideUnavailable, Refused
-from seawall.domain.verification.contract import PATHS
+from seawall.domain.spark_job.request import PATHS
 from seawall.reconciler import Reconciler
 from tests.worlds.purge_world import NAMESPACE
 from tests.worlds.verification_world import VerificationWorld

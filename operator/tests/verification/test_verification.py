@@ -12,10 +12,11 @@ from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import DataPlaneStatus, WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge_template import ClusterRef
-from seawall.api.v1alpha1.verification import Outcome, VerificationStage, WALVerification
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
+from seawall.domain.spark_job.application import Ended, Stuck
 from seawall.domain.verification.contract import database_version
-from seawall.domain.verification.spark import Ended, Stuck
 from seawall.reconciler import Outcome as Tick
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, VerificationWorld, why
@@ -32,7 +33,7 @@ def test_a_log_that_replays_is_verified_from_where_its_regions_would_read() -> N
     world = VerificationWorld()
     world.start()
     found = world.settle_verification()
-    assert (found.status.stage, found.status.outcome) == (VerificationStage.COMPLETED, Outcome.PASSED)
+    assert (found.status.stage, found.status.outcome) == (JobStage.COMPLETED, Outcome.PASSED)
     assert is_true(found, ConditionType.COMPLETE)
     rows = [(row.name, row.verified_from, row.end, row.verified) for row in found.status.topics]
     assert rows == [(name, 1, 40, True) for name in TOPICS]  # one region of each has flushed nothing
@@ -100,7 +101,7 @@ def test_while_it_runs_its_hold_keeps_a_purge_from_what_it_reads() -> None:
     world = VerificationWorld(slow=10**6)
     world.start()
     world.settle_verification(ticks=30)
-    assert world.verification().status.stage is VerificationStage.RUNNING
+    assert world.verification().status.stage is JobStage.RUNNING
     for region in list(world.data_plane.regions):
         world.flush(region)
     world.start_run(flush={"whenBehindEntries": 1, "timeout": "10m"})
@@ -115,7 +116,7 @@ def test_a_topic_that_does_not_replay_fails_it_with_its_first_bad_offset() -> No
     world = VerificationWorld(bad={"wal_1"})
     world.start()
     found = world.settle_verification()
-    assert (found.status.stage, found.status.attempt) == (VerificationStage.FAILED, 1)
+    assert (found.status.stage, found.status.attempt) == (JobStage.FAILED, 1)
     assert [row.verified for row in found.status.topics] == [True, False, True]
     (finding,) = found.status.findings
     assert (finding.topic, finding.offset, finding.region) == ("wal_1", 7, str(2**63))
@@ -137,7 +138,7 @@ def test_after_three_attempts_it_gives_up_and_says_what_happened() -> None:
     world = VerificationWorld(dies=3)
     world.start()
     found = world.settle_verification()
-    assert (found.status.stage, found.status.outcome) == (VerificationStage.FAILED, Outcome.INTERRUPTED)
+    assert (found.status.stage, found.status.outcome) == (JobStage.FAILED, Outcome.INTERRUPTED)
     assert why(found) == (
         "Interrupted",
         "attempt 3 of 3 proved nothing either: the driver left no verdict (exit code 137)",
@@ -273,7 +274,7 @@ def test_an_application_that_no_spark_operator_takes_up_stalls_it_after_a_minute
     since = f"since {made:%H:%M:%SZ}: is it running, and does it serve this namespace (spark.jobNamespaces)?"
     assert why(found) == ("SparkOperatorSilent", f"the Spark Operator has not started SparkApplication check-1 {since}")
     assert why(found) == first
-    assert (found.status.stage, found.status.attempt, world.holds()) == (VerificationStage.RUNNING, 1, ["check-1"])
+    assert (found.status.stage, found.status.attempt, world.holds()) == (JobStage.RUNNING, 1, ["check-1"])
     world.spark_operator_runs = True
     assert world.settle_verification().status.outcome is Outcome.PASSED
 
@@ -389,7 +390,7 @@ def test_topics_that_no_region_writes_to_are_not_read() -> None:
     assert [row.name for row in found.status.topics] == ["wal_0", "wal_1"]
     assert found.status.topic_counts is not None
     assert found.status.topic_counts.idle == 1
-    assert found.status.stage is VerificationStage.COMPLETED
+    assert found.status.stage is JobStage.COMPLETED
 
 
 def test_a_topic_whose_regions_are_silent_is_waited_for_and_then_not_read() -> None:
@@ -400,7 +401,7 @@ def test_a_topic_whose_regions_are_silent_is_waited_for_and_then_not_read() -> N
     world.start()
     begun = world.time.time
     found = world.settle_verification()
-    assert found.status.stage is VerificationStage.FAILED
+    assert found.status.stage is JobStage.FAILED
     assert why(found)[0] == "NotAllRead"
     assert [(each.topic, each.reason) for each in found.status.not_read] == [("wal_2", "RegionMissing")]
     assert [row.verified for row in found.status.topics] == [True, True]
@@ -420,7 +421,7 @@ def test_what_can_never_be_done_ends_at_once(spec: dict[str, Any], reason: str) 
     world = VerificationWorld()
     world.start(**spec)
     found = world.settle_verification()
-    assert (found.status.stage, why(found)[0]) == (VerificationStage.FAILED, reason)
+    assert (found.status.stage, why(found)[0]) == (JobStage.FAILED, reason)
     assert world.holds() == []
 
 

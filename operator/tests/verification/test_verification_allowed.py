@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.verification import Outcome, VerificationStage
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.domain.conditions import find_condition
 from seawall.domain.errors import Forbidden
 from tests.worlds.purge_world import NAMESPACE
@@ -60,7 +60,7 @@ def assert_refused(world: VerificationWorld, **spark: Any) -> str:
     world.start(spark=spark)
     found = world.settle_verification()
     reason, message = why(found)
-    assert (found.status.stage, found.status.attempt, reason) == (VerificationStage.FAILED, 0, "SparkNotAllowed")
+    assert (found.status.stage, found.status.attempt, reason) == (JobStage.FAILED, 0, "SparkNotAllowed")
     assert (world.holds(), world.kube.get_config_map(FIRST), world.spark.specs) == ([], None, {})
     return message
 
@@ -112,7 +112,7 @@ def test_settings_that_could_do_more_than_size_are_refused(conf: dict[str, str])
     world = VerificationWorld()
     world.start(spark={"conf": conf})
     found = world.settle_verification()
-    assert (found.status.stage, why(found)[0]) == (VerificationStage.FAILED, "InvalidSpec")
+    assert (found.status.stage, why(found)[0]) == (JobStage.FAILED, "InvalidSpec")
     assert "conf of a verification takes" in why(found)[1]
     assert (world.holds(), world.spark.specs) == ([], {})
 
@@ -150,7 +150,7 @@ def test_an_edit_of_the_walcluster_before_the_job_is_made_is_heeded() -> None:
     world.edit_cluster({"spark": {"image": "replay-verification:2"}})
     world.spark.service_accounts.add(SERVICE_ACCOUNT)
     found = world.settle_verification()
-    assert (found.status.stage, why(found)[0]) == (VerificationStage.FAILED, "SparkNotAllowed")
+    assert (found.status.stage, why(found)[0]) == (JobStage.FAILED, "SparkNotAllowed")
     assert (world.holds(), world.spark.specs) == ([], {})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seawall.api.v1alpha1.verification import Outcome
+from seawall.api.v1alpha1.spark_job import Outcome
 from tests.support.deaths import die_at_every_call
 from tests.worlds.verification_world import VerificationWorld
 

@@ -12,11 +12,12 @@ import pytest
 from seawall import observe
 from seawall.api.meta import Rule
 from seawall.api.v1alpha1 import spark_spec
-from seawall.api.v1alpha1.verification import Outcome
+from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger.observation import Verifying
-from seawall.domain.verification import allowed as allowing
-from seawall.domain.verification import attempt, case, contract, decide, holding, selection
+from seawall.domain.spark_job import allowed as allowing
+from seawall.domain.spark_job import attempt, case, decide, holding, request
+from seawall.domain.verification import contract, kind, selection
 from tests.purge import test_purge_verified as purges
 from tests.support.mutants import Mutant, find_survivors
 from tests.verification import test_verification as stories
@@ -34,18 +35,18 @@ def no_grant(patch: Patch) -> None:
 
 def any_request(patch: Patch) -> None:
     """A verdict about whatever request."""
-    patch.setattr(attempt, "read_summary", lambda text, *_: contract.Summary.model_validate_json(text))
+    patch.setattr(attempt, "read_summary", lambda model, text, *_: model.model_validate_json(text))
 
 
 def any_exit_code(patch: Patch) -> None:
     """The exit code is not looked at."""
-    honest = contract.read_summary
+    honest = request.read_summary
 
-    def unaware(text: str, digest: str, _: int) -> Any:
+    def unaware(model: type[Any], text: str, digest: str, _: int) -> Any:
         codes = dict.fromkeys(Outcome, 0)
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(contract, "EXIT_CODES", codes)
-            return honest(text, digest, 0)
+            inner.setattr(request, "EXIT_CODES", codes)
+            return honest(model, text, digest, 0)
 
     patch.setattr(attempt, "read_summary", unaware)
 
@@ -57,7 +58,7 @@ def truncated_list_believed(patch: Patch) -> None:
 
 def newest_version(patch: Patch) -> None:
     """The job is told of a reader that lets more pass than the database's does."""
-    patch.setattr(holding, "database_version", lambda *_: "99.0")
+    patch.setattr(kind, "database_version", lambda *_: "99.0")
 
 
 def hold_stays(patch: Patch) -> None:
@@ -114,10 +115,10 @@ class AnyText(bytes):
 
 def verdict_alone(patch: Patch) -> None:
     """A driver's verdict counts, whatever request it names."""
-    honest = contract.read_summary
+    honest = request.read_summary
 
-    def unaware(text: str, _: str, code: int) -> Any:
-        return honest(text, json.loads(text)["requestDigest"] if text else "", code)
+    def unaware(model: type[Any], text: str, _: str, code: int) -> Any:
+        return honest(model, text, json.loads(text)["requestDigest"] if text else "", code)
 
     patch.setattr(attempt, "read_summary", unaware)
 
@@ -141,8 +142,8 @@ def image_asked_once(patch: Patch) -> None:
     """What may run is asked before the verification begins, and not before its job is made."""
     honest = allowing.why_not_allowed
 
-    def early(asked: Any, cluster: Any, spec: Any) -> str | None:
-        return None if asked.spark.image == "replay-verification:1" else honest(asked, cluster, spec)
+    def early(asked: Any, *others: Any) -> str | None:
+        return None if asked.image == "replay-verification:1" else honest(asked, *others)
 
     patch.setattr(decide, "why_not_allowed", early)
 
@@ -169,7 +170,7 @@ def set_to(name: str, value: str) -> Callable[[], None]:
 
 def seawalls_user(patch: Patch) -> None:
     """The job gets Seawall's own user of Kafka."""
-    patch.setattr(attempt, "kafka_of_job", lambda spec: spec.kafka.external)
+    patch.setattr(case, "kafka_of_job", lambda spec, _: spec.kafka.external)
 
 
 def nobody_warns(patch: Patch) -> None:

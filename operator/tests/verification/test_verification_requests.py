@@ -11,14 +11,15 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WALHold
-from seawall.api.v1alpha1.verification import Outcome, VerificationStage, WALVerification
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict
+from seawall.domain.spark_job.actions import FreezeRequest, JobAction, Submit
+from seawall.domain.spark_job.application import Ended
 from seawall.domain.step import Act
-from seawall.domain.verification.actions import FreezeRequest, Submit, VerificationAction
-from seawall.domain.verification.spark import Ended
 from seawall.reconciler import Reconciler
 from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.verification_world import CHECK, VerificationWorld, why
@@ -50,7 +51,7 @@ def settle_until(
 
 def assert_nothing_is_proved(world: VerificationWorld) -> None:
     status = world.verification().status
-    assert (status.stage, status.outcome) == (VerificationStage.FAILED, Outcome.INTERRUPTED)
+    assert (status.stage, status.outcome) == (JobStage.FAILED, Outcome.INTERRUPTED)
     assert not any(row.verified for row in status.topics)
     assert (world.holds(), world.spark.applications) == ([], {})
 
@@ -207,15 +208,13 @@ def test_a_hold_that_is_deleted_before_the_request_is_written_is_placed_anew_and
 
     settle_until(world, lambda: world.verification().status.request_digest is not None, lose_the_hold, process)
     found = world.settle_verification(process)
-    assert (found.status.stage, found.status.not_read) == (VerificationStage.COMPLETED, ())
+    assert (found.status.stage, found.status.not_read) == (JobStage.COMPLETED, ())
     assert [(row.name, row.verified_from > 1, row.verified) for row in found.status.topics] == [
         (name, True, True) for name in TOPICS
     ]
 
 
-def decided(
-    world: VerificationWorld, kind: type[VerificationAction]
-) -> tuple[WALVerificationController, VerificationAction]:
+def decided(world: VerificationWorld, kind: type[JobAction]) -> tuple[WALVerificationController, JobAction]:
     """A process that has decided to do something, and sleeps before it does."""
     reconciler = world.verifier()
     controller: WALVerificationController = reconciler.controller  # type: ignore[assignment]

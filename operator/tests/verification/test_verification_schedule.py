@@ -9,8 +9,9 @@ import pytest
 
 from seawall.api.meta import ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
-from seawall.api.v1alpha1.verification import VerificationStage, WALVerification
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 from seawall.controllers.schedule import VerificationScheduleController
 from seawall.domain.conditions import find_condition
@@ -63,7 +64,7 @@ class World:
     def names(self) -> list[str]:
         return [each.metadata.name for each in self.found()]
 
-    def end(self, stage: VerificationStage = VerificationStage.COMPLETED) -> None:
+    def end(self, stage: JobStage = JobStage.COMPLETED) -> None:
         """All that run end."""
         for each in self.found():
             if not each.status.is_over:
@@ -84,7 +85,7 @@ class World:
             self.end()
             first, day = next(iter(self.found()[-1:]), None), self.time.time.day
             if first is not None and day % 2:
-                self.kube.replace_status(first, first.status.model_copy(update={"stage": VerificationStage.FAILED}))
+                self.kube.replace_status(first, first.status.model_copy(update={"stage": JobStage.FAILED}))
             self.time.time += DAY
         self.settle(process)
 
@@ -140,7 +141,7 @@ def test_the_next_one_waits_for_the_one_that_runs() -> None:
 
 def test_the_newest_of_each_outcome_are_kept() -> None:
     world = World(successfulRunsHistoryLimit=2, failedRunsHistoryLimit=1)
-    stages = (VerificationStage.FAILED, VerificationStage.COMPLETED)
+    stages = (JobStage.FAILED, JobStage.COMPLETED)
     for day in range(6):
         world.pass_time(DAY)
         world.end(stages[day % 2])

@@ -16,15 +16,17 @@ from typing import Any
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.verification import Outcome, WALVerification, WALVerificationSpec
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.verification import WALVerification, WALVerificationSpec
 from seawall.controllers.hold import WALHoldController
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.conditions import find_condition
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.verification.actions import attempt_key
-from seawall.domain.verification.contract import EXIT_CODES, FILE, Subject, write_request
-from seawall.domain.verification.selection import TopicRange
-from seawall.domain.verification.spark import Ended
+from seawall.domain.spark_job.actions import attempt_key
+from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.request import EXIT_CODES, FILE, Subject
+from seawall.domain.spark_job.selection import TopicRange
+from seawall.domain.verification.contract import write_request
 from seawall.reconciler import Outcome as Tick
 from seawall.reconciler import Reconciler
 from tests.fakes.meters import FakeMeters

@@ -15,24 +15,18 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.purge_template import ClusterRef
-from seawall.api.v1alpha1.verification import Outcome
+from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.domain.errors import OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.spark_job.allowed import kafka_of_job
+from seawall.domain.spark_job.case import is_granted
+from seawall.domain.spark_job.request import FILE, Subject, digest_of, read_summary
+from seawall.domain.spark_job.selection import Selection, TopicRange
 from seawall.domain.times import LOCAL_VERIFICATION_HELD_FOR
-from seawall.domain.verification.allowed import kafka_of_job
-from seawall.domain.verification.case import is_granted
-from seawall.domain.verification.contract import (
-    FILE,
-    Subject,
-    Summary,
-    database_version,
-    digest_of,
-    read_summary,
-    write_request,
-)
-from seawall.domain.verification.selection import Selection, TopicRange, select
+from seawall.domain.verification.contract import Summary, database_version, write_request
+from seawall.domain.verification.selection import select
 from seawall.observe.connections import resolve_kafka
 from seawall.observe.ledger import LedgerObserver
 from seawall.ports import Kube
@@ -65,7 +59,7 @@ class LocalVerification:
         spec = cluster.spec
         if isinstance(spec, InvalidSpec):
             raise Refused(spec.message)
-        selection = self._select(cluster, template)
+        selection = self._select(cluster, template.selects)
         key = Key(cluster.metadata.namespace, name)
         claim = {topic.name: topic.start for topic in selection.readable}
         reason = "replay verification on somebody's machine"
@@ -75,7 +69,7 @@ class LocalVerification:
         try:
             self._wait_for_grant(key)
             yield f"walhold/{name} granted on {len(claim)} topics"
-            topics = [topic for topic in self._select(cluster, template).readable if topic.name in claim]
+            topics = [topic for topic in self._select(cluster, template.selects).readable if topic.name in claim]
             yield from self._replay(cluster, spec, template, tuple(topics), (name, program, report))
         finally:
             found = self.kube.get(WALHold, key)
@@ -91,7 +85,7 @@ class LocalVerification:
             observation = self.observer.observe(cluster)
             if isinstance(observation, Unavailable):
                 raise OutsideUnavailable(observation.message)
-            selection = select(observation, template)
+            selection = select(observation, template.selects)
             if selection.count and not selection.may_pass():
                 break
             self.pause()
@@ -125,19 +119,21 @@ class LocalVerification:
         with tempfile.TemporaryDirectory(prefix="seawall-verify-") as folder:
             request, summary = Path(folder, FILE), Path(folder, "summary.json")
             files = self._files(cluster, spec, Path(folder))
-            kafka, version = kafka_of_job(spec), database_version(cluster, spec)
+            kafka, version = kafka_of_job(spec, spec.verification), database_version(cluster, spec)
             data = write_request(subject, template, kafka, cluster_id, topics, database_version=version, files=files)
             request.write_bytes(data)
             arguments = ("--request", str(request), "--report", report, "--summary", str(summary))
             code = self.run([*program, *arguments])
             text = summary.read_text() if summary.exists() else ""
-            found = read_summary(text, digest_of(data) or "", code)
+            found = read_summary(Summary, text, digest_of(data) or "", code)
         yield from _reported(found)
 
     def _files(self, cluster: WALCluster, spec: WALClusterSpec, folder: Path) -> dict[str, str]:
         """The connection's certificates and password, as the driver's pod has them."""
         namespace = cluster.metadata.namespace
-        found = resolve_kafka(kafka_of_job(spec), lambda name: self.kube.get_secret(Key(namespace, name)))
+        found = resolve_kafka(
+            kafka_of_job(spec, spec.verification), lambda name: self.kube.get_secret(Key(namespace, name))
+        )
         if isinstance(found, NoKafka):
             raise Refused(found.message)
         texts = _texts(found)

@@ -21,13 +21,14 @@ from seawall.adapters.kube.intents import ConfigMapIntentStore
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
-from seawall.api.v1alpha1.verification import OVER, WAL_VERIFICATION, VerificationStage
+from seawall.api.v1alpha1.spark_job import OVER, JobStage
+from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
 from seawall.cli.local_verification import LocalVerification
 from seawall.cli.purge import Api
 from seawall.domain.errors import Refused
-from seawall.domain.verification.actions import MAX_NAME
+from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import ClusterOpener
 
@@ -122,7 +123,7 @@ def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
         stage, message = status.get("stage"), messages.get(ConditionType.READY, "")
         if stage in OVER:
             yield from _findings(status)
-            if stage == VerificationStage.FAILED:
+            if stage == JobStage.FAILED:
                 raise Refused(f"the verification failed: {message}")
             yield f"Completed: {message}"
             return

@@ -122,17 +122,17 @@ ROLLOUT_START = timedelta(seconds=30)
 """A container's start beside its replay."""
 ROLLOUT_SCHEDULING = timedelta(minutes=2)
 """Until a pod that was deleted runs again: it ends, is scheduled, its volume moves."""
-VERIFICATION_POLL_SECONDS = 5.0
+JOB_POLL_SECONDS = 5.0
 """How often the outside is looked at that wakes nobody."""
-VERIFICATION_RETRY_SECONDS = 5.0
-"""A verification that waits asks again; one that is over asks whether its ttl is."""
-VERIFICATION_PATIENCE = timedelta(minutes=3)
+JOB_RETRY_SECONDS = 5.0
+"""A Spark job that waits asks again; one that is over asks whether its ttl is."""
+JOB_PATIENCE = timedelta(minutes=3)
 """How long regions that have not reported, or are being opened, are waited for; then their topics are not read."""
-VERIFICATION_SLACK = timedelta(hours=1)
+JOB_SLACK = timedelta(hours=1)
 """The hold outlives the application by this: for the grant, and for the pods to start."""
-VERIFICATION_BACKOFF = timedelta(seconds=15)
+JOB_BACKOFF = timedelta(seconds=15)
 """Before the second attempt; four times as long before the third."""
-VERIFICATION_SERVED_WITHIN = timedelta(seconds=60)
+JOB_SERVED_WITHIN = timedelta(seconds=60)
 """The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
 SCHEDULE_OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""

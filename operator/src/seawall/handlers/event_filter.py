@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seawall.api.meta import GROUP, ConditionType, Key
+from seawall.api.v1alpha1.backup import WAL_BACKUP
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.policy import WAL_PURGE_POLICY
@@ -23,11 +24,12 @@ Body = Mapping[str, Any]
 Fingerprint = tuple[Any, ...]
 
 DEPENDENTS: Mapping[str, tuple[str, ...]] = {
-    WAL_CLUSTER.kind: (WAL_PURGE_POLICY.kind, WAL_PURGE.kind, WAL_HOLD.kind, WAL_VERIFICATION.kind),
+    WAL_CLUSTER.kind: (WAL_PURGE_POLICY.kind, WAL_PURGE.kind, WAL_HOLD.kind, WAL_VERIFICATION.kind, WAL_BACKUP.kind),
     WAL_PURGE_POLICY.kind: (),
     WAL_PURGE.kind: (WAL_CLUSTER.kind, WAL_PURGE_POLICY.kind, WAL_PURGE.kind),
-    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind, WAL_VERIFICATION.kind),
+    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind, WAL_VERIFICATION.kind, WAL_BACKUP.kind),
     WAL_VERIFICATION.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
+    WAL_BACKUP.kind: (WAL_CLUSTER.kind, WAL_BACKUP.kind),
 }
 """Kind → the kinds whose objects of the same WALCluster have to know: a policy waits for its run's end, and so on."""
 
@@ -126,7 +128,7 @@ def _of_kafka(status: Body) -> Fingerprint:
 
 
 def _of_run(body: Body) -> Fingerprint:
-    """Others wait for the stages of a purge or a verification."""
+    """Others wait for the stages of a purge, a verification or a backup."""
     return (*_own(body["metadata"]), (body.get("status") or {}).get("stage"))
 
 
@@ -142,6 +144,7 @@ _REPORTED: Mapping[str, Callable[[Body], Fingerprint]] = {
     WAL_PURGE.kind: _of_run,
     WAL_HOLD.kind: _of_hold,
     WAL_VERIFICATION.kind: _of_run,
+    WAL_BACKUP.kind: _of_run,
 }
 
 

@@ -27,6 +27,7 @@ from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.kinds import RESOURCES
+from seawall.controllers.backup import WALBackupController
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.hold import WALHoldController
@@ -86,6 +87,7 @@ class Operator:
     def _ticks(self) -> dict[str, Callable[[Key], Ticked]]:
         """Kind → its tick. A kind without a controller is watched for the sake of the others."""
         clock, wal = self._clock, self._telemetry.wal
+        applications = KubeSparkApplications(self._api)
         kafka_clusters, stopwatch = ConfluentKafkaClusters(), MonotonicStopwatch()
         opener = ClusterOpener(self._kube, kafka_clusters, GreptimeDataPlanes())
         ledgers = LedgerObserver(opener, ConfigMapIntentStore(self._api), clock, stopwatch)
@@ -118,7 +120,8 @@ class Operator:
             WALPurgePolicyController(self._kube, clock, self._watch_of_ledgers, wal),
             WALPurgeController(self._kube, ledgers, clock, stopwatch, wal),
             WALHoldController(self._kube, ledgers, clock, wal),
-            WALVerificationController(self._kube, KubeSparkApplications(self._api), ledgers, clock, wal),
+            WALVerificationController(self._kube, applications, ledgers, clock, wal),
+            WALBackupController(self._kube, applications, ledgers, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

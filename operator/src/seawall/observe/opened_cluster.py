@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from seawall.api.meta import InvalidSpec, Key
+from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import GreptimeDB
-from seawall.api.v1alpha1.policy import WALPurgePolicy
-from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.cluster.identity import pinned_id, why_other_database, why_wrong
 from seawall.domain.cluster.ownership import find_contender, why_not_ours
 from seawall.domain.dataplane.connection import NoDataPlane
@@ -22,7 +20,7 @@ from seawall.observe.connections import resolve_data_plane, resolve_kafka
 from seawall.ports import DataPlaneParts, DataPlanes, KafkaAdmin, KafkaClusters, KafkaLogs, Kube
 
 
-def named_cluster(kube: Kube, obj: WALPurge | WALPurgePolicy | WALVerification) -> WALCluster | None:
+def named_cluster(kube: Kube, obj: AnyResource) -> WALCluster | None:
     """Reads it; None: none is named, there is none, or it is being deleted."""
     if isinstance(obj.spec, InvalidSpec):
         return None

@@ -9,6 +9,7 @@ from seawall.ports.data_plane import DataPlane, DataPlaneParts, DataPlanes, Ledg
 from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionReassigner
 from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
 from seawall.ports.meters import (
+    BackupMeter,
     BrokerMeter,
     HoldMeter,
     LedgerMeter,
@@ -21,6 +22,7 @@ from seawall.ports.meters import (
 )
 
 __all__ = [
+    "BackupMeter",
     "BrokerMeter",
     "Clock",
     "DataPlane",

@@ -11,8 +11,8 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.shards import IntentShard, PoolId, UnreadableShard
 from seawall.domain.rollout.workload import Eviction, Pod, StatefulSet
+from seawall.domain.spark_job.application import Driver, SparkApplication
 from seawall.domain.step import Event
-from seawall.domain.verification.spark import Driver, SparkApplication
 
 
 class Kube(Protocol):

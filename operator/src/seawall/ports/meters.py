@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RollStage
@@ -107,6 +108,18 @@ class VerificationMeter(Protocol):
 
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Tells of a verification that completed; the newest one counts."""
+        ...
+
+
+class BackupMeter(Protocol):
+    """Where the metrics of backups go."""
+
+    def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
+        """Counts a backup of this WALCluster that has just ended."""
+        ...
+
+    def measure_backup(self, cluster: Key, ended: datetime) -> None:
+        """Tells of a backup that completed; the newest one counts."""
         ...
 
 

@@ -11,7 +11,7 @@ from seawall.adapters.kube.objects import controller_reference
 from seawall.api.meta import Key
 from seawall.api.resource import AnyResource
 from seawall.domain.errors import Refused
-from seawall.domain.verification.spark import Driver, Ended, SparkApplication, Stuck
+from seawall.domain.spark_job.application import Driver, Ended, SparkApplication, Stuck
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 CONTAINER = "spark-kubernetes-driver"

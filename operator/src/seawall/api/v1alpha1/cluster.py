@@ -18,11 +18,13 @@ from seawall.api.meta import (
     StatusModel,
 )
 from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.data_plane import DataPlane, GreptimeDB, WALConfig
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.kafka_brokers import MOST_BROKERS, BrokerStatus, InternalTopicsSpec, QuorumStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentSpec, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
+from seawall.api.v1alpha1.spark_job import JobDeclaration
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 from seawall.api.v1alpha1.verification_template import VerificationSchedule
 
@@ -32,6 +34,41 @@ class KafkaSpec(APIModel):
 
     external: ExternalKafka
     """A Kafka cluster that exists already."""
+
+
+def _job_rules(wire: str) -> tuple[Rule, ...]:
+    """What a job on Spark needs of the rest of the spec."""
+
+    def declared(spec: WALClusterSpec) -> JobDeclaration | None:
+        found: JobDeclaration | None = getattr(spec, wire)
+        return found
+
+    return (
+        Rule(
+            f"!has(self.{wire}) || (has(self.dataPlane) && has(self.dataPlane.greptimedb))",
+            f"{wire} needs dataPlane.greptimedb, which says what a restart would replay",
+            lambda spec: declared(spec) is None or spec.greptimedb is not None,
+        ),
+        Rule(
+            f"!has(self.{wire}) || !has(self.{wire}.kafkaCredentialsSecretRef) || has(self.kafka.external.sasl)",
+            f"{wire}.kafkaCredentialsSecretRef needs kafka.external.sasl, which says how a user is authenticated",
+            lambda spec: (
+                (own := declared(spec)) is None
+                or own.kafka_credentials_secret_ref is None
+                or spec.kafka.external.sasl is not None
+            ),
+        ),
+        Rule(
+            f"!has(self.{wire}) || !has(self.{wire}.kafkaClientCertSecretRef)"
+            " || (has(self.kafka.external.tls) && has(self.kafka.external.tls.clientCertSecretRef))",
+            f"{wire}.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef: set that, too",
+            lambda spec: (
+                (own := declared(spec)) is None
+                or own.kafka_client_cert_secret_ref is None
+                or (spec.kafka.external.tls is not None and spec.kafka.external.tls.client_cert_secret_ref is not None)
+            ),
+        ),
+    )
 
 
 class WALClusterSpec(APIModel):
@@ -47,31 +84,8 @@ class WALClusterSpec(APIModel):
                 spec.wal_config is None or spec.wal_config.batch_bytes(spec.topics) <= spec.topics.max_message_bytes
             ),
         ),
-        Rule(
-            "!has(self.verification) || (has(self.dataPlane) && has(self.dataPlane.greptimedb))",
-            "verification needs dataPlane.greptimedb, which says what a restart would replay",
-            lambda spec: spec.verification is None or spec.greptimedb is not None,
-        ),
-        Rule(
-            "!has(self.verification) || !has(self.verification.kafkaCredentialsSecretRef)"
-            " || has(self.kafka.external.sasl)",
-            "verification.kafkaCredentialsSecretRef needs kafka.external.sasl, which says how a user is authenticated",
-            lambda spec: (
-                spec.verification is None
-                or spec.verification.kafka_credentials_secret_ref is None
-                or spec.kafka.external.sasl is not None
-            ),
-        ),
-        Rule(
-            "!has(self.verification) || !has(self.verification.kafkaClientCertSecretRef)"
-            " || (has(self.kafka.external.tls) && has(self.kafka.external.tls.clientCertSecretRef))",
-            "verification.kafkaClientCertSecretRef stands in for kafka.external.tls.clientCertSecretRef: set that, too",
-            lambda spec: (
-                spec.verification is None
-                or spec.verification.kafka_client_cert_secret_ref is None
-                or (spec.kafka.external.tls is not None and spec.kafka.external.tls.client_cert_secret_ref is not None)
-            ),
-        ),
+        *_job_rules("verification"),
+        *_job_rules("backup"),
     )
 
     kafka: KafkaSpec
@@ -86,6 +100,8 @@ class WALClusterSpec(APIModel):
     """The database that writes the WAL."""
     verification: VerificationSchedule | None = None
     """How the WAL is verified by replaying it on Spark, and when; absent: never."""
+    backup: BackupSpec | None = None
+    """Where backups of the WAL go, and what writes them; absent: there are none."""
 
     @property
     def wal_config(self) -> WALConfig | None:

@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import Kind, PrinterColumn, Rule, StatusModel
-from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.resource import Resource
 from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic, TtlSeconds
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationTemplate
 
 MAX_FINDINGS = 20
-MAX_NOT_READ = 50
-
-
-class VerificationStage(StrEnum):
-    """Where a verification is. It has none until it begins; each member says what comes next."""
-
-    HOLDING = "Holding"
-    """Places a WALHold on what it will read, waits until it is granted, and freezes the request. Then Running."""
-    RUNNING = "Running"
-    """Its Spark application is being made, or runs. Then Releasing."""
-    RELEASING = "Releasing"
-    """The attempt is over: its hold goes. Then Completed or Failed, or Holding for the next attempt."""
-    COMPLETED = "Completed"
-    """The end: every topic that was read replays."""
-    FAILED = "Failed"
-    """The end: something does not replay, or could not be found out; the condition Failed says what."""
-
-
-class Outcome(StrEnum):
-    """How an attempt ended."""
-
-    PASSED = "Passed"
-    """No error, and nothing that the level asks for was left out."""
-    FAILED = "Failed"
-    """The log is not what it must be; the findings say where. Never retried."""
-    REFUSED = "Refused"
-    """The request cannot be worked on as it is. Never retried."""
-    INTERRUPTED = "Interrupted"
-    """Nothing was proved either way. Retried, at most twice."""
-
-
-OVER = frozenset({VerificationStage.COMPLETED, VerificationStage.FAILED})
 
 
 class WALVerificationSpec(VerificationTemplate):
@@ -62,7 +29,7 @@ class WALVerificationSpec(VerificationTemplate):
     """The WALCluster whose topics are read."""
     spark: SparkOverrides = SparkOverrides()
     """How large the Spark application is, where it differs from what the WALCluster says."""
-    ttl_seconds_after_finished: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None
+    ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its application; absent means never."""
 
 
@@ -80,15 +47,6 @@ class VerifiedTopic(StatusModel):
     """The offset before which it is read; what lies beyond was not looked at."""
     verified: StrictBool = False
     """Whether the level was proved of this topic."""
-
-
-class NotReadTopic(StatusModel):
-    """A topic that was selected and not read."""
-
-    topic: Annotated[str, Field(max_length=249)]
-    """Name of the topic."""
-    reason: Annotated[str, Field(max_length=128)]
-    """Why, in one CamelCase word: the ledger's."""
 
 
 class Counts(StatusModel):
@@ -138,32 +96,9 @@ class TopicCounts(StatusModel):
     """Topics that were not read for the reasons in `notRead`."""
 
 
-class WALVerificationStatus(ObjectStatus):
+class WALVerificationStatus(JobStatus):
     """How far the verification is, and its verdict."""
 
-    conditions: Conditions = ()
-    """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting; OwnKafkaUser."""
-    stage: VerificationStage | None = None
-    """Where it is; absent until it begins."""
-    attempt: Annotated[int, Field(ge=0)] = 0
-    """Number of the attempt, from 1. Its hold, request and application are called `<verification>-<attempt>`."""
-    start_time: datetime | None = None
-    """When it began."""
-    attempt_time: datetime | None = None
-    """When the attempt began; once it is over, when that was."""
-    completion_time: datetime | None = None
-    """When it ended."""
-    application_name: Annotated[str, Field(max_length=253)] | None = None
-    """The SparkApplication of the attempt; absent until its request is frozen."""
-    application_state: Annotated[str, Field(max_length=64)] | None = None
-    """What the Spark Operator says of it."""
-    request_digest: Annotated[str, Field(max_length=64)] | None = None
-    """SHA-256 of the request, written before the request is: a job starts on nothing else, and a verdict about anything
-    else does not count."""
-    outcome: Outcome | None = None
-    """How the last attempt ended: Passed, Failed, Refused or Interrupted."""
-    message: Annotated[str, Field(max_length=1024)] | None = None
-    """The verdict in one sentence."""
     report: Annotated[str, Field(max_length=2048)] | None = None
     """Where the report is, as a URI."""
     topic_counts: TopicCounts | None = None
@@ -176,11 +111,6 @@ class WALVerificationStatus(ObjectStatus):
     """What the application counted."""
     findings: Annotated[tuple[Finding, ...], Field(max_length=MAX_FINDINGS)] = ()
     """The worst of what it found, at most 20; all of it is in the report."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the verification has ended, well or not."""
-        return self.stage in OVER
 
 
 WAL_VERIFICATION = Kind(

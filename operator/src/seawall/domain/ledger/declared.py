@@ -10,7 +10,8 @@ from seawall.api.v1alpha1.hold import ALL_TOPICS, HeldFrom, HoldState, WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.purge_template import PurgeTemplate
-from seawall.api.v1alpha1.verification import Outcome, WALVerification
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.verification import WALVerification
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.held import Claim, Hold, LogIds, Renewal

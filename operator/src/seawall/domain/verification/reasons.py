@@ -1,4 +1,4 @@
-"""The closed sets of reasons of a WALVerification's conditions, and of the schedule that makes them."""
+"""The closed sets of reasons that WALVerifications have beside those of all Spark jobs, and of their schedule."""
 
 from __future__ import annotations
 
@@ -6,37 +6,8 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a WALVerification is as it is; each member says its state, and what ends it."""
+    """How a WALVerification ends; each member says its state, and what to do."""
 
-    PAUSED = "Paused"
-    """Not ready. seawall.dev/paused is set on the verification or on its WALCluster: remove it. A job that runs goes
-    on."""
-    CLUSTER_STALLED = "ClusterStalled"
-    """Reconciling. The WALCluster is Stalled, and nothing is begun: its conditions say what a person has to do; then it
-    goes on."""
-    CANNOT_OBSERVE = "CannotLook"
-    """Reconciling. The ledger cannot be read; the message says why, and it goes on when that is over."""
-    OBSERVING = "WaitingForReports"
-    """Reconciling. It waits a few minutes for regions that have not reported, or that are being opened."""
-    HOLDING = "WaitingForHold"
-    """Reconciling. Its WALHold is not granted yet; the message says why."""
-    SUBMITTING = "Submitting"
-    """Reconciling. Its request is frozen, and its SparkApplication is made."""
-    RUNNING = "Running"
-    """Reconciling. Its SparkApplication runs."""
-    NOT_SERVED = "SparkOperatorSilent"
-    """Stalled. For more than a minute the Spark Operator has not taken up the SparkApplication. Start it, and let it
-    serve this namespace (`spark.jobNamespaces`)."""
-    DRIVER_PENDING = "DriverPending"
-    """Reconciling. The driver cannot be placed yet; the message is the scheduler's. Check nodes, quotas and claims."""
-    DRIVER_STUCK = "DriverCannotStart"
-    """Stalled. The driver cannot start (image, Secret, configuration or claim); the message is Kubernetes' own. Mend
-    what it names, or make another verification."""
-    RELEASING = "Releasing"
-    """Reconciling. The attempt is over, and its hold is let go."""
-    BACKING_OFF = "WaitingForNextAttempt"
-    """Reconciling. The attempt proved nothing either way (driver, Kafka or storage failed); it is tried again in a
-    moment, three times in all at most."""
     VERIFIED = "Verified"
     """Ready. The end: every topic that was read replays."""
     NOTHING_TO_REPLAY = "NothingToReplay"
@@ -47,34 +18,6 @@ class Reason(StrEnum):
     NOT_ALL_READ = "NotAllRead"
     """Stalled. The end: what was read replays, and `status.notRead` says what was not read, and why (the ledger's
     reasons)."""
-    REQUEST_REFUSED = "RequestRefused"
-    """Stalled. The end: the application cannot work on this; the message says why. Make another verification."""
-    INTERRUPTED = "Interrupted"
-    """Stalled. The end: three attempts proved nothing either way; the message says what happened to the last one, and
-    the driver's log more."""
-    NO_TOPICS = "NoTopics"
-    """Stalled. The end: spec.topics selects no topic of the pool. Make another verification."""
-    TOO_MANY_TOPICS = "TooManyTopics"
-    """Stalled. The end: more than 1,000 topics, too many for one verification. Make several, and narrow spec.topics."""
-    INVALID_SPEC = "InvalidSpec"
-    """Stalled. The end: the spec does not fit this operator's models. Upgrade the CRDs, and make another
-    verification."""
-    NAME_UNUSABLE = "NameUnusable"
-    """Stalled. The end: Spark cannot name its Services after it. Make another verification."""
-    SPARK_NOT_ALLOWED = "SparkNotAllowed"
-    """Stalled. The end: image, account or registry are not what the WALCluster declares, or it declares none. Leave
-    them out, or set `spec.verification.spark.image` of the WALCluster; make another verification."""
-    REQUEST_CHANGED = "RequestChanged"
-    """Stalled. The end: the ConfigMap with the request, or what the driver read of it, is not what
-    `status.requestDigest` names: nothing is proved. Find out who may write ConfigMaps in the namespace, and make
-    another verification."""
-    NAME_TAKEN = "NameTaken"
-    """Stalled. The end: a hold, a ConfigMap or a SparkApplication of its attempt's name is somebody else's. Make
-    another verification."""
-    CLUSTER_MISSING = "ClusterMissing"
-    """Stalled. The end: there is no such WALCluster in the namespace. Create it, and make another verification."""
-    NO_DATA_PLANE = "NoDataPlane"
-    """Stalled. The end: the WALCluster names no database. Set dataPlane.greptimedb, and make another verification."""
 
 
 class ScheduledReason(StrEnum):

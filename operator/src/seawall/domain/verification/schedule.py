@@ -25,14 +25,15 @@ from typing import Self
 from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.purge_template import ClusterRef
-from seawall.api.v1alpha1.verification import VerificationStage, WALVerification, WALVerificationSpec
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.api.v1alpha1.verification import WALVerification, WALVerificationSpec
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationSchedule, VerificationTemplate
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, loss_event, with_own
 from seawall.domain.decision import FAILURES, Decision, Published, silent
 from seawall.domain.schedule import BadSchedule, Cron, TimeInName, read_cron
+from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
-from seawall.domain.verification.actions import MAX_NAME
 from seawall.domain.verification.reasons import ScheduledReason
 
 _TIME = TimeInName("%y%m%d%H%M", 10)
@@ -100,7 +101,7 @@ class OwnVerifications:
     def beyond(self, spec: VerificationSchedule) -> tuple[WALVerification, ...]:
         """Those of times beyond the history limits; the newest time is always kept."""
         over = [group for _, group in self.by_time if all(each.status.is_over for each in group)]
-        failed = [group for group in over if any(each.status.stage is VerificationStage.FAILED for each in group)]
+        failed = [group for group in over if any(each.status.stage is JobStage.FAILED for each in group)]
         good = [group for group in over if group not in failed]
         limits = ((good, spec.successful_runs_history_limit), (failed, spec.failed_runs_history_limit))
         gone = [group for groups, limit in limits for group in groups[: max(0, len(groups) - limit)]]

@@ -8,20 +8,22 @@ from datetime import datetime, timedelta
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.purge import FINISHED, WALPurgeStatus
-from seawall.api.v1alpha1.verification import Outcome, WALVerificationStatus
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.verification import WALVerificationStatus
 from seawall.domain.ledger.numbers import LedgerNumbers
 from seawall.handlers.metrics.object_labels import OBJECT, labels_of
 
 NOT_BEGUN = "NotBegun"
-"""The outcome of a verification that ended before it had an application."""
+"""The outcome of a verification or a backup that ended before it had an application."""
 RUN_BUCKETS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
 """Buckets: a run takes at least one openGrace."""
 
 
 class WALTelemetry:
-    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter and PolicyMeter ports.
+    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter, BackupMeter and PolicyMeter ports.
 
     Args:
         registry: where the metrics are published.
@@ -35,6 +37,7 @@ class WALTelemetry:
         self._of_ledger(registry)
         self._of_runs(registry)
         self._of_verifications(registry)
+        self._of_backups(registry)
 
     def _of_ledger(self, registry: CollectorRegistry) -> None:
         """Gauges of ledgers and holds."""
@@ -92,6 +95,16 @@ class WALTelemetry:
         )
         self._verified_at: dict[Key, datetime] = {}
 
+    def _of_backups(self, registry: CollectorRegistry) -> None:
+        """What is counted of backups, and when the log was last backed up."""
+        self._backups = Counter(
+            "seawall_backups", "Backups that ended, by outcome", [*OBJECT, "outcome"], registry=registry
+        )
+        self._last_backup = self._gauge(
+            "seawall_last_backup_timestamp_seconds", "When a backup of the WALCluster last completed"
+        )
+        self._backed_up_at: dict[Key, datetime] = {}
+
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         made = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
         self._gauges.append(made)
@@ -121,10 +134,11 @@ class WALTelemetry:
     def forget_ledger(self, key: Key) -> None:
         """Removes the metrics of one ledger."""
         self._clear(key)
-        counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications)
-        for metric in (self._can_observe, self._last_observation, self._last_verified, *counters):
+        counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications, self._backups)
+        for metric in (self._can_observe, self._last_observation, self._last_verified, self._last_backup, *counters):
             metric.remove_by_labels(labels_of(key))
         self._verified_at.pop(key, None)
+        self._backed_up_at.pop(key, None)
 
     def _clear(self, key: Key) -> None:
         """Removes what only a look tells."""
@@ -140,6 +154,7 @@ class WALTelemetry:
             self._runs.labels(*_of(key), result.value)
         for outcome in (*(each.value for each in Outcome), NOT_BEGUN):
             self._verifications.labels(*_of(key), outcome)
+            self._backups.labels(*_of(key), outcome)
 
     def count_lost_hold(self, cluster: Key) -> None:
         """Counts a hold that was lost."""
@@ -166,6 +181,17 @@ class WALTelemetry:
         self._verified_at[cluster] = newest
         self._last_verified.labels(*_of(cluster)).set(newest.timestamp())
 
+    def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
+        """Counts a backup that ended."""
+        outcome = NOT_BEGUN if status.outcome is None else status.outcome.value
+        self._backups.labels(*_of(cluster), outcome).inc()
+
+    def measure_backup(self, cluster: Key, ended: datetime) -> None:
+        """Keeps the newest."""
+        newest = max(ended, self._backed_up_at.get(cluster, ended))
+        self._backed_up_at[cluster] = newest
+        self._last_backup.labels(*_of(cluster)).set(newest.timestamp())
+
     def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
         """Replaces the metrics of one policy."""
         if period is None:
@@ -184,6 +210,7 @@ class WALTelemetry:
         for gauge in self._gauges:
             gauge.clear()
         self._verified_at.clear()
+        self._backed_up_at.clear()
 
 
 def _of(key: Key) -> tuple[str, str]:

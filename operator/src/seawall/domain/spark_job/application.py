@@ -1,4 +1,4 @@
-"""SparkApplications and their drivers, as values, and the SparkApplication of an attempt.
+"""SparkApplications and their drivers, as values, and how the SparkApplication of an attempt is built.
 
 Source: sparkoperator.k8s.io/v1beta2 of kubeflow's Spark Operator 2.4.
 
@@ -9,6 +9,7 @@ needed. The pods fit Pod Security `restricted`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,8 +18,7 @@ from seawall.api.meta import Key
 from seawall.api.quantity import MI
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_spec import SparkSpec
-from seawall.api.v1alpha1.verification_template import VerificationTemplate
-from seawall.domain.verification.contract import FILE, KAFKA_FOLDER
+from seawall.domain.spark_job.request import KAFKA_FOLDER
 
 OVER = frozenset({"COMPLETED", "FAILED"})
 """The states in which nothing happens any more: with restartPolicy Never, a submission that fails ends in FAILED."""
@@ -94,11 +94,7 @@ Driver = Ended | Stuck | None
 
 
 SPARK_VERSION = "4.0.0"
-MAIN_FILE = "local:///opt/seawall/verify.py"
-"""Where the image has the application."""
 REQUEST_FOLDER = "/etc/seawall/request"
-REPORTS_FOLDER = "/reports"
-SNAPSHOT_FOLDER = "/snapshot"
 SUMMARY_FILE = "/dev/termination-log"
 USER = 185
 """Spark's user in its images; it has a name there, without which Hadoop cannot log in."""
@@ -115,24 +111,57 @@ CONF = {
 Body = dict[str, Any]
 
 
-def report_uri(key: Key, template: VerificationTemplate) -> str | None:
-    """Where the report of an attempt goes; None: nowhere."""
-    report = template.report
-    if report is None:
-        return None
-    if report.uri is not None:
-        return f"{report.uri.rstrip('/')}/{key.name}.json"
-    return f"file://{REPORTS_FOLDER}/{key.namespace}/{key.name}.json"
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A volume and where a pod has it."""
+
+    name: str
+    source: Body
+    folder: str
+    read_only: bool = True
+
+    def volume(self) -> Body:
+        """As the pod names it."""
+        return {"name": self.name, **self.source}
+
+    def mount(self) -> Body:
+        """As the container names it."""
+        return {"name": self.name, "mountPath": self.folder, **({"readOnly": True} if self.read_only else {})}
 
 
-def build_application(
-    key: Key, template: VerificationTemplate, spark: SparkSpec, kafka: ExternalKafka, digest: str
-) -> Body:
-    """The spec of a SparkApplication that works on the request in the ConfigMap of the same name, if it is this one."""
-    volumes, mounts = _shared(template)
-    private, private_mounts = _of_driver(key, template, kafka)
-    driver = _pod("spark-kubernetes-driver", [*volumes, *private], [*mounts, *private_mounts])
-    executor = _pod("spark-kubernetes-executor", volumes, mounts)
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What runs, and what its pods need beside the request and Kafka's Secrets.
+
+    Attributes:
+        main_file: where the image has the application.
+        shared: of driver and executors.
+        private: of the driver alone.
+    """
+
+    main_file: str
+    arguments: tuple[str, ...]
+    shared: tuple[Mount, ...] = ()
+    private: tuple[Mount, ...] = ()
+
+
+def claim(name: str, claim_name: str, folder: str, *, read_only: bool = False) -> Mount:
+    """A PersistentVolumeClaim."""
+    source: Body = {"claimName": claim_name, **({"readOnly": True} if read_only else {})}
+    return Mount(name, {"persistentVolumeClaim": source}, folder, read_only)
+
+
+def secret(name: str, secret_name: str, files: Mapping[str, str], folder: str) -> Mount:
+    """Keys of a Secret, and the files that they become."""
+    items = [{"key": key, "path": path} for key, path in files.items()]
+    return Mount(name, {"secret": {"secretName": secret_name, "items": items}}, folder)
+
+
+def build_application(key: Key, program: Program, spark: SparkSpec, kafka: ExternalKafka) -> Body:
+    """The spec of a SparkApplication that works on the request in the ConfigMap of the same name."""
+    shared = [Mount("tmp", {"emptyDir": {}}, "/tmp", read_only=False), *program.shared]  # noqa: S108 - of its own pod
+    request = Mount("request", {"configMap": {"name": key.name}}, REQUEST_FOLDER)
+    private = [request, *_secrets(kafka), *program.private]
     cpu = {} if spark.cpu_request is None else {"coreRequest": spark.cpu_request}
     return {
         "type": "Python",
@@ -142,17 +171,8 @@ def build_application(
         "image": spark.image,
         "imagePullPolicy": spark.image_pull_policy,
         **({"imagePullSecrets": list(spark.image_pull_secrets)} if spark.image_pull_secrets else {}),
-        "mainApplicationFile": MAIN_FILE,
-        "arguments": [
-            "--request",
-            f"{REQUEST_FOLDER}/{FILE}",
-            "--report",
-            report_uri(key, template) or "-",
-            "--summary",
-            SUMMARY_FILE,
-            "--digest",
-            digest,
-        ],
+        "mainApplicationFile": program.main_file,
+        "arguments": list(program.arguments),
         "restartPolicy": {"type": "Never"},
         "sparkConf": {**spark.conf, **CONF},
         "driver": {
@@ -160,14 +180,14 @@ def build_application(
             **cpu,
             "memory": _memory(spark.driver_memory),
             "serviceAccount": spark.service_account_name,
-            "template": driver,
+            "template": _pod("spark-kubernetes-driver", [*shared, *private]),
         },
         "executor": {
             "instances": spark.executors,
             "cores": spark.cores,
             **cpu,
             "memory": _memory(spark.memory),
-            "template": executor,
+            "template": _pod("spark-kubernetes-executor", shared),
         },
     }
 
@@ -177,7 +197,7 @@ def _memory(size: int) -> str:
     return f"{size // MI}m"
 
 
-def _pod(container: str, volumes: list[Body], mounts: list[Body]) -> Body:
+def _pod(container: str, mounts: list[Mount]) -> Body:
     return {
         "spec": {
             "automountServiceAccountToken": container == "spark-kubernetes-driver",
@@ -196,51 +216,29 @@ def _pod(container: str, volumes: list[Body], mounts: list[Body]) -> Body:
                         "readOnlyRootFilesystem": True,
                         "capabilities": {"drop": ["ALL"]},
                     },
-                    "volumeMounts": mounts,
+                    "volumeMounts": [each.mount() for each in mounts],
                 }
             ],
-            "volumes": volumes,
+            "volumes": [each.volume() for each in mounts],
         }
     }
 
 
-def _shared(template: VerificationTemplate) -> tuple[list[Body], list[Body]]:
-    """Volumes and mounts of driver and executors."""
-    volumes: list[Body] = [{"name": "tmp", "emptyDir": {}}]
-    mounts: list[Body] = [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - in a pod of its own
-    claim = None if template.snapshot is None else template.snapshot.persistent_volume_claim
-    if claim is not None:
-        volumes.append({"name": "snapshot", "persistentVolumeClaim": {"claimName": claim, "readOnly": True}})
-        mounts.append({"name": "snapshot", "mountPath": SNAPSHOT_FOLDER, "readOnly": True})
-    return volumes, mounts
-
-
-def _of_driver(key: Key, template: VerificationTemplate, kafka: ExternalKafka) -> tuple[list[Body], list[Body]]:
-    """Those of the driver alone: it reads the request and the Secrets, and writes the report."""
-    volumes: list[Body] = [{"name": "request", "configMap": {"name": key.name}}]
-    mounts: list[Body] = [{"name": "request", "mountPath": REQUEST_FOLDER, "readOnly": True}]
-    for folder, secret, files in _secrets(kafka):
-        items = [{"key": secret_key, "path": path} for secret_key, path in files.items()]
-        volumes.append({"name": f"kafka-{folder}", "secret": {"secretName": secret, "items": items}})
-        mounts.append({"name": f"kafka-{folder}", "mountPath": f"{KAFKA_FOLDER}/{folder}", "readOnly": True})
-    claim = None if template.report is None else template.report.persistent_volume_claim
-    if claim is not None:
-        volumes.append({"name": "reports", "persistentVolumeClaim": {"claimName": claim}})
-        mounts.append({"name": "reports", "mountPath": REPORTS_FOLDER})
-    return volumes, mounts
-
-
-def _secrets(kafka: ExternalKafka) -> list[tuple[str, str, dict[str, str]]]:
-    """Folder, Secret, and its keys with the files that they become: those that `request.PATHS` names."""
-    found: list[tuple[str, str, dict[str, str]]] = []
+def _secrets(kafka: ExternalKafka) -> list[Mount]:
+    """Those of Kafka's connection: their files are those that `request.PATHS` names."""
+    found: list[Mount] = []
     ca = kafka.tls.ca_secret_ref if kafka.tls else None
     cert = kafka.tls.client_cert_secret_ref if kafka.tls else None
     credentials = kafka.sasl.credentials_secret_ref if kafka.sasl else None
     if ca is not None:
-        found.append(("ca", ca.name, {ca.key: "ca.crt"}))
+        found.append(_of_kafka("ca", ca.name, {ca.key: "ca.crt"}))
     if cert is not None:
-        found.append(("client", cert.name, {cert.cert_key: "tls.crt", cert.key_key: "tls.key"}))
+        found.append(_of_kafka("client", cert.name, {cert.cert_key: "tls.crt", cert.key_key: "tls.key"}))
     if credentials is not None:
         keys = {credentials.username_key: "username", credentials.password_key: "password"}
-        found.append(("sasl", credentials.name, keys))
+        found.append(_of_kafka("sasl", credentials.name, keys))
     return found
+
+
+def _of_kafka(folder: str, secret_name: str, files: Mapping[str, str]) -> Mount:
+    return secret(f"kafka-{folder}", secret_name, files, f"{KAFKA_FOLDER}/{folder}")

@@ -1,19 +1,19 @@
-"""What a verification may run, and as which user of Kafka: its WALCluster declares both, the verification only sizes.
+"""What a job may run, and as which user of Kafka: its WALCluster declares both, the object itself only sizes.
 
-Whoever may create a WALVerification must not get a user of Kafka by it. So no image, account or setting of Spark that
-could hand the user on comes from the verification, and the user itself can be one that may only read.
+Whoever may create a WALVerification or a WALBackup must not get a user of Kafka by it. So no image, account or setting
+of Spark that could hand the user on comes from there, and the user itself can be one that may only read.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.spark_job import JobDeclaration
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
-from seawall.api.v1alpha1.verification import WALVerificationSpec
-from seawall.api.v1alpha1.verification_template import VerificationSchedule
 
 DECLARED = {
     "image": "image",
@@ -22,37 +22,53 @@ DECLARED = {
     "service_account_name": "serviceAccountName",
 }
 """What only the WALCluster says, by the names in the model and in the API."""
+
+
+class KindOfJob(Protocol):
+    """How a kind is called in sentences."""
+
+    @property
+    def noun(self) -> str:
+        """Its name, which is that of the WALCluster's field too."""
+
+    @property
+    def may(self) -> str:
+        """What it may do with the WALCluster."""
+
+
 SIZES = ("executors", "cores", "memory", "driver_memory", "cpu_request")
 
 
-def why_not_allowed(asked: WALVerificationSpec, cluster: WALCluster, spec: WALClusterSpec) -> str | None:
+def why_not_allowed(
+    asked: SparkOverrides, declared: JobDeclaration | None, cluster: WALCluster, kind: KindOfJob
+) -> str | None:
     """Why the WALCluster does not let this run, in one sentence; None: it does.
 
     What needs no WALCluster, the keys of `spark.conf`, is a rule of the model, so that admission refuses it.
     """
     name = cluster.metadata.name
-    if spec.verification is None:
-        return f"WALCluster {name} does not say what may verify it: set its spec.verification.spark.image"
-    differing = [field for field in DECLARED if _differs(asked.spark, spec.verification.spark, field)]
+    if declared is None:
+        return f"WALCluster {name} does not say what may {kind.may}: set its spec.{kind.noun}.spark.image"
+    differing = [field for field in DECLARED if _differs(asked, declared.spark, field)]
     if not differing:
         return None
     fields = " and ".join(f"spark.{DECLARED[field]}" for field in differing)
     verb = "is not what" if len(differing) == 1 else "are not what"
     return (
-        f"{fields} {verb} WALCluster {name} declares in spec.verification.spark, "
+        f"{fields} {verb} WALCluster {name} declares in spec.{kind.noun}.spark, "
         "and nothing else gets its user of Kafka: leave out what the WALCluster says"
     )
 
 
 def effective_spark(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:
-    """What the WALCluster declares, in the sizes that the verification asks for."""
+    """What the WALCluster declares, in the sizes that the object asks for."""
     sizes = {field: value for field in SIZES if (value := getattr(asked, field)) is not None}
     return declared.model_copy(update={**sizes, "conf": {**declared.conf, **asked.conf}})
 
 
-def kafka_of_job(spec: WALClusterSpec) -> ExternalKafka:
+def kafka_of_job(spec: WALClusterSpec, own: JobDeclaration | None) -> ExternalKafka:
     """The Kafka of the WALCluster as the job reaches it: with a user of its own, where one is declared."""
-    kafka, own = spec.kafka.external, spec.verification
+    kafka = spec.kafka.external
     if own is None:
         return kafka
     tls, sasl = kafka.tls, kafka.sasl
@@ -67,7 +83,7 @@ class User(StrEnum):
     """Whose user of Kafka a job has; the reasons of the condition OwnKafkaUser."""
 
     OWN = "OwnUser"
-    """True. The WALCluster names a user of Kafka for verifications, and the job is that one."""
+    """True. The WALCluster names a user of Kafka for such jobs, and the job is that one."""
     SEAWALLS = "SeawallsUser"
     """False. The job is Seawall's own user, which may delete records: declare one that may only read, by the field that
     the message names (docs/kafka-acls.md#the-job-of-a-verification)."""
@@ -81,18 +97,18 @@ class KafkaUser:
     message: str
 
 
-def kafka_user(cluster: WALCluster, spec: WALClusterSpec) -> KafkaUser | None:
+def kafka_user(cluster: WALCluster, spec: WALClusterSpec, own: JobDeclaration | None, field: str) -> KafkaUser | None:
     """Who the job is to Kafka; None: Kafka asks nobody who they are."""
     used = _identities(spec.kafka.external)
     if not used:
         return None
-    of_job = _identities(kafka_of_job(spec))
-    shared = [field for field, secret in used.items() if of_job[field] == secret]
+    of_job = _identities(kafka_of_job(spec, own))
+    shared = [ref for ref, secret in used.items() if of_job[ref] == secret]
     if not shared:
         secrets = " and ".join(secret for secret, *_ in of_job.values())
         return KafkaUser(User.OWN, f"the job reads the log as the user of Secret {secrets}")
-    secrets = " and ".join(used[field][0] for field in shared)
-    fields = " and ".join(f"spec.verification.{field}" for field in shared)
+    secrets = " and ".join(used[ref][0] for ref in shared)
+    fields = " and ".join(f"spec.{field}.{ref}" for ref in shared)
     return KafkaUser(
         User.SEAWALLS,
         f"the job reads the log as Seawall's own user (Secret {secrets}), which may delete records: "
@@ -100,9 +116,9 @@ def kafka_user(cluster: WALCluster, spec: WALClusterSpec) -> KafkaUser | None:
     )
 
 
-def own_secrets(verification: VerificationSchedule) -> tuple[str, ...]:
+def own_secrets(own: JobDeclaration) -> tuple[str, ...]:
     """The Secrets that only the jobs need."""
-    refs = (verification.kafka_credentials_secret_ref, verification.kafka_client_cert_secret_ref)
+    refs = (own.kafka_credentials_secret_ref, own.kafka_client_cert_secret_ref)
     return tuple(ref.name for ref in refs if ref is not None)
 
 

@@ -1,4 +1,4 @@
-"""What a verification does to the outside, and what that is called: each action is idempotent by the attempt's name."""
+"""What a job does to the outside, and what that is called: each action is idempotent by the attempt's name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.spark_job.application import SparkApplication
 from seawall.domain.step import Event, EventType
-from seawall.domain.verification.spark import SparkApplication
 
 MAX_NAME = 45
 """Spark makes Services and labels of the application's name, which take 63 characters with what it adds."""
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
 def why_unusable(name: str) -> str | None:
-    """Why a verification of this name cannot have an application named after it; None: it can."""
+    """Why an object of this name cannot have an application named after it; None: it can."""
     if len(name) > MAX_NAME:
         return f"the name is longer than {MAX_NAME} characters: Spark's Services could not be named after it"
     if _NAME.fullmatch(name) is None:
@@ -28,9 +28,9 @@ def why_unusable(name: str) -> str | None:
     return None
 
 
-def attempt_key(verification: Key, attempt: int) -> Key:
+def attempt_key(job: Key, attempt: int) -> Key:
     """The hold, the request's ConfigMap and the SparkApplication of an attempt share one name."""
-    return Key(verification.namespace, f"{verification.name}-{attempt}")
+    return Key(job.namespace, f"{job.name}-{attempt}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +98,11 @@ class RemoveApplication:
 
 @dataclass(frozen=True, slots=True)
 class RemoveItself:
-    """Delete the verification, whose ttlSecondsAfterFinished is over."""
+    """Delete the object, whose ttlSecondsAfterFinished is over."""
 
     def event(self) -> Event:
         """What the event says."""
         return Event(EventType.NORMAL, "Expired", "ttlSecondsAfterFinished is over")
 
 
-VerificationAction = PlaceHold | FreezeRequest | Submit | ReleaseHold | RemoveApplication | RemoveItself
+JobAction = PlaceHold | FreezeRequest | Submit | ReleaseHold | RemoveApplication | RemoveItself

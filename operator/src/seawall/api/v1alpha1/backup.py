@@ -1,0 +1,182 @@
+"""WALBackup: one backup of the WAL on Spark, full or incremental."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from seawall.api.duration import Duration, duration_rule
+from seawall.api.meta import APIModel, Kind, Name, PrinterColumn, Rule, StatusModel
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupVerification
+from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob
+from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic, TtlSeconds
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
+
+MAX_BACKUP_FINDINGS = 20
+
+
+class ParentRef(APIModel):
+    """The backup that an incremental one continues."""
+
+    name: Name
+    """Name of a WALBackup in the same namespace that is Completed."""
+
+
+class WALBackupSpec(APIModel):
+    """What is backed up. Immutable: make another one instead."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        duration_rule("timeout"),
+        Rule("self == oldSelf", "the spec of a backup is immutable: create another WALBackup"),
+    )
+
+    cluster_ref: ClusterRef
+    """The WALCluster whose topics are backed up."""
+    parent_ref: ParentRef | None = None
+    """The backup that this one continues, from where that ended; absent: a full one, which begins a chain."""
+    topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
+    """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
+    verify: BackupVerification = BackupVerification()
+    """What is proved of it, right after it was written."""
+    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
+    """How long one attempt may take; the hold on the log lasts no longer."""
+    spark: SparkOverrides = SparkOverrides()
+    """How large the Spark application is, where it differs from what the WALCluster says."""
+    ttl_seconds_after_finished: TtlSeconds | None = None
+    """Seconds after the end at which the object is deleted, with its application; what is stored stays. Absent: never.
+    An incremental backup needs the object of its parent."""
+
+    def selects(self, topic: str) -> bool:
+        """Whether it is about this topic of the pool."""
+        return any(fnmatchcase(topic, glob) for glob in self.topics)
+
+
+class BackedUpTopic(StatusModel):
+    """One topic of the request."""
+
+    name: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    topic_id: Annotated[str, Field(max_length=64)]
+    """Which log it was: a topic that is created again has another id."""
+    start: Annotated[int, Field(ge=0)]
+    """The first offset that it has."""
+    end: Annotated[int, Field(ge=0)]
+    """The offset before which it ends, and at which the next one begins."""
+
+
+class BackupManifest(StatusModel):
+    """What makes the backup count, in the store."""
+
+    name: Annotated[str, Field(max_length=253)]
+    """Name of the object, in the chain's folder `manifests`."""
+    digest: Annotated[str, Field(max_length=64)]
+    """SHA-256 of its bytes. Without this object of Kubernetes the store alone is enough to restore."""
+
+
+class BackupCounts(StatusModel):
+    """What was written."""
+
+    records: Annotated[int, Field(ge=0)] = 0
+    """Kafka records."""
+    bytes: Annotated[int, Field(ge=0)] = 0
+    """Bytes of their keys, values and headers."""
+    stored_bytes: Annotated[int, Field(ge=0)] = 0
+    """Bytes of the objects."""
+    objects: Annotated[int, Field(ge=0)] = 0
+    """Objects, the manifest not counted."""
+
+
+class BackupTopicCounts(StatusModel):
+    """Topics of the backup by what became of them."""
+
+    total: Annotated[int, Field(ge=0)] = 0
+    """Topics that are backed up."""
+    idle: Annotated[int, Field(ge=0)] = 0
+    """Topics that no region writes to: nothing of them would be replayed."""
+    not_backed_up: Annotated[int, Field(ge=0)] = 0
+    """Topics that were not backed up for the reasons in `notBackedUp`."""
+
+
+class BackupFinding(StatusModel):
+    """Something in the store that is not what was written."""
+
+    kind: Annotated[str, Field(max_length=64)]
+    """What, in one CamelCase word."""
+    object: Annotated[str, Field(max_length=1024)] | None = None
+    """The object of the store."""
+    topic: Annotated[str, Field(max_length=249)] | None = None
+    """Name of the topic."""
+    offset: Annotated[int, Field(ge=0)] | None = None
+    """The first bad offset."""
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """The same in one sentence."""
+
+
+class BackupProof(StatusModel):
+    """What was proved of what was written."""
+
+    level: BackupLevel
+    """None, Checksums or Integrity."""
+    time: datetime
+    """When."""
+
+
+class WALBackupStatus(JobStatus):
+    """How far the backup is, and what it wrote."""
+
+    location: Annotated[str, Field(max_length=1024)] | None = None
+    """Where it is kept, as `s3://bucket/prefix` or `claim:name`."""
+    chain: Annotated[str, Field(max_length=253)] | None = None
+    """The full backup and all that continue it share one; it is a folder of the store."""
+    manifest: BackupManifest | None = None
+    """What makes it count; absent: nothing was written that counts."""
+    verified: BackupProof | None = None
+    """What was proved of it."""
+    topic_counts: BackupTopicCounts | None = None
+    """Topics by what became of them."""
+    topics: Annotated[tuple[BackedUpTopic, ...], Field(max_length=MAX_TOPICS)] = ()
+    """The topics of the request, from where and to where they are backed up."""
+    not_backed_up: Annotated[tuple[NotReadTopic, ...], Field(max_length=MAX_NOT_READ)] = ()
+    """Topics that were selected and not backed up, at most 50."""
+    counts: BackupCounts | None = None
+    """What was written."""
+    findings: Annotated[tuple[BackupFinding, ...], Field(max_length=MAX_BACKUP_FINDINGS)] = ()
+    """What is wrong with what was written, at most 20."""
+
+
+WAL_BACKUP = Kind(
+    kind="WALBackup",
+    plural="walbackups",
+    short_names=("walb",),
+    description="One backup of the WAL of a WALCluster on Spark, full or incremental.",
+    spec=WALBackupSpec,
+    status=WALBackupStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are backed up"),
+        PrinterColumn("Stage", "string", ".status.stage", "Where it is"),
+        PrinterColumn("Topics", "integer", ".status.topicCounts.total", "Topics that are backed up"),
+        PrinterColumn("Records", "integer", ".status.counts.records", "Kafka records that were written"),
+        PrinterColumn("Stored", "integer", ".status.counts.storedBytes", "Bytes of its objects"),
+        PrinterColumn("Verified", "string", ".status.verified.level", "What was proved of it"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn("Parent", "string", ".spec.parentRef.name", "The backup that it continues", priority=1),
+        PrinterColumn("Location", "string", ".status.location", "Where it is kept", priority=1),
+        PrinterColumn("Manifest", "string", ".status.manifest.name", "What makes it count", priority=1),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALBackup(Resource[WALBackupSpec, WALBackupStatus]):
+    """A WALBackup as read from the API server."""
+
+    KIND = WAL_BACKUP

@@ -1,0 +1,105 @@
+"""Where backups of the WAL go, and what a WALCluster declares for them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from seawall.api.meta import APIModel, DataKey, Name, Rule
+from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
+from seawall.api.v1alpha1.spark_spec import SparkSpec
+
+Bucket = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$")]
+"""As S3 names buckets."""
+Prefix = Annotated[str, Field(max_length=512, pattern=r"^([a-zA-Z0-9._=-]+(/[a-zA-Z0-9._=-]+)*)?$")]
+"""Folders without a slash at either end."""
+Region = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9-]+$")]
+HttpEndpoint = Annotated[str, Field(max_length=512, pattern=r"^https?://[^\s/]+$")]
+
+
+class AccessKeySecretRef(APIModel):
+    """An access key of S3 in a Secret in the same namespace."""
+
+    name: Name
+    """Name of the Secret."""
+    access_key_id_key: DataKey = "accessKeyId"
+    """Key of the access key's id."""
+    secret_access_key_key: DataKey = "secretAccessKey"  # noqa: S105 - the name of a key, no password
+    """Key of the secret access key."""
+
+
+class S3Storage(APIModel):
+    """A bucket of S3, or of a server that speaks S3."""
+
+    bucket: Bucket
+    """Name of the bucket."""
+    prefix: Prefix = ""
+    """Folder in it, below which everything is; absent: the bucket itself."""
+    region: Region = "us-east-1"
+    """Region of the bucket."""
+    endpoint: HttpEndpoint | None = None
+    """Address of the server, as `https://s3.example`; absent: that of the region. With one, buckets are paths."""
+    ca_secret_ref: SecretKeyRef | None = None
+    """CA certificates (PEM) that sign the server's certificate; absent: the image's own."""
+    credentials_secret_ref: AccessKeySecretRef | None = None
+    """The access key, which only pods of the job mount; absent: the identity of the pod."""
+
+
+class BackupStorage(APIModel):
+    """Where backups are kept."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "has(self.s3) != has(self.persistentVolumeClaim)",
+            "exactly one of s3 and persistentVolumeClaim must be set",
+            lambda storage: (storage.s3 is None) != (storage.persistent_volume_claim is None),
+        ),
+    )
+
+    s3: S3Storage | None = None
+    """A bucket."""
+    persistent_volume_claim: Name | None = None
+    """A claim that driver and executors mount; on more than one node it must be ReadWriteMany."""
+
+    def describe(self) -> str:
+        """The place in one word: what a person types to find it, and what an incremental backup compares."""
+        if self.s3 is None:
+            return f"claim:{self.persistent_volume_claim}"
+        return f"s3://{self.s3.bucket}" + (f"/{self.s3.prefix}" if self.s3.prefix else "")
+
+
+class BackupLevel(StrEnum):
+    """How much of a backup is proved, right after it was written; each includes those before."""
+
+    NONE = "None"
+    """Nothing is read again."""
+    CHECKSUMS = "Checksums"
+    """All objects are read again: sizes, SHA-256, every section's records, every offset."""
+    INTEGRITY = "Integrity"
+    """And every record decodes as the database would read it."""
+
+
+class BackupVerification(APIModel):
+    """What of a backup is proved."""
+
+    level: BackupLevel = BackupLevel.CHECKSUMS
+    """None, Checksums or Integrity."""
+
+
+class BackupSpec(APIModel):
+    """What runs for every backup of the WALCluster, as whom, and where backups go.
+
+    Whoever may create a WALBackup could else send the log to a place of their own.
+    """
+
+    storage: BackupStorage
+    """Where backups are kept. When this changes, the next backup must be a full one."""
+    spark: SparkSpec
+    """The Spark application that reads the log and writes objects."""
+    kafka_credentials_secret_ref: CredentialsSecretRef | None = None
+    """User of Kafka for the job, which needs Read, Describe and DescribeConfigs on the topics and nothing else. Absent:
+    the job has Seawall's own user, and condition OwnKafkaUser says so."""
+    kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
+    """The same where Kafka knows its clients by certificate: the job's own."""

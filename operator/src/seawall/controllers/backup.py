@@ -1,0 +1,41 @@
+"""The WALBackup controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.v1alpha1.backup import WALBackup, WALBackupStatus
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.controllers.spark_job import SparkJobController
+from seawall.domain.backup.kind import Backup
+from seawall.ports import BackupMeter
+
+
+@dataclass(frozen=True, slots=True)
+class WALBackupController(SparkJobController[WALBackup, WALBackupStatus]):
+    """Observes and acts for WALBackups."""
+
+    resource: ClassVar = WALBackup
+    job: ClassVar = Backup()
+
+    meter: BackupMeter
+    kind: str = WALBackup.KIND.kind
+
+    def measure(self, obj: WALBackup) -> None:
+        """When the log was last backed up."""
+        ended, is_good = obj.status.completion_time, obj.status.stage is JobStage.COMPLETED
+        if ended is not None and is_good and not isinstance(obj.spec, InvalidSpec):
+            self.meter.measure_backup(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), ended)
+
+    def count(self, obj: WALBackup, status: WALBackupStatus) -> None:
+        """Its outcome."""
+        if not isinstance(obj.spec, InvalidSpec):
+            self.meter.count_backup(Key(obj.metadata.namespace, obj.spec.cluster_ref.name), status)
+
+    def parent(self, obj: WALBackup) -> WALBackup | None:
+        """The backup that it continues."""
+        if isinstance(obj.spec, InvalidSpec) or obj.spec.parent_ref is None:
+            return None
+        return self.kube.get(WALBackup, Key(obj.metadata.namespace, obj.spec.parent_ref.name))

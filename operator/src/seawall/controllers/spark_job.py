@@ -1,0 +1,174 @@
+"""The controller of whatever runs as a Spark application; WALVerifications and WALBackups each name their kind."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeVar, assert_never
+
+from seawall.api.meta import InvalidSpec, Key
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.controllers.controller import Controller
+from seawall.domain.decision import settle
+from seawall.domain.errors import Conflict, Forbidden, Refused
+from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.spark_job.actions import (
+    FreezeRequest,
+    JobAction,
+    PlaceHold,
+    ReleaseHold,
+    RemoveApplication,
+    RemoveItself,
+    Submit,
+    attempt_key,
+)
+from seawall.domain.spark_job.case import JobDecision, JobKind, Observed, StatusT, needs_observation
+from seawall.domain.spark_job.decide import decide
+from seawall.domain.step import Act, Event
+from seawall.observe.ledger import LedgerObserver
+from seawall.observe.opened_cluster import named_cluster
+from seawall.ports import Clock, Kube, SparkApplications
+
+ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Generic[ObjectT, StatusT]):
+    """Observes and acts for one kind."""
+
+    job: ClassVar[JobKind[Any, Any]]
+    """What is the kind's own."""
+
+    kube: Kube
+    applications: SparkApplications
+    observer: LedgerObserver
+    clock: Clock
+    announced: dict[Key, tuple[str, Observation]] = field(default_factory=dict, kw_only=True)
+    """By object the digest that the status names, and the look of which that request was made: the same look gives the
+    same request again. A process that has none looks anew, and the status names another digest."""
+
+    @abstractmethod
+    def measure(self, obj: ObjectT) -> None:
+        """An operator that starts anew learns from objects that are over what it would have counted."""
+
+    @abstractmethod
+    def count(self, obj: ObjectT, status: StatusT) -> None:
+        """Counts one that ends by this status."""
+
+    def parent(self, obj: ObjectT) -> Resource[Any, Any] | None:  # noqa: ARG002 - who overrides it needs it
+        """What it continues; None: nothing, or it is gone."""
+        return None
+
+    def forget(self, key: Key) -> None:
+        """Drops the look that was kept."""
+        self.announced.pop(key, None)
+
+    def observe(self, obj: ObjectT) -> Observed:
+        """Reads the parts of the attempt, and looks at the ledger when the next step depends on it."""
+        if obj.metadata.deletion_timestamp is not None:
+            return Observed(self.clock.now())
+        self.measure(obj)
+        try:
+            return self._read_parts(obj)
+        except Refused as error:
+            return Observed(self.clock.now(), obstacle=str(error))
+
+    def _read_parts(self, obj: ObjectT) -> Observed:
+        key = attempt_key(obj.metadata.key, obj.status.attempt)
+        hold, application = self.kube.get(WALHold, key), self.applications.get(key)
+        if obj.status.is_over:
+            return Observed(self.clock.now(), hold=hold, application=application)
+        cluster = named_cluster(self.kube, obj)
+        is_holding = obj.status.stage is JobStage.HOLDING
+        if hold is None:  # what is held next is of another look
+            self.announced.pop(obj.metadata.key, None)
+        is_before_the_verdict = is_holding or obj.status.stage is JobStage.RUNNING
+        request = self.kube.get_config_map(key) if is_before_the_verdict else None
+        observer = cluster is not None and is_holding and needs_observation(obj.status, hold, request)
+        return Observed(
+            now=self.clock.now(),
+            cluster=cluster,
+            # After the hold was read, and so after its grant: the request is of a time at which the log was held.
+            observation=self._observe(obj, cluster) if observer and cluster is not None else None,
+            hold=hold,
+            request=request,
+            application=application,
+            driver=None if application is None else self.applications.describe_driver(application),
+            parent=self.parent(obj),
+        )
+
+    def _observe(self, obj: ObjectT, cluster: WALCluster) -> Observation | Unavailable:
+        digest, observation = self.announced.get(obj.metadata.key, (None, None))
+        return (
+            observation
+            if observation is not None and digest == obj.status.request_digest
+            else self.observer.observe(cluster)
+        )
+
+    def decide(self, obj: ObjectT, observed: Observed) -> JobDecision[StatusT]:
+        """Decides; of a request that is to be named in the status the look is kept."""
+        decision: JobDecision[StatusT] = decide(self.job, obj, observed)
+        digest, observation = decision.status.request_digest, observed.observation
+        if decision.status.stage is not JobStage.HOLDING:
+            self.announced.pop(obj.metadata.key, None)
+        elif digest is not None and digest != obj.status.request_digest and isinstance(observation, Observation):
+            self.announced[obj.metadata.key] = (digest, observation)
+        return decision
+
+    def record(self, obj: ObjectT, status: StatusT) -> None:
+        """Replaces the status; one that ends by it is counted."""
+        self.kube.replace_status(obj, status)
+        if status.is_over and not isinstance(obj.spec, InvalidSpec):
+            self.count(obj, status)
+
+    def perform(self, obj: ObjectT, action: JobAction) -> Event:
+        """Does one action."""
+        match action:
+            case PlaceHold():
+                self.kube.create(WALHold, action.key, action.spec, owner=obj)
+            case FreezeRequest():
+                self._ask_again(obj, action)
+                self.kube.write_config_map(obj, action.config_map)
+            case Submit():
+                self._find_secrets(obj, action)
+                self._ask_again(obj, action)
+                self.applications.create(obj, action.key, action.spec, action.service_account)
+            case ReleaseHold():
+                self.kube.delete(action.hold)
+            case RemoveApplication():
+                self.applications.delete(action.application)
+            case RemoveItself():
+                self.kube.delete(obj)
+            case _:
+                assert_never(action)
+        return action.event()
+
+    def _ask_again(self, obj: ObjectT, action: JobAction) -> None:
+        """Reads all of it once more, right before the job is told what to do.
+
+        Raises:
+            Conflict: it would not be decided any more.
+        """
+        found = self.read(obj.metadata.key)
+        is_same = found is not None and found.metadata.uid == obj.metadata.uid
+        step = settle(found, decide(self.job, found, self.observe(found))) if found is not None and is_same else None
+        if not isinstance(step, Act) or action not in step.actions:
+            raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")
+
+    def _find_secrets(self, obj: ObjectT, action: Submit) -> None:
+        """A driver waits without a word for a Secret that is missing. What may not be read is left to the kubelet.
+
+        Raises:
+            Refused: there is no such Secret.
+        """
+        for name in action.secrets:
+            try:
+                found = self.kube.get_secret(Key(obj.metadata.namespace, name))
+            except Forbidden:
+                continue
+            if found is None:
+                where = f"spec.{self.job.noun} of the WALCluster"
+                raise Refused(f"there is no Secret {name}, which {where} names for the job")

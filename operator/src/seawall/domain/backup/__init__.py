@@ -1,0 +1,1 @@
+"""Backups of the WAL on Spark: pure."""

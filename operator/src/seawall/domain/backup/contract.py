@@ -1,0 +1,128 @@
+"""The contract with the Spark application `wal-backup`: the request, version 1, and the verdict of its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from seawall.api.meta import StatusModel
+from seawall.api.v1alpha1.backup import BackupCounts, BackupFinding, BackupManifest
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
+from seawall.domain.spark_job.request import JobSummary, Subject, store
+from seawall.domain.spark_job.selection import TopicRange
+
+VERSION = 1
+
+STORE_FOLDER = "/etc/seawall/store"
+"""Where the Secrets of the store are: the CA in all pods, the access key in the driver's."""
+CLAIM_FOLDER = "/backups"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the store a backup goes.
+
+    Attributes:
+        name: what its objects are called: the WALBackup's name and the beginning of its UID, because objects of another
+            one of that name must never be written over.
+        parent: the manifest that it continues.
+    """
+
+    name: str
+    chain: str
+    storage: BackupStorage
+    parent: BackupManifest | None
+
+
+def backup_name(subject: Subject) -> str:
+    """What the objects of a WALBackup are called in the store."""
+    return f"{subject.name}-{subject.uid[:8]}"
+
+
+def write_request(
+    subject: Subject,
+    place: Place,
+    kafka: Mapping[str, object],
+    topics: tuple[TopicRange, ...],
+    config: Mapping[str, str],
+    level: BackupLevel,
+) -> bytes:
+    """The request as it is stored, compressed; the same input gives the same bytes."""
+    parent = place.parent
+    return store(
+        {
+            "version": VERSION,
+            "backup": {"name": place.name, "attempt": subject.attempt},
+            "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
+            "chain": place.chain,
+            "parent": None if parent is None else {"name": parent.name, "digest": parent.digest},
+            "verify": level.value,
+            "kafka": kafka,
+            "storage": _storage(place.storage),
+            "topics": [_topic(topic, config) for topic in topics],
+        }
+    )
+
+
+def _storage(storage: BackupStorage) -> dict[str, object]:
+    s3 = storage.s3
+    if s3 is None:
+        return {"folder": {"path": CLAIM_FOLDER}}
+    has_key = s3.credentials_secret_ref is not None
+    return {
+        "s3": {
+            "bucket": s3.bucket,
+            "prefix": s3.prefix,
+            "region": s3.region,
+            "endpoint": s3.endpoint,
+            "caFile": None if s3.ca_secret_ref is None else f"{STORE_FOLDER}/ca/ca.crt",
+            "accessKeyIdFile": f"{STORE_FOLDER}/key/accessKeyId" if has_key else None,
+            "secretAccessKeyFile": f"{STORE_FOLDER}/key/secretAccessKey" if has_key else None,
+        }
+    }
+
+
+def _topic(topic: TopicRange, config: Mapping[str, str]) -> dict[str, object]:
+    regions = [{"id": each.region_id, "readsFrom": each.reads_from, "flushed": each.flushed} for each in topic.regions]
+    return {
+        "name": topic.name,
+        "topicId": topic.topic_id,
+        "logStart": topic.log_start,
+        "from": topic.start,
+        "to": topic.end,
+        "config": dict(config),
+        "regions": regions,
+    }
+
+
+class SummaryFinding(StatusModel):
+    """A finding, as the driver writes it."""
+
+    kind: Annotated[str, Field(max_length=64)]
+    object: str | None = None
+    topic: Annotated[str, Field(max_length=249)] | None = None
+    offset: Annotated[int, Field(ge=0)] | None = None
+    message: str = ""
+
+    def as_status(self) -> BackupFinding:
+        """As the status has it."""
+        return BackupFinding(
+            kind=self.kind,
+            object=None if self.object is None else self.object[:1024],
+            topic=self.topic,
+            offset=self.offset,
+            message=self.message[:1024],
+        )
+
+
+class Summary(JobSummary):
+    """The verdict."""
+
+    version: Literal[1]
+    manifest: BackupManifest | None = None
+    verified: BackupLevel | None = None
+    counts: BackupCounts | None = None
+    findings: tuple[SummaryFinding, ...] = ()

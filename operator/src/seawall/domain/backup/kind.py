@@ -1,0 +1,195 @@
+"""What is a WALBackup's own: what it copies, what its application is told, and what a verdict means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from seawall.api.v1alpha1.backup import (
+    MAX_BACKUP_FINDINGS,
+    BackedUpTopic,
+    BackupProof,
+    BackupTopicCounts,
+    WALBackup,
+    WALBackupSpec,
+    WALBackupStatus,
+)
+from seawall.api.v1alpha1.backup_template import BackupSpec
+from seawall.api.v1alpha1.cluster import WALClusterSpec
+from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, NotReadTopic, Outcome
+from seawall.api.v1alpha1.spark_spec import SparkSpec
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
+from seawall.domain.backup.contract import Place, Summary, backup_name, write_request
+from seawall.domain.backup.parent import as_parent
+from seawall.domain.backup.program import build_program, secrets_of
+from seawall.domain.backup.reasons import Reason
+from seawall.domain.backup.selection import BackupSelection, select
+from seawall.domain.ledger.observation import Observation
+from seawall.domain.spark_job.application import Body, Ended, build_application
+from seawall.domain.spark_job.attempt import verdict_of
+from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
+from seawall.domain.spark_job.holding import is_held, wait_for_reports
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.request import PATHS, kafka_of
+
+BackupCase = Case[WALBackupSpec, WALBackupStatus]
+BackupDecision = JobDecision[WALBackupStatus]
+
+
+class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
+    """Copies the log to a store, and says what is there."""
+
+    noun: ClassVar = "backup"
+    may: ClassVar = "back it up"
+    purpose: ClassVar = "backup"
+    nothing: ClassVar = "wrote nothing that counts"
+
+    def declared(self, spec: WALClusterSpec) -> BackupSpec | None:
+        """`spec.backup`."""
+        return spec.backup
+
+    def plan_hold(self, case: BackupCase) -> Mapping[str, int] | BackupDecision:
+        """From where the parent ended; else from where a restart would begin to read."""
+        selection = self._selection(case)
+        if not isinstance(selection, BackupSelection):
+            return selection
+        end = _nothing_to_copy(case, selection) or _wait_for_reports(case, selection)
+        if end is not None:
+            return end
+        topics = selection.topics
+        if not topics.readable:
+            return case.ends(Reason.NOT_ALL_BACKED_UP, f"no topic can be backed up: {topics.report()}")
+        return {topic.name: topic.start for topic in topics.readable}
+
+    def plan_request(self, case: BackupCase, held: Mapping[str, object]) -> Request | BackupDecision:
+        """Of each topic that is held all that is there now."""
+        selection = self._selection(case)
+        if not isinstance(selection, BackupSelection):
+            return selection
+        patience = _wait_for_reports(case, selection)
+        if patience is not None:
+            return patience
+        found = selection.topics
+        topics = tuple(topic for topic in found.readable if is_held(topic.start, held.get(topic.name)))
+        if not topics:
+            message = f"no topic that is held can be backed up: {found.report()}"
+            return case.attempt_ends(Outcome.INTERRUPTED, message)
+        place = _place(case)
+        kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
+        config = {"max.message.bytes": str(case.kafka.topics.max_message_bytes)}
+        data = write_request(case.subject, place, kafka, topics, config, case.spec.verify.level)
+        read = {topic.name for topic in topics}
+        left = {name: str(reason) for name, reason in found.against.items()}
+        left |= {topic.name: "NotHeld" for topic in found.readable if topic.name not in read}
+        update = {
+            "location": place.storage.describe(),
+            "chain": place.chain,
+            "topics": tuple(BackedUpTopic(name=t.name, topic_id=t.topic_id, start=t.start, end=t.end) for t in topics),
+            "not_backed_up": tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ]),
+            "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
+        }
+        return Request(data, len(topics), update)
+
+    def application(self, case: BackupCase, spark: SparkSpec, kafka: ExternalKafka) -> tuple[Body, tuple[str, ...]]:
+        """The store's access key is mounted by the driver, its CA or claim by all pods."""
+        declared = _declared(case)
+        program = build_program(declared.storage, case.status.request_digest or "")
+        return build_application(case.key, program, spark, kafka), secrets_of(declared)
+
+    def judge(self, case: BackupCase, driver: Ended) -> BackupDecision:
+        """Its manifest counts from here on."""
+        found = verdict_of(case, driver, Summary)
+        if not isinstance(found, Summary):
+            return found
+        if found.outcome is Outcome.PASSED and found.manifest is None:
+            return case.attempt_ends(Outcome.INTERRUPTED, "the driver says that all is well, and names no manifest")
+        is_good = found.outcome is Outcome.PASSED
+        proof = None if found.verified is None else BackupProof(level=found.verified, time=case.now)
+        return case.attempt_ends(
+            found.outcome,
+            found.sentence,
+            manifest=found.manifest if is_good else None,
+            verified=proof if is_good else None,
+            counts=found.counts,
+            findings=tuple(each.as_status() for each in found.findings[:MAX_BACKUP_FINDINGS]),
+        )
+
+    def conclude(self, case: BackupCase) -> BackupDecision:
+        """Passed is the end only if all was copied, and as much was proved as was asked for."""
+        status, message = case.status, case.status.message or ""
+        if status.outcome is not Outcome.PASSED:
+            return self._failed(case, message)
+        counts, wanted = status.topic_counts, case.spec.verify.level
+        proved = None if status.verified is None else status.verified.level
+        if proved is not wanted:
+            return case.ends(Reason.DAMAGED, f"level {wanted} was asked for, and the job proved {proved}")
+        if counts is not None and counts.not_backed_up:
+            first = (
+                f": {status.not_backed_up[0].topic} {status.not_backed_up[0].reason}" if status.not_backed_up else ""
+            )
+            left_out = f"{counts.total} topics are backed up, and {counts.not_backed_up} are not{first}"
+            return case.ends(Reason.NOT_ALL_BACKED_UP, left_out)
+        return case.ends(Reason.BACKED_UP, message, complete=True)
+
+    def _failed(self, case: BackupCase, message: str) -> BackupDecision:
+        if case.status.findings:
+            return case.ends(Reason.DAMAGED, message)
+        return case.ends(Reason.CHAIN_ENDED if case.spec.parent_ref is not None else Reason.LOG_CHANGED, message)
+
+    def _selection(self, case: BackupCase) -> BackupSelection | BackupDecision:
+        """What is copied; or the end, because the parent cannot be continued."""
+        if not isinstance(case.observed.observation, Observation):
+            raise TypeError("it is asked only when the ledger was observed")
+        topics: Mapping[str, BackedUpTopic] = {}
+        if case.spec.parent_ref is not None:
+            parent = as_parent(case.observed.parent, case.spec, _declared(case).storage)
+            if isinstance(parent, str):
+                return case.ends(Reason.PARENT_UNUSABLE, f"WALBackup {case.spec.parent_ref.name} {parent}")
+            topics = {row.name: row for row in parent.status.topics}
+        selection = select(case.observed.observation, case.spec.selects, topics)
+        if selection.break_ is not None:
+            return case.ends(Reason.CHAIN_ENDED, selection.break_)
+        return selection
+
+
+def _declared(case: BackupCase) -> BackupSpec:
+    if case.kafka.backup is None:
+        raise ValueError("a WALCluster that declares nothing allows no backup")
+    return case.kafka.backup
+
+
+def _place(case: BackupCase) -> Place:
+    name, storage, parent = backup_name(case.subject), _declared(case).storage, case.observed.parent
+    if isinstance(parent, WALBackup) and parent.status.chain is not None:
+        return Place(name, parent.status.chain, storage, parent.status.manifest)
+    return Place(name, name, storage, None)
+
+
+def _wait_for_reports(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:
+    reported = ", ".join(f"{name} {reason}" for name, reason in sorted(selection.waits_for.items())[:3])
+    return wait_for_reports(
+        case,
+        may_pass=bool(selection.waits_for),
+        watched_too_briefly=selection.topics.watched_too_briefly,
+        reported=reported,
+    )
+
+
+def _nothing_to_copy(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:
+    """The end, if no topic is selected, too many are, or nothing of them is ever replayed."""
+    found = selection.topics
+    counts = BackupTopicCounts(idle=len(found.idle), not_backed_up=len(found.against))
+    if not found.count:
+        message = f"no topic of WALCluster {case.cluster.metadata.name} is selected by spec.topics"
+        return case.ends(JobReason.NO_TOPICS, message, topic_counts=counts)
+    if len(found.readable) + len(found.against) > MAX_TOPICS:
+        message = (
+            f"{found.count} topics are selected, and one backup copies at most {MAX_TOPICS}: "
+            "narrow spec.topics, and make several"
+        )
+        return case.ends(JobReason.TOO_MANY_TOPICS, message)
+    if not found.readable and not found.against:
+        message = f"no region writes to any of the {found.count} topics"
+        return case.ends(Reason.NOTHING_TO_BACK_UP, message, complete=True, topic_counts=counts)
+    return None

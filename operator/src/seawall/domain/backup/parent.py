@@ -1,0 +1,26 @@
+"""Whether a backup can be continued: it is there, it counts, and it is of the same log and in the same store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.backup import WALBackup, WALBackupSpec
+from seawall.api.v1alpha1.backup_template import BackupStorage
+from seawall.api.v1alpha1.spark_job import JobStage
+
+
+def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: BackupStorage) -> WALBackup | str:
+    """The backup to continue; or why it cannot be continued, as a clause that follows its name."""
+    if not isinstance(found, WALBackup):
+        return "is not there: what it wrote is still in the store, and a full backup begins another chain"
+    status = found.status
+    if isinstance(found.spec, InvalidSpec) or found.spec.cluster_ref != spec.cluster_ref:
+        return f"is not of WALCluster {spec.cluster_ref.name}"
+    if status.stage is not JobStage.COMPLETED or status.manifest is None or status.chain is None:
+        stage = "not begun" if status.stage is None else status.stage.value
+        return f"is {stage}: only one that is Completed, and wrote something, is continued"
+    if status.location != storage.describe():
+        return f"is kept at {status.location}, and the WALCluster declares {storage.describe()}"
+    return found

@@ -1,0 +1,41 @@
+"""What runs for a backup, and what its pods mount."""
+
+from __future__ import annotations
+
+from seawall.api.v1alpha1.backup_template import BackupSpec, BackupStorage
+from seawall.domain.backup.contract import CLAIM_FOLDER, STORE_FOLDER
+from seawall.domain.spark_job.allowed import own_secrets
+from seawall.domain.spark_job.application import REQUEST_FOLDER, SUMMARY_FILE, Mount, Program, claim, secret
+from seawall.domain.spark_job.request import FILE
+
+MAIN_FILE = "local:///opt/seawall/backup.py"
+
+
+def build_program(storage: BackupStorage, digest: str) -> Program:
+    """The application that works on the request with this digest."""
+    arguments = ("backup", "--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
+    return Program(MAIN_FILE, arguments, _shared(storage), _private(storage))
+
+
+def secrets_of(declared: BackupSpec) -> tuple[str, ...]:
+    """The Secrets that only the job needs, and cannot start without."""
+    s3 = declared.storage.s3
+    refs = () if s3 is None else (s3.ca_secret_ref, s3.credentials_secret_ref)
+    return (*own_secrets(declared), *(ref.name for ref in refs if ref is not None))
+
+
+def _shared(storage: BackupStorage) -> tuple[Mount, ...]:
+    """Executors write objects, too: the claim, or the CA of the server, is theirs as well."""
+    if storage.s3 is None:
+        return (claim("backups", str(storage.persistent_volume_claim), CLAIM_FOLDER),)
+    ca = storage.s3.ca_secret_ref
+    return () if ca is None else (secret("store-ca", ca.name, {ca.key: "ca.crt"}, f"{STORE_FOLDER}/ca"),)
+
+
+def _private(storage: BackupStorage) -> tuple[Mount, ...]:
+    """The access key: executors get it from the driver."""
+    key = None if storage.s3 is None else storage.s3.credentials_secret_ref
+    if key is None:
+        return ()
+    files = {key.access_key_id_key: "accessKeyId", key.secret_access_key_key: "secretAccessKey"}
+    return (secret("store-key", key.name, files, f"{STORE_FOLDER}/key"),)

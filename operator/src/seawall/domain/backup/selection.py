@@ -1,0 +1,77 @@
+"""Which topics a backup copies, from where and to where.
+
+A full backup begins where a restart would begin to read; where that is not known, at the start of the log, because too
+much harms nobody. An incremental one begins where its parent ended, in the same log, or the chain is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from seawall.api.v1alpha1.backup import BackedUpTopic
+from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.reasons import Reason
+from seawall.domain.spark_job.selection import PASSING, Selection, TopicRange, Topics
+
+UNREADABLE = frozenset({Reason.FENCE_BROKEN, Reason.OFFSETS_UNKNOWN, Reason.COMPACTED, Reason.INTENTS_UNREADABLE})
+"""Why a topic is not copied: the log is not the one that the database wrote, or cannot be held."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupSelection:
+    """What is copied, and where the chain ends.
+
+    Attributes:
+        topics: what is copied, what is idle, and what is left out.
+        waits_for: by topic what may pass by itself; a full backup is smaller when it has passed.
+        break_: why no incremental backup can continue the parent, in one clause; None: one can.
+    """
+
+    topics: Selection
+    waits_for: Mapping[str, Reason]
+    break_: str | None = None
+
+
+def select(
+    observation: Observation, selects: Callable[[str], bool], parent: Mapping[str, BackedUpTopic]
+) -> BackupSelection:
+    """Sorts the topics of the pool that the spec selects. `parent` has those of the backup that is continued."""
+    topics = Topics(observation, selects)
+    left = topics.against(UNREADABLE)
+    breaks = [why for name in parent if name in topics.rows and (why := _break(topics, parent[name], left.get(name)))]
+    idle = tuple(name for name in topics.rows if name not in left and name not in parent and topics.is_idle(name))
+    found = [_range(topics, name, parent.get(name)) for name in topics.rows if name not in left and name not in idle]
+    new = {name: why for name, why in topics.against(PASSING).items() if name not in parent}
+    waits = new | {name: why for name, why in left.items() if why in PASSING}
+    selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(waits))
+    return BackupSelection(selection, waits, breaks[0] if breaks else None)
+
+
+def _break(topics: Topics, parent: BackedUpTopic, against: Reason | None) -> str | None:
+    """Why a topic does not go on where its parent ended; None: it does, or that is not known now."""
+    name, log = parent.name, topics.log(parent.name)
+    if against is not None and against not in PASSING:
+        return f"topic {name}: {against}"
+    if log.topic_id is None or log.log_start is None or log.high_watermark is None:
+        return None
+    if log.topic_id != parent.topic_id:
+        return f"topic {name} was made again since: its id is {log.topic_id}, and was {parent.topic_id}"
+    if log.log_start > parent.end:
+        return f"records of topic {name} from {parent.end} to {log.log_start} were deleted before they were backed up"
+    if log.high_watermark < parent.end:
+        return f"topic {name} was backed up to offset {parent.end}, and ends at {log.high_watermark}: it lost its tail"
+    return None
+
+
+def _range(topics: Topics, name: str, parent: BackedUpTopic | None) -> TopicRange:
+    log, regions = topics.log(name), topics.regions(name)
+    if log.topic_id is None or log.log_start is None or log.high_watermark is None:
+        raise ValueError(f"topic {name} has no offsets, and the ledger says nothing against it")
+    start = log.log_start
+    if parent is not None:
+        start = parent.end
+    elif regions:
+        start = max(start, min(region.reads_from for region in regions))
+    end = log.high_watermark
+    return TopicRange(name, log.topic_id, log.log_start, min(start, end), end, regions or ())

@@ -1,0 +1,1 @@
+"""What runs as a Spark application: attempts with a hold, a frozen request and a verdict that names it. Pure."""

@@ -1,0 +1,170 @@
+"""An attempt: its job is made once, its driver's last word is the verdict; then its hold goes, and the next comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seawall.api.resource import Resource
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
+from seawall.domain.spark_job.actions import JobAction, ReleaseHold, RemoveApplication, Submit
+from seawall.domain.spark_job.allowed import effective_spark
+from seawall.domain.spark_job.application import Ended, SparkApplication, Stuck
+from seawall.domain.spark_job.case import (
+    Case,
+    JobDecision,
+    Observed,
+    SpecT,
+    StatusT,
+    check_request,
+    is_granted,
+    name_taken,
+    request_changed,
+)
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.request import OTHER_REQUEST, SummaryT, read_summary
+from seawall.domain.times import JOB_BACKOFF, JOB_POLL_SECONDS, JOB_SERVED_WITHIN
+
+MAX_ERROR = 300
+"""Characters of a failed submission that people are told: the rest is a log."""
+
+
+def run(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """Makes the application, and waits for its verdict."""
+    application = case.observed.application
+    if application is not None and application.controller_uid != case.uid:
+        return name_taken(case, "SparkApplication")
+    end = check_request(case)
+    if end is not None:
+        return end
+    return _submit(case) if application is None else _follow(case, application)
+
+
+def _follow(case: Case[SpecT, StatusT], application: SparkApplication) -> JobDecision[StatusT]:
+    driver = case.observed.driver
+    if isinstance(driver, Ended):
+        return case.kind.judge(case, driver)
+    if application.is_over:
+        return case.attempt_ends(Outcome.INTERRUPTED, _why(application), application_state=application.state)
+    if case.now >= application.created_at + case.spec.timeout:
+        return case.attempt_ends(Outcome.INTERRUPTED, "it took longer than spec.timeout")
+    status = case.status.model_copy(update={"application_state": application.state or None})
+    return Decision(status, _progress(case, application))
+
+
+def _submit(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """Only while what is to be read is held; once it runs, a log that is cut is the job's to notice."""
+    hold = case.observed.hold
+    if hold is None or hold.metadata.controller_uid != case.uid or not is_granted(hold):
+        return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was lost before the job began")
+    declared = case.kind.declared(case.kafka)
+    if declared is None:
+        raise ValueError("a WALCluster that declares nothing allows no job")
+    spark = effective_spark(case.spec.spark, declared.spark)
+    spec, secrets = case.kind.application(case, spark, case.external_kafka)
+    verdict = case.goes_on(JobReason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
+    return case.stays(verdict, Submit(case.key, spec, spark.service_account_name, secrets))
+
+
+def verdict_of(case: Case[SpecT, StatusT], driver: Ended, model: type[SummaryT]) -> SummaryT | JobDecision[StatusT]:
+    """The driver's verdict; or what is decided because it left none about this request."""
+    found = read_summary(model, driver.message, case.status.request_digest or "", driver.exit_code)
+    if found == OTHER_REQUEST:
+        return request_changed(case, OTHER_REQUEST)
+    return case.attempt_ends(Outcome.INTERRUPTED, found) if isinstance(found, str) else found
+
+
+def _why(application: SparkApplication) -> str:
+    """Of an application that is over without a word of its driver."""
+    lines = [line.strip() for line in application.error.splitlines() if line.strip()]
+    telling = next((line for line in lines if "Message:" in line or "Exception" in line), lines[-1] if lines else "")
+    reported = f": {telling[:MAX_ERROR]}" if telling else ""
+    return f"the SparkApplication is {application.state} and its driver left no verdict{reported}"
+
+
+def _progress(case: Case[SpecT, StatusT], application: SparkApplication) -> Verdict:
+    driver = case.observed.driver
+    if isinstance(driver, Stuck):
+        message = f"the driver of SparkApplication {case.key.name} does not start: {driver.reason}: {driver.message}"
+        if driver.needs_person:
+            return Verdict(Outlook.STALLED, JobReason.DRIVER_STUCK, message, JOB_POLL_SECONDS)
+        return case.goes_on(JobReason.DRIVER_PENDING, message)
+    if not application.state:
+        return _not_served(case, application)
+    return case.goes_on(JobReason.RUNNING, f"SparkApplication {case.key.name} {application.progress()}")
+
+
+def _not_served(case: Case[SpecT, StatusT], application: SparkApplication) -> Verdict:
+    """The sentence has a time and no age: it is one event, and not one for each look."""
+    if case.now < application.created_at + JOB_SERVED_WITHIN:
+        message = f"the Spark Operator has not started SparkApplication {case.key.name} yet"
+        return case.goes_on(JobReason.RUNNING, message)
+    since = f"{application.created_at:%H:%M:%SZ}"
+    message = (
+        f"the Spark Operator has not started SparkApplication {case.key.name} since {since}: "
+        "is it running, and does it serve this namespace (spark.jobNamespaces)?"
+    )
+    return Verdict(Outlook.STALLED, JobReason.NOT_SERVED, message, JOB_POLL_SECONDS)
+
+
+MAX_ATTEMPTS = 3
+WITHOUT_VERDICT = frozenset({Outcome.INTERRUPTED, None})
+
+
+def release(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """Lets the hold go, and of an attempt that was interrupted the application too; both only if they are its own."""
+    actions = leftovers(case.obj, case.observed)
+    if actions:
+        return case.stays(case.goes_on(JobReason.RELEASING, "its hold is let go"), *actions)
+    status = case.status
+    if status.outcome is not Outcome.INTERRUPTED or status.attempt >= MAX_ATTEMPTS:
+        return _conclude(case)
+    since = status.attempt_time or case.now
+    next_at = since + JOB_BACKOFF * 4 ** (status.attempt - 1)
+    if case.now < next_at:
+        message = f"attempt {status.attempt} of {MAX_ATTEMPTS} {case.kind.nothing}: {status.message}"
+        return case.stays(case.goes_on(JobReason.BACKING_OFF, message, (next_at - case.now).total_seconds()))
+    return _next_attempt(case)
+
+
+def _conclude(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """The end that the last attempt's outcome means."""
+    status, message = case.status, case.status.message or ""
+    match status.outcome:
+        case Outcome.PASSED | Outcome.FAILED:
+            return case.kind.conclude(case)
+        case Outcome.REFUSED:
+            return case.ends(JobReason.REQUEST_REFUSED, message)
+        case Outcome.INTERRUPTED | None:
+            reported = f"attempt {status.attempt} of {MAX_ATTEMPTS} {case.kind.nothing} either: {message}"
+            return case.ends(JobReason.INTERRUPTED, reported)
+
+
+def leftovers(obj: Resource[Any, StatusT], observed: Observed) -> tuple[JobAction, ...]:
+    """What is to go of an attempt that is over: its hold, and an application without a verdict that still counts.
+
+    Of a verdict the application stays, for its driver's log, until the object goes.
+    """
+    found: list[JobAction] = []
+    uid, hold, application = obj.metadata.uid, observed.hold, observed.application
+    if hold is not None and hold.metadata.controller_uid == uid and hold.metadata.deletion_timestamp is None:
+        found.append(ReleaseHold(hold))
+    if application is not None and application.controller_uid == uid and obj.status.outcome in WITHOUT_VERDICT:
+        found.append(RemoveApplication(application))
+    return tuple(found)
+
+
+def _next_attempt(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """Everything anew but the number, and the sentence about the attempt before."""
+    before = case.status
+    status = type(before)(
+        observed_generation=before.observed_generation,
+        conditions=before.conditions,
+        stage=JobStage.HOLDING,
+        attempt=before.attempt + 1,
+        start_time=before.start_time,
+        attempt_time=case.now,
+        message=before.message,
+    )
+    return Decision(status, case.goes_on(JobReason.OBSERVING, f"attempt {status.attempt} begins"))

@@ -1,0 +1,121 @@
+"""Before the job: what will be read is held, and once the hold is granted it is written down for good."""
+
+from __future__ import annotations
+
+from seawall.api.meta import ConditionType, InvalidSpec
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.spark_job import JobStage, Outcome
+from seawall.domain.conditions import find_condition
+from seawall.domain.decision import Decision
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
+from seawall.domain.spark_job.actions import FreezeRequest, PlaceHold
+from seawall.domain.spark_job.case import (
+    Case,
+    JobDecision,
+    SpecT,
+    StatusT,
+    check_request,
+    is_granted,
+    name_taken,
+)
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.request import FILE, MAX_BYTES, digest_of
+from seawall.domain.times import JOB_PATIENCE, JOB_SLACK
+
+
+def hold(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """Places the hold, waits for the grant, writes the request, and goes on to the job."""
+    found = case.observed.hold
+    if found is not None and found.metadata.controller_uid != case.uid:
+        return name_taken(case, "WALHold")
+    if case.observed.request is not None and case.observed.request.controller_uid != case.uid:
+        return name_taken(case, "ConfigMap")
+    if found is None:
+        return _place(case)
+    if not is_granted(found):
+        return _wait_for(case, found)
+    return _freeze(case, found)
+
+
+def _place(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    if case.observed.request is not None:
+        return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {case.key.name} was deleted by somebody else")
+    if not isinstance(case.observed.observation, Observation):
+        return _unavailable(case, case.observed.observation)
+    topics = case.kind.plan_hold(case)
+    if isinstance(topics, Decision):
+        return topics
+    spec = WALHoldSpec(
+        cluster_ref=case.spec.cluster_ref,
+        topics=dict(topics),
+        ttl=case.spec.timeout + JOB_SLACK,
+        reason=f"{case.kind.purpose} {case.obj.metadata.name}, attempt {case.status.attempt}",
+    )
+    verdict = case.goes_on(JobReason.HOLDING, f"it places a hold on {len(topics)} topics")
+    return case.stays(verdict, PlaceHold(case.key, spec))
+
+
+def wait_for_reports(
+    case: Case[SpecT, StatusT], *, may_pass: bool, watched_too_briefly: bool, reported: str
+) -> JobDecision[StatusT] | None:
+    """An operator that started a moment ago waits for itself, however long the attempt takes already."""
+    began = case.status.attempt_time or case.now
+    if not may_pass or (case.now >= began + JOB_PATIENCE and not watched_too_briefly):
+        return None
+    message = f"it waits until all regions have reported: {reported}"
+    return case.stays(case.goes_on(JobReason.OBSERVING, message))
+
+
+def _wait_for(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
+    state, condition = found.status.state, find_condition(found.status.conditions, ConditionType.READY)
+    reported = condition.message if condition is not None else "nobody has looked at it yet"
+    if (state is not None and state.is_final) or found.metadata.deletion_timestamp is not None:
+        return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {found.metadata.name} was lost: {reported}")
+    return case.stays(case.goes_on(JobReason.HOLDING, f"WALHold {found.metadata.name} is not granted yet: {reported}"))
+
+
+def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
+    """Says in the status what will be read, of a look that began after the grant; then writes exactly that down.
+
+    A process that dies in between has lost the look, and its successor says in the status what it sees itself.
+    """
+    if case.observed.request is not None:
+        return _go_on(case)
+    if not isinstance(case.observed.observation, Observation):
+        return _unavailable(case, case.observed.observation)
+    request = case.kind.plan_request(case, {} if isinstance(found.spec, InvalidSpec) else found.spec.topics)
+    if isinstance(request, Decision):
+        return request
+    if len(request.data) > MAX_BYTES:
+        message = (
+            f"the request takes {len(request.data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
+        )
+        return case.ends(JobReason.TOO_MANY_TOPICS, message)
+    config_map = ConfigMap(case.key, {}, binary_data={FILE: request.data}, is_immutable=True)
+    verdict = case.goes_on(JobReason.SUBMITTING, f"it writes down what is to be read of {request.topics} topics")
+    status = case.status.model_copy(update={"request_digest": digest_of(request.data), **request.update})
+    return Decision(status, verdict, (FreezeRequest(config_map, request.topics),))
+
+
+def is_held(start: int, held_from: object) -> bool:
+    """Whether a hold keeps all records from an offset on."""
+    return isinstance(held_from, int) and held_from <= start
+
+
+def _go_on(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
+    """The request stands: the job may begin, if it is the one that the status names."""
+    end = check_request(case)
+    if end is not None:
+        return end
+    update = {"stage": JobStage.RUNNING, "application_name": case.key.name}
+    verdict = case.goes_on(JobReason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
+    return Decision(case.status.model_copy(update=update), verdict)
+
+
+def _unavailable(case: Case[SpecT, StatusT], found: Unavailable | None) -> JobDecision[StatusT]:
+    """The ledger cannot be looked at: visibly waits, unless there never will be anything to look at."""
+    message = "nothing was looked at yet" if found is None else found.message
+    if found is not None and found.why is UnavailableReason.NO_DATA_PLANE:
+        return case.ends(JobReason.NO_DATA_PLANE, message)
+    return case.stays(case.goes_on(JobReason.CANNOT_OBSERVE, message))

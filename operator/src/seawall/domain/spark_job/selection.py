@@ -1,0 +1,127 @@
+"""Which topics of the pool are read, from where and to where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from seawall.domain.ledger import offsets, rules
+from seawall.domain.ledger.ledger import plan
+from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.reasons import Reason
+from seawall.domain.ledger.tables import TopicLog
+
+PASSING = frozenset(
+    {
+        Reason.OFFSETS_UNKNOWN,
+        Reason.REGION_UNMAPPED,
+        Reason.REGION_MISSING,
+        Reason.REGION_STALE,
+        Reason.REGION_OPENING,
+    }
+)
+"""Why a topic is not read, where that may pass by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRange:
+    """A region: the first offset that it would read, and up to where it is durable (inclusive; None: nothing is)."""
+
+    region_id: int
+    reads_from: int
+    flushed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRange:
+    """A topic to read: [start, end) of the log with this id."""
+
+    name: str
+    topic_id: str
+    log_start: int
+    start: int
+    end: int
+    regions: tuple[RegionRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The topics that a job selects, by what can be done with them."""
+
+    readable: tuple[TopicRange, ...] = ()
+    idle: tuple[str, ...] = ()
+    """No region writes to them: nothing is replayed."""
+    against: Mapping[str, Reason] = field(default_factory=dict)
+    """By topic why it is not read."""
+    watched_too_briefly: bool = False
+    """Whether this operator began to watch such topics a moment ago, and may not have seen their reports advance."""
+
+    @property
+    def count(self) -> int:
+        """How many topics are selected."""
+        return len(self.readable) + len(self.idle) + len(self.against)
+
+    def report(self) -> str:
+        """The first few topics that are not read."""
+        shown = [f"{name} {reason}" for name, reason in sorted(self.against.items())]
+        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""  # noqa: PLR2004 - as many as one reads
+        return f"{', '.join(shown[:3])}{more}"
+
+    def may_pass(self) -> bool:
+        """Whether some of what keeps topics from being read may pass by itself."""
+        return any(reason in PASSING for reason in self.against.values())
+
+
+class Topics:
+    """The topics of the pool that a job selects, as the ledger has them."""
+
+    def __init__(self, observation: Observation, selects: Callable[[str], bool]) -> None:
+        self._logs = observation.read.logs
+        self._case = plan(observation.assessment.inputs).case
+        names = self._case.topics.names
+        self._without_regions = self._case.without_regions()
+        self._regions = _regions(self._case)
+        self.rows = {name: row for row, name in enumerate(names) if name in observation.topics and selects(name)}
+        """By name its row in the ledger."""
+
+    def log(self, name: str) -> TopicLog:
+        """What Kafka says of its log."""
+        return self._logs[name]
+
+    def is_idle(self, name: str) -> bool:
+        """Whether no region writes to it."""
+        return bool(self._without_regions[self.rows[name]])
+
+    def regions(self, name: str) -> tuple[RegionRange, ...] | None:
+        """Its regions; None: where one of them would begin to read is not known."""
+        found = self._regions.get(self.rows[name], ())
+        known = tuple(region for region in found if region is not None)
+        return known if len(known) == len(found) else None
+
+    def against(self, reasons: Collection[Reason]) -> dict[str, Reason]:
+        """By topic the first of these reasons that the ledger has for it, in the ledger's order."""
+        by_row = {row: name for name, row in self.rows.items()}
+        found: dict[str, Reason] = {}
+        for reason, rule in rules.LEFT_ALONE:
+            if reason in reasons:
+                for row in np.flatnonzero(rule(self._case)).tolist():
+                    if row in by_row:
+                        found.setdefault(by_row[row], reason)
+        return found
+
+    def is_young(self, against: Mapping[str, Reason]) -> bool:
+        """Whether this operator began to watch a moment ago what may pass by itself."""
+        briefly = self._case.bounds.watched_too_shortly
+        return any(reason in PASSING and briefly[self.rows[name]] for name, reason in against.items())
+
+
+def _regions(case: rules.Case) -> dict[int, tuple[RegionRange | None, ...]]:
+    """By row of a topic its regions; None for one whose start is not known."""
+    flushed, found = offsets.flushed_to(case.regions), dict[int, list[RegionRange | None]]()
+    for at, topic in enumerate(case.regions.topic.tolist()):
+        start = case.reads_from.at(at)
+        region = None if start is None else RegionRange(int(case.regions.region[at]), start, flushed.at(at))
+        found.setdefault(topic, []).append(region)
+    return {topic: tuple(ranges) for topic, ranges in found.items()}
