@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackupStatus
 from seawall.api.v1alpha1.purge import WALPurgeStatus
 from seawall.api.v1alpha1.reassignment import ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RollStage
@@ -28,6 +29,8 @@ class FakeMeters:
     lost_holds: list[Key] = field(default_factory=list)
     runs: list[WALPurgeStatus] = field(default_factory=list)
     verifications: list[WALVerificationStatus] = field(default_factory=list)
+    backups: list[WALBackupStatus] = field(default_factory=list)
+    backed_up: dict[Key, datetime] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
 
@@ -94,3 +97,11 @@ class FakeMeters:
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
         self.verified[cluster] = max(ended, self.verified.get(cluster, ended))
+
+    def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:  # noqa: ARG002 - the port's
+        """Keeps all."""
+        self.backups.append(status)
+
+    def measure_backup(self, cluster: Key, ended: datetime) -> None:
+        """Keeps the newest."""
+        self.backed_up[cluster] = max(ended, self.backed_up.get(cluster, ended))

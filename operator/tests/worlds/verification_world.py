@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from seawall.api.meta import ConditionType, Key
+from seawall.api.resource import Resource
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import Outcome
@@ -108,12 +109,18 @@ class VerificationWorld(World):
     def settle_verification(self, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = 400) -> Any:
         """Ticks until the verification is over and waits for nothing, or as often as told; time goes by."""
         process = process or self.verifier()
+        return self.settle_job(process, WALVerification, CHECK, ticks)
+
+    def settle_job(
+        self, process: Reconciler[Any, Any, Any, Any], kind: type[Resource[Any, Any]], job: Key, ticks: int = 400
+    ) -> Any:
+        """Ticks until an object is over and waits for nothing, or as often as told; time goes by."""
         granter = Reconciler(
             WALHoldController(self.kube, self.observer(), self.time, self.meters), may_write=lambda: True
         )
         for _ in range(ticks):
-            ticked = process.tick(CHECK)
-            found = self.kube.get(WALVerification, CHECK)
+            ticked = process.tick(job)
+            found = self.kube.get(kind, job)
             if found is None or (found.status.is_over and ticked.outcome is Tick.WAITING):
                 return found
             for hold in self.kube.list(WALHold, NAMESPACE).items:
@@ -121,8 +128,8 @@ class VerificationWorld(World):
             self.run_spark()
             self.time.time += timedelta(seconds=WAITS if ticked.after else 0.05)
         if ticks == 400:
-            raise AssertionError(f"the verification does not end: {self.verification().status}")
-        return self.verification()
+            raise AssertionError(f"it does not end: {self.kube.get(kind, job)}")
+        return self.kube.get(kind, job)
 
     def run_spark(self) -> None:
         """The Spark Operator goes on with each application by one state."""
@@ -205,7 +212,7 @@ class VerificationWorld(World):
         return read
 
 
-def why(obj: WALVerification) -> tuple[str, str]:
+def why(obj: Resource[Any, Any]) -> tuple[str, str]:
     """Reason and sentence of Ready."""
     found = find_condition(obj.status.conditions, ConditionType.READY)
     assert found is not None

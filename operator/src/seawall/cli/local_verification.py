@@ -59,7 +59,7 @@ class LocalVerification:
         spec = cluster.spec
         if isinstance(spec, InvalidSpec):
             raise Refused(spec.message)
-        selection = self._select(cluster, template.selects)
+        selection = self._select(cluster, template)
         key = Key(cluster.metadata.namespace, name)
         claim = {topic.name: topic.start for topic in selection.readable}
         reason = "replay verification on somebody's machine"
@@ -69,7 +69,7 @@ class LocalVerification:
         try:
             self._wait_for_grant(key)
             yield f"walhold/{name} granted on {len(claim)} topics"
-            topics = [topic for topic in self._select(cluster, template.selects).readable if topic.name in claim]
+            topics = [topic for topic in self._select(cluster, template).readable if topic.name in claim]
             yield from self._replay(cluster, spec, template, tuple(topics), (name, program, report))
         finally:
             found = self.kube.get(WALHold, key)

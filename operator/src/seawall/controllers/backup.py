@@ -10,6 +10,7 @@ from seawall.api.v1alpha1.backup import WALBackup, WALBackupStatus
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.spark_job import SparkJobController
 from seawall.domain.backup.kind import Backup
+from seawall.domain.backup.parent import rival_of
 from seawall.ports import BackupMeter
 
 
@@ -39,3 +40,9 @@ class WALBackupController(SparkJobController[WALBackup, WALBackupStatus]):
         if isinstance(obj.spec, InvalidSpec) or obj.spec.parent_ref is None:
             return None
         return self.kube.get(WALBackup, Key(obj.metadata.namespace, obj.spec.parent_ref.name))
+
+    def rival(self, obj: WALBackup) -> str | None:
+        """Two that continue one parent would make the chain a fork."""
+        if isinstance(obj.spec, InvalidSpec) or obj.spec.parent_ref is None:
+            return None
+        return rival_of(obj, obj.spec.parent_ref, self.kube.list(WALBackup, obj.metadata.namespace).items)

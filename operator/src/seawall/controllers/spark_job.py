@@ -62,6 +62,10 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         """What it continues; None: nothing, or it is gone."""
         return None
 
+    def rival(self, obj: ObjectT) -> str | None:  # noqa: ARG002 - who overrides it needs it
+        """Which other one continues the same parent, and comes first; None: none."""
+        return None
+
     def forget(self, key: Key) -> None:
         """Drops the look that was kept."""
         self.announced.pop(key, None)
@@ -98,6 +102,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             parent=self.parent(obj),
+            rival=self.rival(obj),
         )
 
     def _observe(self, obj: ObjectT, cluster: WALCluster) -> Observation | Unavailable:

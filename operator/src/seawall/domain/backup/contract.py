@@ -22,19 +22,23 @@ CLAIM_FOLDER = "/backups"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the store a backup goes.
+class BackupPlan:
+    """What a backup is, beside the ranges that it copies.
 
     Attributes:
         name: what its objects are called: the WALBackup's name and the beginning of its UID, because objects of another
             one of that name must never be written over.
         parent: the manifest that it continues.
+        level: what is proved of it.
+        config: of all topics, for whoever makes them again.
     """
 
     name: str
     chain: str
     storage: BackupStorage
     parent: BackupManifest | None
+    level: BackupLevel
+    config: Mapping[str, str]
 
 
 def backup_name(subject: Subject) -> str:
@@ -43,26 +47,21 @@ def backup_name(subject: Subject) -> str:
 
 
 def write_request(
-    subject: Subject,
-    place: Place,
-    kafka: Mapping[str, object],
-    topics: tuple[TopicRange, ...],
-    config: Mapping[str, str],
-    level: BackupLevel,
+    subject: Subject, plan: BackupPlan, kafka: Mapping[str, object], topics: tuple[TopicRange, ...]
 ) -> bytes:
     """The request as it is stored, compressed; the same input gives the same bytes."""
-    parent = place.parent
+    parent = plan.parent
     return store(
         {
             "version": VERSION,
-            "backup": {"name": place.name, "attempt": subject.attempt},
+            "backup": {"name": plan.name, "attempt": subject.attempt},
             "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
-            "chain": place.chain,
+            "chain": plan.chain,
             "parent": None if parent is None else {"name": parent.name, "digest": parent.digest},
-            "verify": level.value,
+            "verify": plan.level.value,
             "kafka": kafka,
-            "storage": _storage(place.storage),
-            "topics": [_topic(topic, config) for topic in topics],
+            "storage": _storage(plan.storage),
+            "topics": [_topic(topic, plan.config) for topic in topics],
         }
     )
 

@@ -20,7 +20,7 @@ from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, NotReadTopic, Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
-from seawall.domain.backup.contract import Place, Summary, backup_name, write_request
+from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, write_request
 from seawall.domain.backup.parent import as_parent
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
@@ -75,16 +75,15 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if not topics:
             message = f"no topic that is held can be backed up: {found.report()}"
             return case.attempt_ends(Outcome.INTERRUPTED, message)
-        place = _place(case)
+        plan = _plan(case)
         kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
-        config = {"max.message.bytes": str(case.kafka.topics.max_message_bytes)}
-        data = write_request(case.subject, place, kafka, topics, config, case.spec.verify.level)
+        data = write_request(case.subject, plan, kafka, topics)
         read = {topic.name for topic in topics}
         left = {name: str(reason) for name, reason in found.against.items()}
         left |= {topic.name: "NotHeld" for topic in found.readable if topic.name not in read}
         update = {
-            "location": place.storage.describe(),
-            "chain": place.chain,
+            "location": plan.storage.describe(),
+            "chain": plan.chain,
             "topics": tuple(BackedUpTopic(name=t.name, topic_id=t.topic_id, start=t.start, end=t.end) for t in topics),
             "not_backed_up": tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ]),
             "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
@@ -125,9 +124,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if proved is not wanted:
             return case.ends(Reason.DAMAGED, f"level {wanted} was asked for, and the job proved {proved}")
         if counts is not None and counts.not_backed_up:
-            first = (
-                f": {status.not_backed_up[0].topic} {status.not_backed_up[0].reason}" if status.not_backed_up else ""
-            )
+            first = "".join(f": {row.topic} {row.reason}" for row in status.not_backed_up[:1])
             left_out = f"{counts.total} topics are backed up, and {counts.not_backed_up} are not{first}"
             return case.ends(Reason.NOT_ALL_BACKED_UP, left_out)
         return case.ends(Reason.BACKED_UP, message, complete=True)
@@ -146,6 +143,9 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             parent = as_parent(case.observed.parent, case.spec, _declared(case).storage)
             if isinstance(parent, str):
                 return case.ends(Reason.PARENT_UNUSABLE, f"WALBackup {case.spec.parent_ref.name} {parent}")
+            if case.observed.rival is not None:
+                message = f"WALBackup {parent.metadata.name} is continued by {case.observed.rival} already"
+                return case.ends(Reason.PARENT_UNUSABLE, message)
             topics = {row.name: row for row in parent.status.topics}
         selection = select(case.observed.observation, case.spec.selects, topics)
         if selection.break_ is not None:
@@ -159,11 +159,13 @@ def _declared(case: BackupCase) -> BackupSpec:
     return case.kafka.backup
 
 
-def _place(case: BackupCase) -> Place:
+def _plan(case: BackupCase) -> BackupPlan:
     name, storage, parent = backup_name(case.subject), _declared(case).storage, case.observed.parent
+    config = {"max.message.bytes": str(case.kafka.topics.max_message_bytes)}
+    level = case.spec.verify.level
     if isinstance(parent, WALBackup) and parent.status.chain is not None:
-        return Place(name, parent.status.chain, storage, parent.status.manifest)
-    return Place(name, name, storage, None)
+        return BackupPlan(name, parent.status.chain, storage, parent.status.manifest, level, config)
+    return BackupPlan(name, name, storage, None, level, config)
 
 
 def _wait_for_reports(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from seawall.api.meta import InvalidSpec
 from seawall.api.resource import Resource
-from seawall.api.v1alpha1.backup import WALBackup, WALBackupSpec
+from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_template import BackupStorage
 from seawall.api.v1alpha1.spark_job import JobStage
 
@@ -24,3 +25,21 @@ def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: Ba
     if status.location != storage.describe():
         return f"is kept at {status.location}, and the WALCluster declares {storage.describe()}"
     return found
+
+
+def rival_of(obj: WALBackup, parent: ParentRef, others: Iterable[WALBackup]) -> str | None:
+    """The name of another backup that continues this parent: it wrote something that counts, or it was made before.
+
+    One that failed and wrote nothing is none; so whoever comes after it may go on from where it began.
+    """
+    for other in others:
+        is_same = not isinstance(other.spec, InvalidSpec) and other.spec.parent_ref == parent
+        if not is_same or other.metadata.uid == obj.metadata.uid:
+            continue
+        if other.status.manifest is not None or (not other.status.is_over and _age(other) < _age(obj)):
+            return other.metadata.name
+    return None
+
+
+def _age(obj: WALBackup) -> tuple[object, ...]:
+    return obj.metadata.creation_timestamp, obj.metadata.name

@@ -16,8 +16,8 @@ class Reason(StrEnum):
     """Stalled. The end: `status.notBackedUp` says which topics were left out, and why (the ledger's reasons). What was
     written counts, and can be restored; no incremental backup continues it."""
     PARENT_UNUSABLE = "ParentUnusable"
-    """Stalled. The end: what it was to continue is not there, not Completed, of another WALCluster, or kept elsewhere.
-    Make a full backup: leave out `spec.parentRef`."""
+    """Stalled. The end: what it was to continue is not there, not Completed, of another WALCluster, kept elsewhere, or
+    continued by another one already. Continue the newest backup of the chain, or make a full one."""
     CHAIN_ENDED = "ChainEnded"
     """Stalled. The end: the log does not go on where the parent ended: a topic was made again, or records that no
     backup has were deleted or lost. The message says where. Make a full backup; look for who deletes."""

@@ -48,6 +48,8 @@ class Observed:
     driver: Driver = None
     parent: Resource[Any, JobStatus] | None = None
     """What this one continues, where its kind does so; None: nothing, or it is gone."""
+    rival: str | None = None
+    """Another one of its kind that continues the same parent, and comes first."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 

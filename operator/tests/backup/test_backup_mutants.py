@@ -1,0 +1,153 @@
+"""The guards of backups are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.controllers.backup import WALBackupController
+from seawall.domain.backup import contract, kind, parent, selection
+from seawall.domain.spark_job import attempt, case, holding
+from tests.backup import test_backup as stories
+from tests.backup import test_backup_chain as chains
+from tests.support.mutants import Mutant, find_survivors
+from tests.worlds.backup_world import BACKUP, FULL, BackupWorld
+from tests.worlds.purge_world import NAMESPACE
+
+Patch = pytest.MonkeyPatch
+
+
+def no_grant(patch: Patch) -> None:
+    """A hold that is not granted is as good as one that is."""
+    for module in (holding, case, attempt):
+        patch.setattr(module, "is_granted", lambda _: True)
+
+
+def any_topic_id(patch: Patch) -> None:
+    """A topic that was made again is the same topic."""
+    honest = selection._break
+
+    def blind(topics: Any, row: Any, against: Any) -> str | None:
+        log = topics.log(row.name)
+        return honest(topics, row.model_copy(update={"topic_id": log.topic_id}), None if against else against)
+
+    patch.setattr(selection, "_break", blind)
+
+
+def gaps_allowed(patch: Patch) -> None:
+    """An incremental backup begins where the log does, wherever its parent ended."""
+    patch.setattr(selection, "_break", lambda *_: None)
+    honest = selection._range
+
+    def gluing(topics: Any, name: str, row: Any) -> Any:
+        found = honest(topics, name, row)
+        return found if found.start >= found.log_start else honest(topics, name, None)
+
+    patch.setattr(selection, "_range", gluing)
+
+
+def any_parent(patch: Patch) -> None:
+    """Whatever became of the parent, it is continued."""
+    honest = parent.as_parent
+    patch.setattr(kind, "as_parent", lambda found, *others: found if found is not None else honest(found, *others))
+
+
+def any_store(patch: Patch) -> None:
+    """The parent may be kept anywhere."""
+    patch.setattr("seawall.api.v1alpha1.backup_template.BackupStorage.describe", lambda _: "s3://wal/greptimedb")
+
+
+def forks_allowed(patch: Patch) -> None:
+    """Two continue one parent."""
+    patch.setattr(WALBackupController, "rival", lambda *_: None)
+
+
+def youngest_wins(patch: Patch) -> None:
+    """Of two that continue one parent the younger one does."""
+    patch.setattr(parent, "_age", lambda obj: -obj.metadata.creation_timestamp.timestamp())
+
+
+def names_alone(patch: Patch) -> None:
+    """Objects are named after the backup, and not after this one of its name."""
+    patch.setattr(kind, "backup_name", lambda subject: subject.name)
+
+
+def proof_taken_for_granted(patch: Patch) -> None:
+    """As much as was asked for was proved, whatever the job says."""
+    honest = contract.Summary.model_validate_json
+
+    def generous(text: str) -> Any:
+        return honest(text).model_copy(update={"verified": "Checksums"})
+
+    patch.setattr(contract.Summary, "model_validate_json", generous)
+
+
+def failures_count(patch: Patch) -> None:
+    """A manifest counts, whatever the verdict."""
+    patch.setattr(kind.Backup, "_failed", lambda _, each, message: each.ends("BackedUp", message, complete=True))
+
+
+def secrets_taken_for_granted(patch: Patch) -> None:
+    """The Secrets of the store are not looked for."""
+    patch.setattr(kind, "secrets_of", lambda _: ())
+
+
+def regions_not_waited_for(patch: Patch) -> None:
+    """A region that has not reported is not waited for."""
+    patch.setattr(kind, "_wait_for_reports", lambda *_: None)
+
+
+def test_a_backup_of_the_same_name_writes_over_nothing() -> None:
+    world = BackupWorld()
+    first = world.backed_up()
+    world.kube.remove(FULL, type(first))
+    for application in list(world.spark.applications.values()):
+        world.spark.delete(application)
+    world.kube.remove_config_map(Key(NAMESPACE, "full-1"))
+    second = world.backed_up()
+    assert second.status.manifest.name != first.status.manifest.name
+    assert len(world.stored) == 2
+
+
+parents = chains.test_a_parent_that_cannot_be_continued_is_refused_in_one_sentence
+MUTANTS: tuple[Mutant, ...] = (
+    (no_grant, stories.test_nothing_is_submitted_before_the_hold_is_granted_and_what_it_holds_stays),
+    (any_topic_id, chains.test_a_topic_that_was_made_again_ends_the_chain),
+    (gaps_allowed, chains.test_records_that_were_deleted_before_they_were_backed_up_end_the_chain),
+    (any_parent, chains.test_a_parent_that_failed_is_not_continued),
+    (
+        any_store,
+        partial(
+            parents,
+            "is kept at s3://wal/greptimedb, and the WALCluster declares s3://elsewhere",
+            lambda world: world.declare({**BACKUP, "storage": {"s3": {"bucket": "elsewhere"}}}),
+        ),
+    ),
+    (
+        forks_allowed,
+        partial(
+            parents,
+            "is continued by other already",
+            lambda world: world.backed_up(chains.OTHER, **chains.CONTINUES),
+        ),
+    ),
+    (youngest_wins, chains.test_of_two_that_continue_one_parent_the_older_one_does),
+    (names_alone, test_a_backup_of_the_same_name_writes_over_nothing),
+    (proof_taken_for_granted, stories.test_a_backup_that_proved_less_than_was_asked_for_is_not_completed),
+    (failures_count, stories.test_what_is_damaged_in_the_store_does_not_count),
+    (
+        secrets_taken_for_granted,
+        stories.test_a_secret_of_the_store_that_is_missing_stalls_it_until_somebody_makes_it,
+    ),
+    (
+        regions_not_waited_for,
+        stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_its_start,
+    ),
+)
+
+
+def test_every_guard_of_a_backup_is_needed() -> None:
+    assert not find_survivors(MUTANTS)

@@ -1,0 +1,161 @@
+"""A world for backups: that of the verifications, with a Spark whose jobs copy the logs as they are into a store.
+
+A job is no kinder than a real one: it fails when the log is not the one that it was told of, refuses a parent that the
+store does not have, and may die after its manifest is there and before it said so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.controllers.backup import WALBackupController
+from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.request import EXIT_CODES
+from seawall.reconciler import Reconciler
+from tests.worlds.purge_world import NAMESPACE, WAL, Calls, Guard
+from tests.worlds.verification_world import VerificationWorld
+
+FULL, NEXT = Key(NAMESPACE, "full"), Key(NAMESPACE, "next")
+STORAGE: dict[str, Any] = {"s3": {"bucket": "wal", "prefix": "greptimedb"}}
+BACKUP: dict[str, Any] = {"storage": STORAGE, "spark": {"image": "wal-backup:1"}}
+
+Request = Mapping[str, Any]
+
+
+@dataclass
+class BackupWorld(VerificationWorld):
+    """All that outlives a process.
+
+    Attributes:
+        stored: the manifests of the store, by chain and name, as bytes.
+        forged: manifests that somebody changed.
+        damaged: whether the store loses bytes of what is written, so that the proof fails.
+        dies_late: how many of the next drivers die when their manifest is there.
+        declared: what the WALCluster says of backups; None: nothing.
+    """
+
+    stored: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    forged: set[tuple[str, str]] = field(default_factory=set)
+    damaged: bool = False
+    dies_late: int = 0
+    declared: dict[str, Any] | None = field(default_factory=lambda: dict(BACKUP))
+
+    def spec(self, **greptimedb: Any) -> dict[str, Any]:
+        """The WALCluster says where backups go."""
+        found = super().spec(**greptimedb)
+        return found if self.declared is None else {**found, "backup": self.declared}
+
+    def declare(self, declared: dict[str, Any] | None) -> None:
+        """Its owner edits what it says of backups."""
+        self.declared = declared
+        self.kube.apply(WAL, self.spec())
+
+    def back_up(self, key: Key = FULL, **spec: Any) -> None:
+        """Somebody makes a backup; others than the first continue another one."""
+        self.kube.apply(key, {"clusterRef": {"name": "wal"}, **spec}, kind=WALBackup)
+
+    def backer(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
+        """A new operator process that looks after backups."""
+        calls = calls or Calls(self.check)
+        controller = WALBackupController(
+            calls.guard(self.kube), calls.guard(self.spark), self.observer(calls), self.time, self.meters
+        )
+        return Reconciler(controller, may_write=lambda: True)
+
+    def settle_backup(
+        self, key: Key = FULL, process: Reconciler[Any, Any, Any, Any] | None = None, ticks: int = 400
+    ) -> Any:
+        """Ticks until the backup is over and waits for nothing, or as often as told; time goes by."""
+        return self.settle_job(process or self.backer(), WALBackup, key, ticks)
+
+    def backed_up(self, key: Key = FULL, **spec: Any) -> Any:
+        """A backup, from its beginning to its end."""
+        self.back_up(key, **spec)
+        return self.settle_backup(key)
+
+    def backup(self, key: Key = FULL) -> WALBackup:
+        """The backup."""
+        found = self.kube.get(WALBackup, key)
+        assert found is not None
+        return found
+
+    def judge(self, key: Key) -> tuple[str, int]:
+        """What the job says of its request, after it did what it says."""
+        found = self.kube.get_config_map(key)
+        assert found is not None
+        raw = gzip.decompress(found.binary_data["request.json.gz"])
+        request = json.loads(raw)
+        if "backup" not in request:
+            return super().judge(key)
+        outcome, message, more = self._copy(request)
+        body = {"version": 1, "requestDigest": sha256(raw).hexdigest(), "outcome": outcome, "message": message, **more}
+        return json.dumps(body), EXIT_CODES[outcome]
+
+    def _copy(self, request: Request) -> tuple[Outcome, str, dict[str, Any]]:
+        parent = request["parent"]
+        before = None if parent is None else self.stored.get((request["chain"], parent["name"]))
+        if parent is not None and (before is None or sha256(before).hexdigest() != parent["digest"]):
+            return Outcome.REFUSED, f"the store has no manifest {parent['name']} of this digest", {}
+        gone = [topic["name"] for topic in request["topics"] if not self._is_this(topic)]
+        if gone:
+            return Outcome.FAILED, f"topic {gone[0]} is not the log that was meant", {}
+        if self.damaged:
+            finding = {
+                "kind": "ObjectChanged",
+                "object": "data/0.parquet",
+                "topic": None,
+                "offset": None,
+                "message": "x",
+            }
+            return Outcome.FAILED, "an object is not what was written", {"findings": [finding], "errors": 1}
+        place, whom = 0 if before is None else json.loads(before)["place"] + 1, request["backup"]
+        name = f"{whom['name']}-{whom['attempt']}-{place:06}.json.gz"
+        assert (request["chain"], name) not in self.stored, "a manifest is written over"
+        topics = {topic["name"]: [topic["topicId"], topic["from"], topic["to"]] for topic in request["topics"]}
+        content = json.dumps({"place": place, "parent": parent, "topics": topics}).encode()
+        self.stored[request["chain"], name] = content
+        counts = {"records": sum(end - start for _, start, end in topics.values()), "bytes": 7, "storedBytes": 3}
+        manifest = {"name": name, "digest": sha256(content).hexdigest()}
+        more = {"manifest": manifest, "verified": request["verify"], "counts": {**counts, "objects": 1}}
+        return Outcome.PASSED, f"it is in {name}", more
+
+    def _is_this(self, topic: Mapping[str, Any]) -> bool:
+        log = self.kafka.topics[topic["name"]].log
+        return str(log.topic_id) == topic["topicId"] and self._is_there(dict(topic))
+
+    def _end(self, key: Key) -> None:
+        if self.dies_late:
+            self.dies_late -= 1
+            self.judge(key)
+            self.spark.report(key, "FAILED", driver=Ended(137, ""))
+            return
+        super()._end(key)
+
+    def check(self, after: str = "") -> None:
+        """What a status names is in the store, and continues its parent without a gap, in the same log."""
+        super().check(after)
+        for backup in self.kube.list(WALBackup, NAMESPACE).items:
+            status = backup.status
+            if status.manifest is None or (status.chain, status.manifest.name) in self.forged:
+                continue
+            content = self.stored.get((status.chain or "", status.manifest.name))
+            assert content is not None, f"a manifest that is not there counts, after {after}"
+            assert sha256(content).hexdigest() == status.manifest.digest, f"another manifest counts, after {after}"
+            body = json.loads(content)
+            rows = {row.name: [row.topic_id, row.start, row.end] for row in status.topics}
+            assert rows == body["topics"], f"the status says what the manifest does not, after {after}"
+            parent = body["parent"]
+            before = {} if parent is None else json.loads(self.stored[status.chain or "", parent["name"]])["topics"]
+            for topic, (topic_id, start, _) in body["topics"].items():
+                is_new = topic not in before
+                assert is_new or [topic_id, start] == [before[topic][0], before[topic][2]], (
+                    f"{topic} has a gap, after {after}"
+                )
