@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import RUNS, Arena, granter_of
+from tests.adversary.backups import OF_BACKUPS, check_backups, is_over
 from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
@@ -21,6 +22,7 @@ from tests.adversary.roll import roll, rollable
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.cluster.test_topic_deletion import controller
+from tests.worlds.backup_world import BACKUP, FULL, NEXT
 from tests.worlds.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, SERVICE_ACCOUNT, SPEC
 
@@ -173,6 +175,30 @@ def verify(arena: Arena, adversary: Adversary) -> None:
     purge(arena, adversary)
 
 
+def backing_up() -> Arena:
+    """A full backup is there, and the database wrote since."""
+    arena = with_history()
+    arena.edit(backup=BACKUP)
+    arena.operate()
+    arena.back_up(FULL)
+    arena.live(arena.backer(arena.referee), FULL, lambda: is_over(arena, FULL), 40)
+    arena.work()
+    arena.remember()
+    arena.beside.clear()
+    return arena
+
+
+def back_up(arena: Arena, adversary: Adversary) -> None:
+    """An incremental backup, and then a run that deletes what it may."""
+    watched_by(arena, adversary)
+    arena.referee.beside = [partial(check_backups, arena, set(arena.spark.specs))]
+    arena.back_up(NEXT, parentRef={"name": FULL.name})
+    arena.live(adversary.acting(arena.backer(adversary)), NEXT, lambda: is_over(arena, NEXT), 14)
+    adversary.between()
+    del arena.beside[0]
+    afterwards(arena)
+
+
 def scenario(name: str, start: Callable[[], Arena], live: Any, *moves: Any) -> Scenario:
     """One scenario."""
     return Scenario(name, start, live, tuple(COMMON + sum(moves, ())))
@@ -190,4 +216,5 @@ SCENARIOS = (
     Scenario("reassignment, growth", growing, reassign, OF_REPLICAS),
     Scenario("reassignment, balance", balancing, reassign, OF_REPLICAS),
     scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
+    scenario("incremental backup", backing_up, back_up, OF_BACKUPS),
 )

@@ -15,6 +15,7 @@ import pytest
 from seawall import observe
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
+from seawall.controllers import backup as wal_backup
 from seawall.controllers import cluster as wal_cluster
 from seawall.controllers import permission, topic_deletion
 from seawall.controllers import purge as wal_purge
@@ -42,6 +43,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 Patch = pytest.MonkeyPatch
 PURGE, UNUSED, HOLD = "purge in mode B", "purge of an unused topic", "hold"
 VERIFICATION = "verification and its gate"
+BACKUP = "incremental backup"
 BEFORE_AN_ACT = 16
 """Calls before something goes at which moves are made."""
 EVERY = 260
@@ -214,6 +216,16 @@ def job_asked_once(patch: Patch) -> None:
     patch.setattr(wal_verification.WALVerificationController, "_ask_again", lambda *_: None)
 
 
+def backup_asked_once(patch: Patch) -> None:
+    """What a backup's job may run is not read again right before it is made."""
+    patch.setattr(wal_backup.WALBackupController, "_ask_again", lambda *_: None)
+
+
+def forks_allowed(patch: Patch) -> None:
+    """Two backups continue one parent."""
+    patch.setattr(wal_backup.WALBackupController, "rival", lambda *_: None)
+
+
 def maintenance_forgotten(patch: Patch) -> None:
     """Nobody hears of maintenance that the status does not have."""
     patch.setattr(health, "is_of_others", lambda *_: False)
@@ -256,6 +268,8 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (forgotten_unasked, "topic deletion", ("restore_terminating",)),
     (any_code, VERIFICATION, ("ask_for_own_code",)),
     (job_asked_once, VERIFICATION, ("declare_other_code",)),
+    (backup_asked_once, BACKUP, ("declare_other_code",)),
+    (forks_allowed, BACKUP, ("continued_by_another",)),
     (maintenance_forgotten, "roll of datanodes", ("forget_the_roll",)),
 )
 

@@ -205,7 +205,7 @@ def test_a_backup_that_is_deleted_needs_nothing() -> None:
     world = BackupWorld(slow=10**6)
     world.back_up()
     world.settle_backup(ticks=30)
-    condition = find_condition(world.backup().status.conditions, ConditionType.COMPLETE)
+    condition = find_condition(world.walbackup().status.conditions, ConditionType.COMPLETE)
     assert condition is not None
     assert condition.status == "False"
     world.kube.remove(FULL, WALBackup)

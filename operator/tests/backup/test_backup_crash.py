@@ -14,7 +14,7 @@ CHANGES = frozenset({"create", "delete", "replace_status", "write_config_map"})
 
 
 def end_state(world: BackupWorld) -> Any:
-    status = world.backup(NEXT).status
+    status = world.walbackup(NEXT).status
     return (
         (status.stage, status.outcome, status.attempt, status.topics, status.findings, status.counts, status.message),
         (status.chain, status.manifest, status.verified is not None),
@@ -52,5 +52,5 @@ def test_two_operators_at_once_make_one_chain() -> None:
         found = world.settle_backup(NEXT, processes[number % 2], ticks=1)
     assert (found.status.stage, found.status.attempt) == (JobStage.COMPLETED, 1)
     assert sorted(name for _, name in world.stored) == sorted(
-        each.status.manifest.name for each in (world.backup(FULL), world.backup(NEXT)) if each.status.manifest
+        each.status.manifest.name for each in (world.walbackup(FULL), world.walbackup(NEXT)) if each.status.manifest
     )

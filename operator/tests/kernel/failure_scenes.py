@@ -9,6 +9,7 @@ from typing import Any
 
 from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
 from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
@@ -28,7 +29,7 @@ from tests.ledger import test_ledger_watch as watch_world
 from tests.policy import test_purge_policy_world as policy_world
 from tests.support.refusals import ACTIONS, Refusal
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import purge_world, reassignment_world, restart_world, verification_world
+from tests.worlds import backup_world, purge_world, reassignment_world, restart_world, verification_world
 
 Process = Reconciler[Any, Any, Any, Any]
 
@@ -142,6 +143,16 @@ def verifies(refusal: Refusal) -> Stage:
     for _ in range(4):  # until reports were seen to advance
         world.verifier().tick(key)
     process, found = world.verifier(refusal), ready_of(world.kube, WALVerification, key)
+    return Stage(process, key, world.kube, found, let_pass(world.time))
+
+
+def backs_up(refusal: Refusal) -> Stage:
+    world = backup_world.BackupWorld()
+    world.back_up()
+    key = backup_world.FULL
+    for _ in range(4):  # until reports were seen to advance
+        world.backer().tick(key)
+    process, found = world.backer(refusal), ready_of(world.kube, WALBackup, key)
     return Stage(process, key, world.kube, found, let_pass(world.time))
 
 
@@ -264,6 +275,7 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("WALHold", holds, ACTIONS),
     ("WALPurgePolicy", follows_a_policy, ACTIONS),
     ("WALVerification", verifies, ACTIONS),
+    ("WALBackup", backs_up, ACTIONS),
     ("Ledger", watches_a_ledger, ACTIONS),
     ("VerificationSchedule", keeps_a_schedule, ACTIONS),
     ("Replication", moves_replicas, ACTIONS),

@@ -33,7 +33,7 @@ from tests.support.mortal import DeathRow
 from tests.support.refusals import Refusal
 from tests.support.transcript import Transcript
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import purge_world, verification_world
+from tests.worlds import backup_world, purge_world, verification_world
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -148,6 +148,21 @@ def verification(*, bad: frozenset[str] = frozenset(), dies: int = 0) -> Callabl
     return story
 
 
+def backup(**attributes: Any) -> Callable[[Transcript], None]:
+    """An incremental one, after a full one."""
+
+    def story(transcript: Transcript) -> None:
+        world = backup_world.BackupWorld()
+        world.backed_up()
+        world.write("wal_1", 7)
+        for name, value in attributes.items():
+            setattr(world, name, value)
+        world.back_up(backup_world.NEXT, parentRef={"name": backup_world.FULL.name})
+        world.settle_backup(backup_world.NEXT, world.backer(transcript))
+
+    return story
+
+
 def schedule(transcript: Transcript) -> None:
     world = schedule_world.World(successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
     world.live(world.process(transcript), until=START + 4 * schedule_world.DAY)
@@ -216,6 +231,9 @@ STORIES: dict[str, Callable[[Transcript], None]] = {
     "verification/failed": verification(bad=frozenset({"wal_1"})),
     "verification/driver_dies": verification(dies=1),
     "verification/schedule": schedule,
+    "backup/incremental": backup(),
+    "backup/damaged": backup(damaged=True),
+    "backup/driver_dies_late": backup(dies_late=1),
     **{f"reassignment/{each.__name__}": settled(each) for each in reassignments.SCENARIOS},
     "brokers/one_goes": brokers,
     **{f"rollout/{each.__name__}": settled(each) for each in restarts.SCENARIOS},

@@ -245,22 +245,25 @@ OBJECTS = {
     "walpurgepolicies.seawall.dev": (["get", "list", "watch"], None),
     "walholds.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
+    "walbackups.seawall.dev": (["get", "list", "watch", "delete"], None),
     "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walclusters/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
     "walpurges/status.seawall.dev": (["get", "update"], None),
     "walholds/status.seawall.dev": (["get", "update"], None),
     "walverifications/status.seawall.dev": (["get", "update"], None),
+    "walbackups/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
     "walverifications/finalizers.seawall.dev": (["update"], None),
+    "walbackups/finalizers.seawall.dev": (["update"], None),
     "walclusters/finalizers.seawall.dev": (["update"], None),
     "sparkapplications.sparkoperator.k8s.io": (["get", "create", "delete"], None),
     "pods": (["get"], None),
     "serviceaccounts": (["get"], None),
 }
-"""Rights on our own kinds, and on what replay verifications make."""
+"""Rights on our own kinds, and on what Spark jobs make."""
 
-DELETABLE = {"walpurges", "walholds", "walverifications", "sparkapplications"}
+DELETABLE = {"walbackups", "walpurges", "walholds", "walverifications", "sparkapplications"}
 
 
 def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:

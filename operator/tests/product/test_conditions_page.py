@@ -15,6 +15,7 @@ import pytest
 import seawall.api.v1alpha1
 import seawall.domain
 from seawall.crdgen.conditions import BEGIN, STATES, PageError, docstrings, split, table, with_tables
+from seawall.domain.backup.reasons import Reason as BackupReason
 from seawall.domain.brokers.reasons import Reason as BrokersReason
 from seawall.domain.clocks import Agreement
 from seawall.domain.cluster.reasons import Reason as ClusterReason
@@ -28,6 +29,7 @@ from seawall.domain.rollout_reasons import Blocker, HealthReason
 from seawall.domain.rollout_reasons import Reason as RolloutReason
 from seawall.domain.schedule import ScheduleReason
 from seawall.domain.spark_job.allowed import User
+from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.verification.reasons import Reason as VerificationReason
 from seawall.domain.verification.reasons import ScheduledReason
 from tests.product.test_architecture import FENCE, LINKED, leads_somewhere
@@ -52,7 +54,8 @@ OF_OBJECT: dict[str, tuple[type[StrEnum], ...]] = {
     "WALHold": (HoldReason, ChangeReason),
     "WALPurge": (PurgeReason, ChangeReason),
     "WALPurgePolicy": (PolicyReason, ScheduleReason, ChangeReason),
-    "WALVerification": (VerificationReason, ChangeReason),
+    "WALBackup": (BackupReason, JobReason, ChangeReason),
+    "WALVerification": (VerificationReason, JobReason, ChangeReason),
 }
 """Whose states are those of the object."""
 OF_CONDITION: dict[str, tuple[type[StrEnum], ...]] = {
@@ -95,7 +98,7 @@ def test_every_set_of_reasons_is_on_the_page_once() -> None:
 
 def test_reasons_are_found_in_every_capability() -> None:
     sets = set(sets_of_reasons())
-    for capability in ("brokers", "cluster", "hold", "ledger", "policy", "purge", "verification"):
+    for capability in ("backup", "brokers", "cluster", "hold", "ledger", "policy", "purge", "verification"):
         assert f"seawall.domain.{capability}.reasons.Reason" in sets
     assert {owner.rpartition(".")[2] for owner in sets} >= OTHER_NAMES
     assert set(UNWRITTEN) <= sets

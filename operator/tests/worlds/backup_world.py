@@ -81,7 +81,7 @@ class BackupWorld(VerificationWorld):
         self.back_up(key, **spec)
         return self.settle_backup(key)
 
-    def backup(self, key: Key = FULL) -> WALBackup:
+    def walbackup(self, key: Key = FULL) -> WALBackup:
         """The backup."""
         found = self.kube.get(WALBackup, key)
         assert found is not None
@@ -142,20 +142,27 @@ class BackupWorld(VerificationWorld):
     def check(self, after: str = "") -> None:
         """What a status names is in the store, and continues its parent without a gap, in the same log."""
         super().check(after)
+        wrong = self.wrong_with_chains()
+        assert wrong is None, f"{wrong}, after {after}"
+
+    def wrong_with_chains(self) -> str | None:
+        """What a status names that is not so; None: all is."""
+        children: dict[str, str] = {}
         for backup in self.kube.list(WALBackup, NAMESPACE).items:
-            status = backup.status
+            name, status = backup.metadata.name, backup.status
             if status.manifest is None or (status.chain, status.manifest.name) in self.forged:
                 continue
             content = self.stored.get((status.chain or "", status.manifest.name))
-            assert content is not None, f"a manifest that is not there counts, after {after}"
-            assert sha256(content).hexdigest() == status.manifest.digest, f"another manifest counts, after {after}"
+            if content is None or sha256(content).hexdigest() != status.manifest.digest:
+                return f"the manifest that {name} names is not in the store"
             body = json.loads(content)
-            rows = {row.name: [row.topic_id, row.start, row.end] for row in status.topics}
-            assert rows == body["topics"], f"the status says what the manifest does not, after {after}"
+            if {row.name: [row.topic_id, row.start, row.end] for row in status.topics} != body["topics"]:
+                return f"the status of {name} says what its manifest does not"
             parent = body["parent"]
             before = {} if parent is None else json.loads(self.stored[status.chain or "", parent["name"]])["topics"]
             for topic, (topic_id, start, _) in body["topics"].items():
-                is_new = topic not in before
-                assert is_new or [topic_id, start] == [before[topic][0], before[topic][2]], (
-                    f"{topic} has a gap, after {after}"
-                )
+                if topic in before and [topic_id, start] != [before[topic][0], before[topic][2]]:
+                    return f"{name} has a gap in {topic}"
+            if parent is not None and children.setdefault(parent["name"], name) != name:
+                return f"{name} and {children[parent['name']]} continue one parent"
+        return None

@@ -1,0 +1,81 @@
+"""An incremental backup, disturbed: what it finds, and what others do to it meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.domain.spark_job.application import CONF
+from seawall.reconciler import Reconciler
+from tests.adversary.arena import Arena, tick
+from tests.adversary.judge import Violation
+from tests.adversary.lives import ALL
+from tests.adversary.moves import CLUSTER, HOLD, move
+from tests.worlds.backup_world import BACKUP, FULL, NEXT
+from tests.worlds.purge_world import NAMESPACE
+from tests.worlds.verification_world import SERVICE_ACCOUNT
+
+BACKUPS = "kube:WALBackup"
+SPEC = {"clusterRef": {"name": "wal"}, "parentRef": {"name": FULL.name}}
+RIVAL = Key(NAMESPACE, "rival")
+
+
+def check_backups(arena: Arena, known: set[Key], call: str) -> None:
+    """A job that was just made is what the WALCluster declares; a chain has no gap, no fork, and one log."""
+    for key in arena.spark.specs.keys() - known:
+        known.add(key)
+        made, declared = arena.spark.specs[key], arena.cluster_spec["backup"]["spark"]
+        runs = made["image"], made["driver"]["serviceAccount"], dict(made["sparkConf"])
+        if runs != (declared["image"], SERVICE_ACCOUNT.name, CONF):
+            raise Violation(f"J: {call} of a job with {runs}")
+    wrong = arena.wrong_with_chains()
+    if wrong is not None:
+        raise Violation(f"K: {wrong}, by {call}")
+
+
+def is_over(arena: Arena, key: Key) -> bool:
+    """Whether a backup has ended, or is gone."""
+    found = arena.kube.get(WALBackup, key)
+    return found is None or found.status.is_over
+
+
+def declare_other_code(arena: Arena) -> None:
+    """The owner of the WALCluster has backups run another image."""
+    arena.edit(backup={**BACKUP, "spark": {"image": "wal-backup:2"}})
+
+
+def keep_elsewhere(arena: Arena) -> None:
+    """The owner of the WALCluster has backups kept in another bucket."""
+    arena.edit(backup={**BACKUP, "storage": {"s3": {"bucket": "elsewhere"}}})
+
+
+def delete_parent(arena: Arena) -> None:
+    if ("WALBackup", FULL) in arena.kube._objects:
+        arena.kube.remove(FULL, WALBackup)
+
+
+def recreate_backup(arena: Arena) -> None:
+    raw = arena.kube._objects.pop(("WALBackup", NEXT), None)
+    if raw is not None:
+        arena.kube.apply(NEXT, raw["spec"], kind=WALBackup)
+
+
+def delete_hold_of_job(arena: Arena) -> None:
+    """By somebody who needs the space."""
+    arena.kube._objects.pop(("WALHold", Key(NAMESPACE, f"{NEXT.name}-1")), None)
+
+
+def continued_by_another(arena: Arena) -> None:
+    """Somebody continues the same parent, and another process of the operator works on that meanwhile."""
+    arena.kube.apply(RIVAL, SPEC, kind=WALBackup)
+    process: Reconciler[Any, Any, Any, Any] = arena.backer(arena.referee)
+    arena.beside.append(lambda: tick(process, RIVAL))
+
+
+OF_BACKUPS = (
+    *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
+    *(move(make, BACKUPS) for make in (delete_parent, recreate_backup)),
+    move(delete_hold_of_job, HOLD),
+    move(continued_by_another, ALL),
+)
