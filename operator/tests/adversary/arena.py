@@ -120,7 +120,9 @@ class Arena(BackupWorld):
 
     def point(self, **greptimedb: Any) -> None:
         """Somebody edits the addresses of the database."""
-        before = self.cluster_spec["dataPlane"]["greptimedb"]
+        before = self.cluster_spec["dataPlane"].get("greptimedb")
+        if before is None:
+            return  # somebody took it out
         self.edit(dataPlane={**self.cluster_spec["dataPlane"], "greptimedb": {**before, **greptimedb}})
 
     def run_of(self, key: Key, **spec: Any) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from seawall.api.meta import Key
+from seawall.controllers import backup as wal_backup
 from seawall.controllers.backup import WALBackupController
-from seawall.domain.backup import contract, kind, parent, selection
+from seawall.domain.backup import contract, kind, parent, policy, runs, selection
 from seawall.domain.spark_job import attempt, case, holding
 from tests.backup import test_backup as stories
 from tests.backup import test_backup_chain as chains
+from tests.backup import test_backup_policy as policies
 from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.backup_world import BACKUP, FULL, BackupWorld
 from tests.worlds.purge_world import NAMESPACE
@@ -100,6 +102,43 @@ def regions_not_waited_for(patch: Patch) -> None:
     patch.setattr(kind, "_wait_for_reports", lambda *_: None)
 
 
+def own_hold_goes_first(patch: Patch) -> None:
+    """The hold of a backup goes when it has passed, whoever holds next."""
+    patch.setattr(wal_backup, "why_hold_stays", lambda *_: None)
+
+
+def nobody_holds_between(patch: Patch) -> None:
+    """Between two backups nobody holds the log."""
+    patch.setattr(policy, "plan_holds", lambda *_: ())
+    patch.setattr(wal_backup, "why_hold_stays", lambda *_: None)
+
+
+def held_from_nowhere(patch: Patch) -> None:
+    """The log is held from one record too late."""
+    honest = runs._spec_of_hold
+
+    def late(*arguments: Any) -> Any:
+        spec = honest(*arguments)
+        return spec.model_copy(update={"topics": {name: offset + 1 for name, offset in spec.topics.items()}})
+
+    patch.setattr(runs, "_spec_of_hold", late)
+
+
+def lost_holds_unnoticed(patch: Patch) -> None:
+    """That a hold was lost says nothing of the chain."""
+    patch.setattr(runs.OwnBackups, "lost_hold", None)
+
+
+def parents_removed(patch: Patch) -> None:
+    """The history limits know no parent."""
+    patch.setattr(runs.OwnBackups, "last", property(lambda _: None))
+
+
+def chains_for_ever(patch: Patch) -> None:
+    """No full backup is ever due."""
+    patch.setattr(policy.Case, "last_full", lambda self: self.now)
+
+
 def test_a_backup_of_the_same_name_writes_over_nothing() -> None:
     world = BackupWorld()
     first = world.backed_up()
@@ -142,6 +181,18 @@ MUTANTS: tuple[Mutant, ...] = (
         secrets_taken_for_granted,
         stories.test_a_secret_of_the_store_that_is_missing_stalls_it_until_somebody_makes_it,
     ),
+    (own_hold_goes_first, policies.test_the_own_hold_of_a_backup_stays_until_the_next_one_is_granted),
+    (nobody_holds_between, policies.test_no_purge_takes_a_record_between_two_backups),
+    (held_from_nowhere, policies.test_the_log_is_held_from_the_end_of_the_last_backup_on_and_only_there),
+    (
+        lost_holds_unnoticed,
+        partial(
+            policies.test_where_the_chain_ends_the_reason_is_a_condition_and_the_next_backup_is_full,
+            policies.chain_ended,
+        ),
+    ),
+    (parents_removed, policies.test_the_history_limits_never_take_the_backup_to_continue),
+    (chains_for_ever, policies.test_a_full_one_that_is_due_begins_another_chain),
     (
         regions_not_waited_for,
         stories.test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_its_start,

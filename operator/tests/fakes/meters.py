@@ -31,6 +31,7 @@ class FakeMeters:
     verifications: list[WALVerificationStatus] = field(default_factory=list)
     backups: list[WALBackupStatus] = field(default_factory=list)
     backed_up: dict[Key, datetime] = field(default_factory=dict)
+    backup_policies: dict[Key, tuple[datetime, timedelta | None, int | None]] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
 
@@ -105,3 +106,13 @@ class FakeMeters:
     def measure_backup(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
         self.backed_up[cluster] = max(ended, self.backed_up.get(cluster, ended))
+
+    def measure_backup_policy(
+        self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
+    ) -> None:
+        """Keeps the newest."""
+        self.backup_policies[key] = last_success, period, lag_bytes
+
+    def forget_backup_policy(self, key: Key) -> None:
+        """Forgets."""
+        self.backup_policies.pop(key, None)

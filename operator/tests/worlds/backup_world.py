@@ -128,8 +128,9 @@ class BackupWorld(VerificationWorld):
         return Outcome.PASSED, f"it is in {name}", more
 
     def _is_this(self, topic: Mapping[str, Any]) -> bool:
-        log = self.kafka.topics[topic["name"]].log
-        return str(log.topic_id) == topic["topicId"] and self._is_there(dict(topic))
+        found = self.kafka.topics.get(topic["name"])
+        is_same = found is not None and str(found.log.topic_id) == topic["topicId"]
+        return is_same and self._is_there(dict(topic))
 
     def _end(self, key: Key) -> None:
         if self.dies_late:

@@ -160,7 +160,12 @@ class ObjectMeta(StatusModel):
     @property
     def controller_uid(self) -> str | None:
         """The UID of the object that controls this one."""
-        return next((owner.uid for owner in self.owner_references if owner.controller), None)
+        return None if self.controller is None else self.controller.uid
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The object that controls this one."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
 
     @property
     def key(self) -> Key:
@@ -227,6 +232,7 @@ class ConditionType(StrEnum):
     QUORUM_HEALTHY = "QuorumHealthy"
     DATANODES_HEALTHY = "DatanodesHealthy"
     OWN_KAFKA_USER = "OwnKafkaUser"
+    BACKED_UP = "BackedUp"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

@@ -7,10 +7,13 @@ from typing import ClassVar
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.backup import WALBackup, WALBackupStatus
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
+from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.spark_job import SparkJobController
 from seawall.domain.backup.kind import Backup
 from seawall.domain.backup.parent import rival_of
+from seawall.domain.backup.runs import hold_key, why_hold_stays
 from seawall.ports import BackupMeter
 
 
@@ -46,3 +49,10 @@ class WALBackupController(SparkJobController[WALBackup, WALBackupStatus]):
         if isinstance(obj.spec, InvalidSpec) or obj.spec.parent_ref is None:
             return None
         return rival_of(obj, obj.spec.parent_ref, self.kube.list(WALBackup, obj.metadata.namespace).items)
+
+    def hold_stays(self, obj: WALBackup) -> str | None:
+        """Until the hold of its policy is granted; a backup that nobody continues by itself has none to wait for."""
+        owner = obj.metadata.controller
+        if owner is None or owner.kind != WALBackupPolicy.KIND.kind or obj.status.stage is not JobStage.RELEASING:
+            return None
+        return why_hold_stays(obj, self.kube.get(WALHold, hold_key(obj)))

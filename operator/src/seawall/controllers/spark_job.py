@@ -66,6 +66,10 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         """Which other one continues the same parent, and comes first; None: none."""
         return None
 
+    def hold_stays(self, obj: ObjectT) -> str | None:  # noqa: ARG002 - who overrides it needs it
+        """Why its hold must stay when it has passed; None: it may go."""
+        return None
+
     def forget(self, key: Key) -> None:
         """Drops the look that was kept."""
         self.announced.pop(key, None)
@@ -103,6 +107,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             driver=None if application is None else self.applications.describe_driver(application),
             parent=self.parent(obj),
             rival=self.rival(obj),
+            hold_stays=self.hold_stays(obj),
         )
 
     def _observe(self, obj: ObjectT, cluster: WALCluster) -> Observation | Unavailable:

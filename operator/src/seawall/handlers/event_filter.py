@@ -13,6 +13,7 @@ from typing import Any
 
 from seawall.api.meta import GROUP, ConditionType, Key
 from seawall.api.v1alpha1.backup import WAL_BACKUP
+from seawall.api.v1alpha1.backup_policy import WAL_BACKUP_POLICY
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.policy import WAL_PURGE_POLICY
@@ -24,12 +25,20 @@ Body = Mapping[str, Any]
 Fingerprint = tuple[Any, ...]
 
 DEPENDENTS: Mapping[str, tuple[str, ...]] = {
-    WAL_CLUSTER.kind: (WAL_PURGE_POLICY.kind, WAL_PURGE.kind, WAL_HOLD.kind, WAL_VERIFICATION.kind, WAL_BACKUP.kind),
+    WAL_CLUSTER.kind: (
+        WAL_PURGE_POLICY.kind,
+        WAL_PURGE.kind,
+        WAL_HOLD.kind,
+        WAL_VERIFICATION.kind,
+        WAL_BACKUP.kind,
+        WAL_BACKUP_POLICY.kind,
+    ),
     WAL_PURGE_POLICY.kind: (),
     WAL_PURGE.kind: (WAL_CLUSTER.kind, WAL_PURGE_POLICY.kind, WAL_PURGE.kind),
-    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind, WAL_VERIFICATION.kind, WAL_BACKUP.kind),
+    WAL_HOLD.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind, WAL_VERIFICATION.kind, WAL_BACKUP.kind, WAL_BACKUP_POLICY.kind),
     WAL_VERIFICATION.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
-    WAL_BACKUP.kind: (WAL_CLUSTER.kind, WAL_BACKUP.kind),
+    WAL_BACKUP.kind: (WAL_CLUSTER.kind, WAL_BACKUP.kind, WAL_BACKUP_POLICY.kind),
+    WAL_BACKUP_POLICY.kind: (),
 }
 """Kind → the kinds whose objects of the same WALCluster have to know: a policy waits for its run's end, and so on."""
 

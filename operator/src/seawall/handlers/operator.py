@@ -28,6 +28,7 @@ from seawall.api.v1alpha1.cluster import WAL_CLUSTER
 from seawall.api.v1alpha1.hold import WAL_HOLD
 from seawall.api.v1alpha1.kinds import RESOURCES
 from seawall.controllers.backup import WALBackupController
+from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.cluster import WALClusterController
 from seawall.controllers.hold import WALHoldController
@@ -122,6 +123,7 @@ class Operator:
             WALHoldController(self._kube, ledgers, clock, wal),
             WALVerificationController(self._kube, applications, ledgers, clock, wal),
             WALBackupController(self._kube, applications, ledgers, clock, wal),
+            WALBackupPolicyController(self._kube, clock, wal),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

@@ -10,6 +10,7 @@ from seawall.ports.kafka import KafkaAdmin, KafkaClusters, KafkaLogs, PartitionR
 from seawall.ports.kube import Datanodes, IntentStore, Kube, SparkApplications
 from seawall.ports.meters import (
     BackupMeter,
+    BackupPolicyMeter,
     BrokerMeter,
     HoldMeter,
     LedgerMeter,
@@ -23,6 +24,7 @@ from seawall.ports.meters import (
 
 __all__ = [
     "BackupMeter",
+    "BackupPolicyMeter",
     "BrokerMeter",
     "Clock",
     "DataPlane",

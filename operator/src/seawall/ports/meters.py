@@ -123,6 +123,27 @@ class BackupMeter(Protocol):
         ...
 
 
+class BackupPolicyMeter(Protocol):
+    """Where the metrics of backup policies go."""
+
+    def measure_backup_policy(
+        self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
+    ) -> None:
+        """Replaces the metrics of one policy; without a period no backup is expected.
+
+        Args:
+            key: the policy.
+            last_success: when a backup last completed; before that, when the policy was made.
+            period: time from one backup to the next.
+            lag_bytes: what is not backed up; None: that is not known.
+        """
+        ...
+
+    def forget_backup_policy(self, key: Key) -> None:
+        """Removes the metrics of a policy that is gone."""
+        ...
+
+
 class PolicyMeter(Protocol):
     """Where the metrics of policies go."""
 

@@ -26,3 +26,24 @@ class Reason(StrEnum):
     DAMAGED = "BackupDamaged"
     """Stalled. The end: what the store has is not what was written; `status.findings` say where. It does not count.
     Look at the store, and make another backup."""
+
+
+class PolicyReason(StrEnum):
+    """Why a WALBackupPolicy is as it is; each member says its state, and what ends it."""
+
+    SCHEDULED = "Scheduled"
+    """Ready. Backups begin as declared; whether they succeed is in `BackedUp`."""
+    SUSPENDED = "Suspended"
+    """Ready. No new backups: set `suspend: false`. The log is held for the next one as long as `hold` allows."""
+    PAUSED = "Paused"
+    """Not ready. seawall.dev/paused is set on the policy: remove it. Holds are looked after all the same."""
+    INVALID_SPEC = "InvalidSpec"
+    """Stalled. The spec does not fit this operator's models. Upgrade the CRDs, and correct it."""
+    NAME_TOO_LONG = "NameTooLong"
+    """Stalled. Backups could not be named after the policy. Make one with a shorter name."""
+    CLUSTER_MISSING = "ClusterMissing"
+    """Stalled. There is no such WALCluster in the namespace. Create it."""
+    NOT_DECLARED = "BackupNotDeclared"
+    """Stalled. The WALCluster does not say where backups go, or by which code. Set its `spec.backup`."""
+    RUN_NAME_TAKEN = "RunNameTaken"
+    """Stalled. A WALBackup of the next one's name is somebody else's. Delete it, or wait for the next time."""

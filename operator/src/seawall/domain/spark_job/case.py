@@ -50,6 +50,8 @@ class Observed:
     """What this one continues, where its kind does so; None: nothing, or it is gone."""
     rival: str | None = None
     """Another one of its kind that continues the same parent, and comes first."""
+    hold_stays: str | None = None
+    """Why its hold must stay when it has passed: who holds next does not yet. None: it may go."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 

@@ -23,7 +23,7 @@ RUN_BUCKETS = (15, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600)
 
 
 class WALTelemetry:
-    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter, BackupMeter and PolicyMeter ports.
+    """The LedgerMeter, HoldMeter, RunMeter, VerificationMeter, BackupMeter, BackupPolicyMeter and PolicyMeter ports.
 
     Args:
         registry: where the metrics are published.
@@ -104,6 +104,14 @@ class WALTelemetry:
             "seawall_last_backup_timestamp_seconds", "When a backup of the WALCluster last completed"
         )
         self._backed_up_at: dict[Key, datetime] = {}
+        self._last_of_backups = self._gauge(
+            "seawall_backup_policy_last_success_timestamp_seconds",
+            "When a backup of the policy last completed, or else the policy's creation",
+        )
+        self._period_of_backups = self._gauge(
+            "seawall_backup_policy_period_seconds", "Time from one backup of the policy to the next"
+        )
+        self._backup_lag = self._gauge("seawall_backup_lag_bytes", "Bytes of topics that are not backed up")
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         made = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
@@ -191,6 +199,21 @@ class WALTelemetry:
         newest = max(ended, self._backed_up_at.get(cluster, ended))
         self._backed_up_at[cluster] = newest
         self._last_backup.labels(*_of(cluster)).set(newest.timestamp())
+
+    def measure_backup_policy(
+        self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
+    ) -> None:
+        """Replaces the metrics of one policy of backups."""
+        self.forget_backup_policy(key)
+        if period is not None:
+            self._last_of_backups.labels(*_of(key)).set(last_success.timestamp())
+            self._period_of_backups.labels(*_of(key)).set(period.total_seconds())
+        _set(self._backup_lag, key, lag_bytes)
+
+    def forget_backup_policy(self, key: Key) -> None:
+        """Removes the metrics of one policy of backups."""
+        for gauge in (self._last_of_backups, self._period_of_backups, self._backup_lag):
+            gauge.remove_by_labels(labels_of(key))
 
     def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:
         """Replaces the metrics of one policy."""

@@ -1,0 +1,138 @@
+"""WALBackupPolicy: when the topics of a WALCluster are backed up, and what keeps the log until they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, ClassVar
+
+from pydantic import Field, StrictBool
+
+from seawall.api.duration import Duration, duration_rule
+from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
+from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.v1alpha1.backup_template import BackupVerification
+from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS, KeptTimes
+
+CronText = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class BackupHold(APIModel):
+    """How long the log is kept for the next backup."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        duration_rule("ttl"),
+        duration_rule("maxLagAge"),
+        bytes_rule("maxLagBytes", MAX_LARGE),
+    )
+
+    max_lag_bytes: LargeBytes | None = None
+    """Beyond this many bytes that are not backed up the log is kept no longer, and the next backup is a full one.
+    Absent: never."""
+    max_lag_age: Duration | None = None
+    """Once a record that is not backed up is older than this, by its own timestamp, the same. Absent: never."""
+    ttl: Annotated[Duration, Field(json_schema_extra={"default": "7d"})] = timedelta(days=7)
+    """How long after a backup the log is kept for the next one."""
+
+
+class WALBackupPolicySpec(APIModel):
+    """When backups begin, and what they are told."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALBackupPolicy"),
+        duration_rule("timeout"),
+    )
+
+    cluster_ref: ClusterRef
+    """The WALCluster whose topics are backed up. Its `spec.backup` says where to, and by which code."""
+    topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
+    """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
+    schedule: CronText
+    """Cron expression with five fields: minute, hour, day of month, month, day of week."""
+    full_schedule: CronText | None = None
+    """When a backup is a full one, and begins a chain; absent: when the last chain has ended."""
+    time_zone: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]+$")] | None = None
+    """Time zone of both, as in `Europe/Berlin`; absent means UTC. Clock changes are met as cron does."""
+    suspend: StrictBool = False
+    """No new backups; one that has begun goes on, and the log stays held as long as `hold` allows."""
+    hold: BackupHold = BackupHold()
+    """How long the log is kept for the next backup."""
+    verify: BackupVerification = BackupVerification()
+    """What is proved of each backup, right after it was written."""
+    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
+    """How long one attempt of a backup may take."""
+    spark: SparkOverrides = SparkOverrides()
+    """How large the Spark applications are, where they differ from what the WALCluster says."""
+    successful_runs_history_limit: KeptTimes = 3
+    """How many completed WALBackups are kept; the newest always is. What is in the store stays."""
+    failed_runs_history_limit: KeptTimes = 3
+    """How many failed WALBackups are kept."""
+
+
+class LastBackup(StatusModel):
+    """The newest backup that completed."""
+
+    name: Annotated[str, Field(max_length=253)]
+    """Name of the WALBackup."""
+    chain: Annotated[str, Field(max_length=253)]
+    """Its chain."""
+    time: datetime
+    """When it completed."""
+
+
+class WALBackupPolicyStatus(ObjectStatus):
+    """The observed state of a WALBackupPolicy."""
+
+    conditions: Conditions = ()
+    """Ready, Reconciling and Stalled (kstatus); BackedUp: whether the last backup completed, and its chain goes on."""
+    active: Annotated[str, Field(max_length=253)] | None = None
+    """The backup that is not over."""
+    last: LastBackup | None = None
+    """The newest one that completed, and wrote something."""
+    last_run_time: datetime | None = None
+    """The time for which the last backup was due."""
+    last_full_time: datetime | None = None
+    """The time for which the last full backup was due that completed."""
+    next_run_time: datetime | None = None
+    """When the next one is due; absent while suspended."""
+    lag_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes of the topics that are not backed up, as far as that is known; replicas are not counted."""
+
+
+WAL_BACKUP_POLICY = Kind(
+    kind="WALBackupPolicy",
+    plural="walbackuppolicies",
+    short_names=("walbp",),
+    description="When the topics of a WALCluster are backed up, and what keeps the log until they are.",
+    spec=WALBackupPolicySpec,
+    status=WALBackupPolicyStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics are backed up"),
+        PrinterColumn("Ready", "string", '.status.conditions[?(@.type=="Ready")].status', "Whether all is as declared"),
+        PrinterColumn(
+            "BackedUp", "string", '.status.conditions[?(@.type=="BackedUp")].status', "Whether the last one completed"
+        ),
+        PrinterColumn("Schedule", "string", ".spec.schedule", "When backups begin"),
+        PrinterColumn("Suspend", "boolean", ".spec.suspend", "Whether new backups are stopped"),
+        PrinterColumn("Active", "string", ".status.active", "Backup that is not over"),
+        PrinterColumn("Last", "date", ".status.last.time", "Time since the last one completed"),
+        PrinterColumn("Lag", "integer", ".status.lagBytes", "Bytes that are not backed up"),
+        PrinterColumn("Next", "string", ".status.nextRunTime", "When the next one is due"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn("Chain", "string", ".status.last.chain", "The chain that goes on", priority=1),
+        PrinterColumn("Full", "string", ".spec.fullSchedule", "When backups are full ones", priority=1),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="BackedUp")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALBackupPolicy(Resource[WALBackupPolicySpec, WALBackupPolicyStatus]):
+    """A WALBackupPolicy as read from the API server."""
+
+    KIND = WAL_BACKUP_POLICY

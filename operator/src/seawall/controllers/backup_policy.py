@@ -1,0 +1,64 @@
+"""The WALBackupPolicy controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, assert_never
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy, WALBackupPolicyStatus
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.controllers.controller import Controller
+from seawall.domain.backup.policy import BackupPolicyDecision, Observed, decide, expected_period
+from seawall.domain.backup.runs import CreateBackup, DropHold, HoldForNext, PolicyAction, RemoveBackup
+from seawall.domain.step import Event
+from seawall.observe.opened_cluster import named_cluster
+from seawall.ports import BackupPolicyMeter, Clock, Kube
+
+
+@dataclass(frozen=True, slots=True)
+class WALBackupPolicyController(Controller[WALBackupPolicy, Observed, WALBackupPolicyStatus, PolicyAction]):
+    """Observes and acts for WALBackupPolicies."""
+
+    resource: ClassVar = WALBackupPolicy
+
+    kube: Kube
+    clock: Clock
+    meter: BackupPolicyMeter
+    kind: str = WALBackupPolicy.KIND.kind
+
+    def forget(self, key: Key) -> None:
+        """Removes the metrics of a policy that is gone."""
+        self.meter.forget_backup_policy(key)
+
+    def observe(self, obj: WALBackupPolicy) -> Observed:
+        """Reads the WALCluster, backups and holds."""
+        now, last, namespace = self.clock.now(), obj.status.last, obj.metadata.namespace
+        since = obj.metadata.creation_timestamp if last is None else last.time
+        self.meter.measure_backup_policy(obj.metadata.key, since, expected_period(obj, now), obj.status.lag_bytes)
+        return Observed(
+            now,
+            named_cluster(self.kube, obj),
+            self.kube.list(WALBackup, namespace).items,
+            self.kube.list(WALHold, namespace).items,
+        )
+
+    def decide(self, obj: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
+        """Decides (pure)."""
+        return decide(obj, observed)
+
+    def perform(self, obj: WALBackupPolicy, action: PolicyAction) -> Event:
+        """Does one action."""
+        match action:
+            case CreateBackup():
+                self.kube.create(WALBackup, action.key, action.spec, owner=obj)
+            case HoldForNext():
+                self.kube.create(WALHold, action.key, action.spec, owner=obj)
+            case RemoveBackup():
+                self.kube.delete(action.backup)
+            case DropHold():
+                self.kube.delete(action.hold)
+            case _:
+                assert_never(action)
+        return action.event()

@@ -1,0 +1,301 @@
+"""What a WALBackupPolicy's controller decides: a pure function of it and of what was observed.
+
+    being deleted → findings (spec, name, schedules, WALCluster, suspended) → status tells the truth
+    → holds from the ends of backups on, objects beyond the history limits go
+    → a backup that is due begins unless one is not over: a full one, or one that continues the last
+
+A time that passed while nothing could begin is made up for by one backup. What was due is remembered in
+`status.lastRunTime` and in the names of backups. Nothing is glued over a gap: whatever makes a chain end, the next
+backup is a full one, and the condition BackedUp says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
+from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
+from seawall.api.v1alpha1.backup_policy import (
+    LastBackup,
+    WALBackupPolicy,
+    WALBackupPolicySpec,
+    WALBackupPolicyStatus,
+)
+from seawall.api.v1alpha1.cluster import WALCluster
+from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.backup.reasons import PolicyReason, Reason
+from seawall.domain.backup.runs import (
+    MAX_POLICY_NAME,
+    CreateBackup,
+    OwnBackups,
+    PolicyAction,
+    RemoveBackup,
+    backup_name_at,
+    due_time,
+    hold_key,
+    is_incremental,
+    plan_holds,
+    reason_of,
+)
+from seawall.domain.conditions import (
+    ConditionBuilder,
+    Outlook,
+    Verdict,
+    as_status,
+    find_condition,
+    loss_event,
+    transition_events,
+)
+from seawall.domain.decision import Decision, Published, silent
+from seawall.domain.schedule import BadSchedule, Cron, ScheduleReason, read_cron
+from seawall.domain.step import Event, EventType
+from seawall.domain.times import POLICY_OBSERVE_SECONDS, POLICY_SKEW
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one tick sees: the WALCluster, and all backups and holds of the namespace."""
+
+    now: datetime
+    cluster: WALCluster | None = None
+    backups: Sequence[WALBackup] = ()
+    holds: Sequence[WALHold] = ()
+
+
+BackupPolicyDecision = Decision[WALBackupPolicyStatus, PolicyAction]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The state of a policy, when the next backup is due (None: nobody knows, or never), and what to do now."""
+
+    verdict: Verdict
+    next_time: datetime | None = None
+    actions: tuple[PolicyAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A policy, and what was observed."""
+
+    policy: WALBackupPolicy
+    own: OwnBackups
+    observed: Observed
+    last_run: datetime | None
+
+    @property
+    def now(self) -> datetime:
+        """The time of this tick."""
+        return self.observed.now
+
+    @property
+    def created(self) -> datetime:
+        """When the policy was made."""
+        return self.policy.metadata.creation_timestamp
+
+    def last_full(self) -> datetime | None:
+        """For what time the last full backup was due that completed."""
+        fulls = [each for each in self.own.completed if each.status.manifest is not None and not is_incremental(each)]
+        times = [due_time(self.own.policy, each.metadata.name) for each in fulls]
+        return max((time for time in (*times, self.policy.status.last_full_time) if time is not None), default=None)
+
+
+def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
+    """What one tick decides."""
+    if policy.metadata.deletion_timestamp is not None:
+        return silent(policy, "the policy is being deleted, and its objects with it; what is in the store stays")
+    own = OwnBackups.of(policy, observed.backups, observed.holds)
+    case = Case(policy, own, observed, last_run_time(policy, own, observed.now))
+    plan = _plan(case)
+
+    def publish(verdict: Verdict) -> Published[WALBackupPolicyStatus]:
+        status = _status_of(case, verdict, plan.next_time)
+        return Published(status, _events_of(case, status))
+
+    return Decision(
+        policy.status,
+        plan.verdict,
+        plan.actions,
+        publish,
+        publishes_first=True,
+        published_in=ConditionType.READY,
+        at_latest=_until(plan.next_time, observed.now),
+    )
+
+
+def last_run_time(policy: WALBackupPolicy, own: OwnBackups, now: datetime) -> datetime | None:
+    """The last time for which a backup was due, by the status and by the names of the backups that there are."""
+    times = [*own.due_times(), policy.status.last_run_time]
+    return max((time for time in times if time is not None and time <= now + POLICY_SKEW), default=None)
+
+
+def expected_period(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
+    """The time from the next backup to the one after; None where none are expected."""
+    spec = policy.spec
+    if isinstance(spec, InvalidSpec) or spec.suspend:
+        return None
+    schedule = read_cron(spec.schedule, spec.time_zone, policy.metadata.creation_timestamp)
+    if isinstance(schedule, BadSchedule):
+        return None
+    following = schedule.following(now)
+    return schedule.following(following) - following
+
+
+def _plan(case: Case) -> Plan:
+    """Decides. Holds are looked after in any case; the spec must only be readable."""
+    spec = case.policy.spec
+    if isinstance(spec, InvalidSpec):
+        return Plan(_stalled(PolicyReason.INVALID_SPEC, spec.message))
+    tidying = (*plan_holds(case.policy, spec, case.own), *(RemoveBackup(each) for each in case.own.beyond(spec)))
+    times = _schedules(case.policy, spec)
+    if isinstance(times, Verdict):
+        return Plan(times, actions=tidying)
+    blocked = _why_none_may_begin(case.policy, spec, case.observed.cluster)
+    if blocked is not None:
+        return Plan(blocked, actions=tidying)
+    begins = _begin(case, spec, times)
+    return Plan(begins.verdict, begins.next_time, (*tidying, *begins.actions))
+
+
+def _begin(case: Case, spec: WALBackupPolicySpec, times: Times) -> Plan:
+    """The backup that is due, if there is one, and none is active."""
+    since = case.last_run or case.created
+    next_time = min(each.following(max(case.now, since)) for each in times.all)
+    ready = Verdict(Outlook.READY, PolicyReason.SCHEDULED, times.describe())
+    due = [time for each in times.all if (time := each.latest(since, case.now)) is not None]
+    if not due or case.own.active is not None:
+        return Plan(ready, next_time)
+    key = Key(case.policy.metadata.namespace, backup_name_at(case.own.policy, max(due)))
+    if any(each.metadata.key == key for each in case.observed.backups):
+        message = f"WALBackup {key.name} exists and was not made by this policy: delete it, or wait for the next one"
+        return Plan(_stalled(PolicyReason.RUN_NAME_TAKEN, message), next_time)
+    return Plan(ready, next_time, (_create(case, spec, key, times),))
+
+
+def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> CreateBackup:
+    """A full one where the last cannot be continued, or a full one is due; else one that continues it."""
+    why = case.own.why_full(_location(case.observed.cluster))
+    if why is None and times.full is not None:
+        due = times.full.latest(case.last_full() or case.created, case.now)
+        why = None if due is None else f"a full one was due at {due:%Y-%m-%d %H:%MZ}"
+    told = {name: getattr(spec, name) for name in ("cluster_ref", "topics", "verify", "timeout", "spark")}
+    last = case.own.last
+    if last is None or why is not None:
+        return CreateBackup(key, WALBackupSpec(**told), why or "it is the first")
+    name = last.metadata.name
+    return CreateBackup(key, WALBackupSpec(parent_ref=ParentRef(name=name), **told), f"it continues {name}")
+
+
+def _location(cluster: WALCluster | None) -> str | None:
+    if cluster is None or isinstance(cluster.spec, InvalidSpec) or cluster.spec.backup is None:
+        return None
+    return cluster.spec.backup.storage.describe()
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When backups are due, and when full ones are."""
+
+    schedule: Cron
+    full: Cron | None
+
+    @property
+    def all(self) -> tuple[Cron, ...]:
+        """Both."""
+        return (self.schedule,) if self.full is None else (self.schedule, self.full)
+
+    def describe(self) -> str:
+        """For people."""
+        full = "" if self.full is None else f", full ones at {self.full.describe()}"
+        return f"backups begin at {self.schedule.describe()}{full}"
+
+
+def _schedules(policy: WALBackupPolicy, spec: WALBackupPolicySpec) -> Times | Verdict:
+    """When backups are due; or why that is not known."""
+    if len(policy.metadata.name) > MAX_POLICY_NAME:
+        message = f"the name is longer than {MAX_POLICY_NAME} characters: its backups could not be named after it"
+        return _stalled(PolicyReason.NAME_TOO_LONG, message)
+    since = policy.metadata.creation_timestamp
+    schedule = read_cron(spec.schedule, spec.time_zone, since)
+    if isinstance(schedule, BadSchedule):
+        return _stalled(schedule.reason, schedule.message)
+    full = None if spec.full_schedule is None else read_cron(spec.full_schedule, spec.time_zone, since)
+    if isinstance(full, BadSchedule):
+        return _stalled(full.reason, full.message)
+    return Times(schedule, full)
+
+
+def _why_none_may_begin(
+    policy: WALBackupPolicy, spec: WALBackupPolicySpec, cluster: WALCluster | None
+) -> Verdict | None:
+    name = spec.cluster_ref.name
+    if cluster is None:
+        message = f"there is no WALCluster {name} in this namespace, or it is being deleted"
+        return _stalled(PolicyReason.CLUSTER_MISSING, message)
+    if not isinstance(cluster.spec, InvalidSpec) and cluster.spec.backup is None:
+        message = f"WALCluster {name} does not say where backups go: set its spec.backup"
+        return _stalled(PolicyReason.NOT_DECLARED, message)
+    if policy.metadata.is_paused:
+        return Verdict(Outlook.PAUSED, PolicyReason.PAUSED, "seawall.dev/paused is set on the policy")
+    if spec.suspend:
+        message = "suspend is set: no new backups begin, and the log is held as long as hold allows"
+        return Verdict(Outlook.READY, PolicyReason.SUSPENDED, message)
+    return None
+
+
+def _status_of(case: Case, verdict: Verdict, next_time: datetime | None) -> WALBackupPolicyStatus:
+    """The status; what is known only from objects that are gone stays."""
+    policy, own = case.policy, case.own
+    build = ConditionBuilder(policy.status.conditions, policy.metadata.generation, case.now)
+    last, newest = own.last, policy.status.last
+    hold = None if last is None else own.holds.get(hold_key(last).name)
+    if last is not None and last.status.completion_time is not None:
+        newest = LastBackup(name=last.metadata.name, chain=last.status.chain or "", time=last.status.completion_time)
+    return WALBackupPolicyStatus(
+        observed_generation=policy.metadata.generation,
+        conditions=(*build.kstatus(verdict), *_backed_up(case, build)),
+        active=None if own.active is None else own.active.metadata.name,
+        last=newest,
+        last_run_time=case.last_run,
+        last_full_time=case.last_full(),
+        next_run_time=next_time,
+        lag_bytes=None if hold is None else hold.status.lag_bytes,
+    )
+
+
+def _backed_up(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
+    """How the newest backup ended; none before the first."""
+    kind, newest = ConditionType.BACKED_UP, case.own.newest_over
+    lost = case.own.lost_hold
+    if lost is not None and newest == case.own.last:
+        return (build(kind, "False", Reason.CHAIN_ENDED, f"the next backup is a full one: {lost}"),)
+    if newest is None:
+        before = find_condition(case.policy.status.conditions, kind)
+        return () if before is None else (before,)
+    ready = find_condition(newest.status.conditions, ConditionType.READY)
+    message = f"WALBackup {newest.metadata.name}: {ready.message if ready is not None else ''}"
+    is_good = newest.status.stage is JobStage.COMPLETED
+    return (build(kind, as_status(is_good), reason_of(newest) or "Unknown", message),)
+
+
+def _events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
+    """What became of the backup that was active, of the policy, and of what it is there for."""
+    before, conditions = case.policy.status.active, case.policy.status.conditions
+    events: list[Event] = []
+    if before is not None and before not in {each.metadata.name for each in case.own.all}:
+        events.append(Event(EventType.WARNING, "BackupGone", f"WALBackup {before} was deleted before it ended"))
+    lost = loss_event(conditions, status.conditions, ConditionType.BACKED_UP, "backed up again")
+    return (*events, *(() if lost is None else (lost,)), *transition_events(conditions, status.conditions))
+
+
+def _until(next_time: datetime | None, now: datetime) -> float | None:
+    if next_time is None:
+        return None
+    return min(max(0.0, (next_time - now).total_seconds()), POLICY_OBSERVE_SECONDS)
+
+
+def _stalled(reason: PolicyReason | ScheduleReason, message: str) -> Verdict:
+    return Verdict(Outlook.STALLED, reason, message)

@@ -1,0 +1,238 @@
+"""The backups of a policy: their names, which of them are its own, which one is continued, and which are kept.
+
+A name is the policy's and the time for which the backup was due, so creating it twice makes one, and its time can be
+read from it: nothing else has to be remembered. Between two backups the log is held by `<backup>-<attempt>-next`, which
+is placed when the backup's ends are in its status, and before its own hold goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from seawall.api.meta import ConditionType, Key
+from seawall.api.v1alpha1.backup import WALBackup, WALBackupSpec
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy, WALBackupPolicySpec
+from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.backup.reasons import Reason
+from seawall.domain.conditions import find_condition
+from seawall.domain.schedule import TimeInName
+from seawall.domain.spark_job.actions import MAX_NAME, attempt_key
+from seawall.domain.spark_job.case import is_granted
+from seawall.domain.step import Event, EventType
+
+_TIME = TimeInName("%y%m%d%H%M", 10)
+MAX_POLICY_NAME = MAX_NAME - _TIME.length - 1
+
+ENDS_CHAIN = frozenset({Reason.CHAIN_ENDED, Reason.PARENT_UNUSABLE})
+"""After which the next backup is a full one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateBackup:
+    """Create a backup; one that exists by this name is this one."""
+
+    key: Key
+    spec: WALBackupSpec
+    why: str
+    """Why it is a full one, or which one it continues."""
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "BackupCreated", f"Created WALBackup {self.key.name}: {self.why}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveBackup:
+    """Delete an object that the history limits do not keep; what is in the store stays."""
+
+    backup: WALBackup
+
+    def event(self) -> Event:
+        """What the event says."""
+        name = self.backup.metadata.name
+        return Event(EventType.NORMAL, "BackupDeleted", f"Deleted WALBackup {name}: newer ones are kept, and the store")
+
+
+@dataclass(frozen=True, slots=True)
+class HoldForNext:
+    """Hold the log from where a backup ends, for the next one."""
+
+    key: Key
+    spec: WALHoldSpec
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "HoldPlaced", f"Placed WALHold {self.key.name} for the next backup")
+
+
+@dataclass(frozen=True, slots=True)
+class DropHold:
+    """Let a hold go that a newer backup has made needless, by deleting it."""
+
+    hold: WALHold
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "HoldReleased", f"Deleted WALHold {self.hold.metadata.name}")
+
+
+PolicyAction = CreateBackup | RemoveBackup | HoldForNext | DropHold
+
+
+def backup_name_at(policy: str, due: datetime) -> str:
+    """The name of the backup that was due at a time."""
+    return f"{policy}-{_TIME.write(due)}"
+
+
+def due_time(policy: str, backup: str) -> datetime | None:
+    """The time for which a backup was due, by its name; None when it is no name of a backup of this policy."""
+    text = backup.removeprefix(f"{policy}-")
+    return None if text == backup else _TIME.read(text)
+
+
+def hold_key(backup: WALBackup) -> Key:
+    """The hold that keeps the log from where a backup ends."""
+    key = attempt_key(backup.metadata.key, backup.status.attempt)
+    return Key(key.namespace, f"{key.name}-next")
+
+
+def is_incremental(backup: WALBackup) -> bool:
+    """Whether it continues another one."""
+    return isinstance(backup.spec, WALBackupSpec) and backup.spec.parent_ref is not None
+
+
+def reason_of(backup: WALBackup) -> str:
+    """The reason of Ready."""
+    found = find_condition(backup.status.conditions, ConditionType.READY)
+    return "" if found is None else found.reason
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBackups:
+    """The backups that a policy controls, the oldest first, and the holds."""
+
+    policy: str
+    all: tuple[WALBackup, ...]
+    holds: Mapping[str, WALHold]
+
+    @classmethod
+    def of(cls, policy: WALBackupPolicy, backups: Iterable[WALBackup], holds: Iterable[WALHold]) -> Self:
+        """Picks them out of all of the namespace."""
+        uid, name = policy.metadata.uid, policy.metadata.name
+        own = [each for each in backups if each.metadata.controller_uid == uid]
+        own.sort(key=lambda each: each.metadata.name)
+        held = {each.metadata.name: each for each in holds if each.metadata.controller_uid == uid}
+        return cls(name, tuple(own), held)
+
+    @property
+    def active(self) -> WALBackup | None:
+        """The one that is not over."""
+        return next((each for each in self.all if not each.status.is_over), None)
+
+    @property
+    def completed(self) -> tuple[WALBackup, ...]:
+        """Those that completed."""
+        return tuple(each for each in self.all if each.status.stage is JobStage.COMPLETED)
+
+    @property
+    def failed(self) -> tuple[WALBackup, ...]:
+        """Those that failed."""
+        return tuple(each for each in self.all if each.status.stage is JobStage.FAILED)
+
+    @property
+    def last(self) -> WALBackup | None:
+        """The newest that completed, and wrote something: the one to continue."""
+        return next((each for each in reversed(self.completed) if each.status.manifest is not None), None)
+
+    @property
+    def newest_over(self) -> WALBackup | None:
+        """The newest that is over."""
+        return next((each for each in reversed(self.all) if each.status.is_over), None)
+
+    def due_times(self) -> list[datetime]:
+        """The times for which they were due."""
+        times = (due_time(self.policy, each.metadata.name) for each in self.all)
+        return [time for time in times if time is not None]
+
+    @property
+    def lost_hold(self) -> str | None:
+        """That the log is not held for the next backup any more, and why, in one clause; None: it is."""
+        hold = None if self.last is None else self.holds.get(hold_key(self.last).name)
+        if hold is None or hold.status.state is None or not hold.status.state.is_final:
+            return None
+        ready = find_condition(hold.status.conditions, ConditionType.READY)
+        why = "" if ready is None else f": {ready.message}"
+        return f"WALHold {hold.metadata.name} is {hold.status.state}{why}"
+
+    def why_full(self, location: str | None) -> str | None:
+        """Why the next backup cannot continue the last one, in one clause; None: it can."""
+        last = self.last
+        if last is None:
+            return "no backup is there to be continued"
+        if self.lost_hold is not None:
+            return self.lost_hold
+        if last.status.location != location:
+            return f"{last.metadata.name} is kept at {last.status.location}"
+        since = [each for each in self.failed if each.metadata.name > last.metadata.name]
+        broken = next((each for each in since if reason_of(each) in ENDS_CHAIN or each.status.manifest), None)
+        return None if broken is None else f"the chain ended with {broken.metadata.name}: {reason_of(broken)}"
+
+    def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALBackup, ...]:
+        """Those beyond the history limits; the one to continue is always kept."""
+        last, active = self.last, self.active
+        parent = active.spec.parent_ref if active is not None and isinstance(active.spec, WALBackupSpec) else None
+        needed = {each.metadata.name for each in (last,) if each is not None} | ({parent.name} if parent else set())
+        limits = ((self.completed, spec.successful_runs_history_limit), (self.failed, spec.failed_runs_history_limit))
+        beyond = [each for found, limit in limits for each in found[: max(0, len(found) - limit)]]
+        return tuple(each for each in beyond if each.metadata.name not in needed)
+
+
+def plan_holds(policy: WALBackupPolicy, spec: WALBackupPolicySpec, own: OwnBackups) -> tuple[PolicyAction, ...]:
+    """What keeps the log from each end on that may be continued; others go once the newest of them is granted.
+
+    The end of a backup that runs is held as soon as its status has it: its own hold is let go only after that.
+    """
+    wanted = {hold_key(each).name: each for each in (own.last, _with_ends(own.active)) if each is not None}
+    placed = tuple(
+        HoldForNext(Key(policy.metadata.namespace, name), _spec_of_hold(spec, each))
+        for name, each in wanted.items()
+        if name not in own.holds
+    )
+    newest = None if own.last is None else own.holds.get(hold_key(own.last).name)
+    if newest is None or not (is_granted(newest) or (newest.status.state is not None and newest.status.state.is_final)):
+        return placed
+    dropped = (hold for name, hold in own.holds.items() if name not in wanted)
+    return (*placed, *(DropHold(hold) for hold in dropped if hold.metadata.deletion_timestamp is None))
+
+
+def _with_ends(active: WALBackup | None) -> WALBackup | None:
+    is_frozen = active is not None and active.status.stage in {JobStage.RUNNING, JobStage.RELEASING}
+    return active if is_frozen and active is not None and active.status.topics else None
+
+
+def _spec_of_hold(spec: WALBackupPolicySpec, backup: WALBackup) -> WALHoldSpec:
+    return WALHoldSpec(
+        cluster_ref=spec.cluster_ref,
+        topics={row.name: row.end for row in backup.status.topics},
+        ttl=spec.hold.ttl,
+        max_lag_bytes=spec.hold.max_lag_bytes,
+        max_lag_age=spec.hold.max_lag_age,
+        reason=f"the backup that continues {backup.metadata.name}",
+    )
+
+
+def why_hold_stays(backup: WALBackup, hold: WALHold | None) -> str | None:
+    """Why the own hold of a backup of a policy must stay yet; None: it may go.
+
+    Between two backups nothing may be purged that neither has: the next hold is granted first. One that was lost is
+    waited for no longer: the chain has ended, and says so.
+    """
+    if hold is None:
+        return f"WALHold {hold_key(backup).name} of its policy is not there yet"
+    if is_granted(hold) or (hold.status.state is not None and hold.status.state.is_final):
+        return None
+    return f"WALHold {hold.metadata.name} of its policy is not granted yet"
