@@ -119,7 +119,7 @@ def held_from_nowhere(patch: Patch) -> None:
 
     def late(*arguments: Any) -> Any:
         spec = honest(*arguments)
-        return spec.model_copy(update={"topics": {name: offset + 1 for name, offset in spec.topics.items()}})
+        return spec.model_copy(update={"topics": {name: int(offset) + 1 for name, offset in spec.topics.items()}})
 
     patch.setattr(runs, "_spec_of_hold", late)
 
@@ -129,9 +129,13 @@ def lost_holds_unnoticed(patch: Patch) -> None:
     patch.setattr(runs.OwnBackups, "lost_hold", None)
 
 
-def parents_removed(patch: Patch) -> None:
-    """The history limits know no parent."""
-    patch.setattr(runs.OwnBackups, "last", property(lambda _: None))
+def newest_removed(patch: Patch) -> None:
+    """The history limits take the newest."""
+
+    def newest(self: Any, spec: Any) -> Any:
+        return self.completed[spec.successful_runs_history_limit - 1 :]
+
+    patch.setattr(runs.OwnBackups, "beyond", newest)
 
 
 def chains_for_ever(patch: Patch) -> None:
@@ -191,7 +195,7 @@ MUTANTS: tuple[Mutant, ...] = (
             policies.chain_ended,
         ),
     ),
-    (parents_removed, policies.test_the_history_limits_never_take_the_backup_to_continue),
+    (newest_removed, policies.test_the_history_limits_never_take_the_backup_to_continue),
     (chains_for_ever, policies.test_a_full_one_that_is_due_begins_another_chain),
     (
         regions_not_waited_for,

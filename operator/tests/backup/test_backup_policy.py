@@ -154,9 +154,10 @@ def test_no_purge_takes_a_record_between_two_backups() -> None:
     world = declared(purges=True)
     world.declare_backups(successfulRunsHistoryLimit=10)
     for _ in range(4):
+        world.live(TEN / 2)
         world.write("wal_1", 30)
         world.write("wal_2", 7)
-        world.live(TEN)
+        world.live(TEN / 2)
     world.live(timedelta(minutes=4))
     assert world.modes() == ["full BackedUp", "next BackedUp", "next BackedUp", "next BackedUp"]
     assert world.log_starts()["wal_1"] > 40  # the purges were real
@@ -173,9 +174,10 @@ def test_whatever_is_written_and_purged_and_dies_a_chain_has_no_gap(
     world = declared(purges=True)
     world.live(TEN + timedelta(minutes=2))
     for topic, rows, deaths, late in story:
+        world.live(TEN / 2)
         world.write(topic, rows)
         world.dies, world.dies_late = (0, deaths) if late else (deaths, 0)
-        world.live(TEN)
+        world.live(TEN / 2)
     world.live(TEN)
     assert not [mode for mode in world.modes() if "ChainEnded" in mode]
     assert world.condition()[1] in {"BackedUp", "Interrupted"}

@@ -182,13 +182,9 @@ class OwnBackups:
         return None if broken is None else f"the chain ended with {broken.metadata.name}: {reason_of(broken)}"
 
     def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALBackup, ...]:
-        """Those beyond the history limits; the one to continue is always kept."""
-        last, active = self.last, self.active
-        parent = active.spec.parent_ref if active is not None and isinstance(active.spec, WALBackupSpec) else None
-        needed = {each.metadata.name for each in (last,) if each is not None} | ({parent.name} if parent else set())
+        """Those beyond the history limits, which are at least 1: the one to continue is the newest that completed."""
         limits = ((self.completed, spec.successful_runs_history_limit), (self.failed, spec.failed_runs_history_limit))
-        beyond = [each for found, limit in limits for each in found[: max(0, len(found) - limit)]]
-        return tuple(each for each in beyond if each.metadata.name not in needed)
+        return tuple(each for found, limit in limits for each in found[: max(0, len(found) - limit)])
 
 
 def plan_holds(policy: WALBackupPolicy, spec: WALBackupPolicySpec, own: OwnBackups) -> tuple[PolicyAction, ...]:
