@@ -10,6 +10,7 @@ from typing import Any
 from seawall.api.meta import MAINTENANCE_FINALIZER, Condition, ConditionType, Key
 from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
@@ -19,6 +20,7 @@ from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger import LedgerWatch
 from seawall.domain.conditions import find_condition
 from seawall.reconciler import Reconciler, Ticked
+from tests.backup import test_backup_policy as backups
 from tests.brokers import test_brokers
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -156,6 +158,14 @@ def backs_up(refusal: Refusal) -> Stage:
     return Stage(process, key, world.kube, found, let_pass(world.time))
 
 
+def plans_backups(refusal: Refusal) -> Stage:
+    world = backups.declared()
+    world.live(timedelta(minutes=11))
+    process = world.planner(refusal)
+    found = ready_of(world.kube, WALBackupPolicy, backups.POLICY)
+    return Stage(process, backups.POLICY, world.kube, found, let_pass(world.time), own_pace=True)
+
+
 def watches_a_ledger(refusal: Refusal) -> Stage:
     world = purge_world.World()
     observer = world.observer(refusal)
@@ -276,6 +286,7 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("WALPurgePolicy", follows_a_policy, ACTIONS),
     ("WALVerification", verifies, ACTIONS),
     ("WALBackup", backs_up, ACTIONS),
+    ("WALBackupPolicy", plans_backups, ACTIONS),
     ("Ledger", watches_a_ledger, ACTIONS),
     ("VerificationSchedule", keeps_a_schedule, ACTIONS),
     ("Replication", moves_replicas, ACTIONS),

@@ -33,7 +33,9 @@ RUN = body("WALPurge", "run")
 OTHER_RUN = body("WALPurge", "other-run")
 BACKUP = body("WALHold", "backup")
 CHECK = body("WALVerification", "check")
-FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK)
+COPY = body("WALBackup", "copy")
+HOURLY = body("WALBackupPolicy", "hourly")
+FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY)
 STRANGERS = (
     body("WALCluster", "wal", None, namespace="elsewhere"),
     body("WALPurgePolicy", "nightly", namespace="elsewhere"),
@@ -67,10 +69,12 @@ def with_metadata(of_body: Body, **metadata: Any) -> Body:
 
 
 WAKES = (
-    (WAL, (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK)),
+    (WAL, (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY)),
     (NIGHTLY, (NIGHTLY,)),
     (RUN, (RUN, WAL, NIGHTLY, OTHER_RUN)),
-    (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN, CHECK)),
+    (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY)),
+    (COPY, (COPY, WAL, HOURLY)),
+    (HOURLY, (HOURLY,)),
     (CHECK, (CHECK, WAL, RUN, OTHER_RUN)),
 )
 

@@ -15,6 +15,7 @@ import pytest
 import seawall.api.v1alpha1
 import seawall.domain
 from seawall.crdgen.conditions import BEGIN, STATES, PageError, docstrings, split, table, with_tables
+from seawall.domain.backup.reasons import PolicyReason as BackupPolicyReason
 from seawall.domain.backup.reasons import Reason as BackupReason
 from seawall.domain.brokers.reasons import Reason as BrokersReason
 from seawall.domain.clocks import Agreement
@@ -55,10 +56,12 @@ OF_OBJECT: dict[str, tuple[type[StrEnum], ...]] = {
     "WALPurge": (PurgeReason, ChangeReason),
     "WALPurgePolicy": (PolicyReason, ScheduleReason, ChangeReason),
     "WALBackup": (BackupReason, JobReason, ChangeReason),
+    "WALBackupPolicy": (BackupPolicyReason, ScheduleReason, ChangeReason),
     "WALVerification": (VerificationReason, JobReason, ChangeReason),
 }
 """Whose states are those of the object."""
 OF_CONDITION: dict[str, tuple[type[StrEnum], ...]] = {
+    "BackedUp": (BackupReason, JobReason),
     "DataPlaneReachable": (ClusterReason,),
     "DatanodesHealthy": (HealthReason,),
     "ExpiryJudged": (Agreement,),

@@ -34,7 +34,7 @@ class BackupHold(APIModel):
     Absent: never."""
     max_lag_age: Duration | None = None
     """Once a record that is not backed up is older than this, by its own timestamp, the same. Absent: never."""
-    ttl: Annotated[Duration, Field(json_schema_extra={"default": "7d"})] = timedelta(days=7)
+    ttl: Annotated[Duration, Field(json_schema_extra={"default": "168h"})] = timedelta(days=7)
     """How long after a backup the log is kept for the next one."""
 
 
