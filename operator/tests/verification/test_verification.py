@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
 from seawall.domain.spark_job.application import Ended, Stuck
-from seawall.domain.verification.contract import database_version
+from seawall.domain.spark_job.request import database_version
 from seawall.reconciler import Outcome as Tick
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, VerificationWorld, why

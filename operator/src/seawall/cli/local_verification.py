@@ -22,10 +22,10 @@ from seawall.domain.kafka import KafkaConnection, NoKafka
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.case import is_granted
-from seawall.domain.spark_job.request import FILE, Subject, digest_of, read_summary
+from seawall.domain.spark_job.request import FILE, Subject, database_version, digest_of, read_summary
 from seawall.domain.spark_job.selection import Selection, TopicRange
 from seawall.domain.times import LOCAL_VERIFICATION_HELD_FOR
-from seawall.domain.verification.contract import Summary, database_version, write_request
+from seawall.domain.verification.contract import Summary, write_request
 from seawall.domain.verification.selection import select
 from seawall.observe.connections import resolve_kafka
 from seawall.observe.ledger import LedgerObserver

@@ -30,6 +30,7 @@ class BackupPlan:
             one of that name must never be written over.
         parent: the manifest that it continues.
         level: what is proved of it.
+        database_version: "major.minor" or with the patch, whose reader level Integrity follows; None: not known.
         config: of all topics, for whoever makes them again.
     """
 
@@ -38,6 +39,7 @@ class BackupPlan:
     storage: BackupStorage
     parent: BackupManifest | None
     level: BackupLevel
+    database_version: str | None
     config: Mapping[str, str]
 
 
@@ -59,6 +61,7 @@ def write_request(
             "chain": plan.chain,
             "parent": None if parent is None else {"name": parent.name, "digest": parent.digest},
             "verify": plan.level.value,
+            "databaseVersion": plan.database_version,
             "kafka": kafka,
             "storage": _storage(plan.storage),
             "topics": [_topic(topic, plan.config) for topic in topics],

@@ -31,7 +31,7 @@ from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
 from seawall.domain.spark_job.holding import is_held, wait_for_reports
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import PATHS, kafka_of
+from seawall.domain.spark_job.request import PATHS, database_version, kafka_of
 
 BackupCase = Case[WALBackupSpec, WALBackupStatus]
 BackupDecision = JobDecision[WALBackupStatus]
@@ -162,10 +162,11 @@ def _declared(case: BackupCase) -> BackupSpec:
 def _plan(case: BackupCase) -> BackupPlan:
     name, storage, parent = backup_name(case.subject), _declared(case).storage, case.observed.parent
     config = {"max.message.bytes": str(case.kafka.topics.max_message_bytes)}
-    level = case.spec.verify.level
+    level, version = case.spec.verify.level, database_version(case.cluster, case.kafka)
+    chain, before = name, None
     if isinstance(parent, WALBackup) and parent.status.chain is not None:
-        return BackupPlan(name, parent.status.chain, storage, parent.status.manifest, level, config)
-    return BackupPlan(name, name, storage, None, level, config)
+        chain, before = parent.status.chain, parent.status.manifest
+    return BackupPlan(name, chain, storage, before, level, version, config)
 
 
 def _wait_for_reports(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:

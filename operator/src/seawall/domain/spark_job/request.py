@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from seawall.api.meta import StatusModel
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import Outcome
 
@@ -91,6 +92,12 @@ def kafka_of(kafka: ExternalKafka, cluster_id: str, files: Mapping[str, str]) ->
             "passwordFile": files["passwordFile"],
         },
     }
+
+
+def database_version(cluster: WALCluster, spec: WALClusterSpec) -> str | None:
+    """The oldest version that runs, whose reader must get along with the log; what is declared, if none is known."""
+    running = None if cluster.status.data_plane is None else cluster.status.data_plane.version
+    return running or (None if spec.greptimedb is None else spec.greptimedb.version)
 
 
 EXIT_CODES = {Outcome.PASSED: 0, Outcome.FAILED: 1, Outcome.REFUSED: 2, Outcome.INTERRUPTED: 3}

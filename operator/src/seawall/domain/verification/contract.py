@@ -9,7 +9,6 @@ from pydantic import Field
 
 from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1 import verification as api
-from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification import Counts
@@ -46,12 +45,6 @@ def write_request(
         "snapshot": None if template.snapshot is None else {"uri": template.snapshot.uri},
     }
     return store(body)
-
-
-def database_version(cluster: WALCluster, spec: WALClusterSpec) -> str | None:
-    """The oldest version that runs, whose reader must get along with the log; what is declared, if none is known."""
-    running = None if cluster.status.data_plane is None else cluster.status.data_plane.version
-    return running or (None if spec.greptimedb is None else spec.greptimedb.version)
 
 
 def _topic(topic: TopicRange) -> dict[str, object]:

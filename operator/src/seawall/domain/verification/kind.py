@@ -34,9 +34,9 @@ from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
 from seawall.domain.spark_job.holding import is_held, wait_for_reports
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import FILE
+from seawall.domain.spark_job.request import FILE, database_version
 from seawall.domain.spark_job.selection import Selection, TopicRange
-from seawall.domain.verification.contract import Summary, database_version, write_request
+from seawall.domain.verification.contract import Summary, write_request
 from seawall.domain.verification.reasons import Reason
 from seawall.domain.verification.selection import select
 
