@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from wal_logs import DATA, OTHER
 from wal_topics import Topics
 
 from wal_backup.__main__ import main
@@ -59,9 +60,18 @@ class Bed:
         parent: Answer | None = None,
         name: str = "full",
         attempt: int = 1,
+        verify: str = "None",
         **other: Any,
     ) -> Answer:
         """Backs up these ranges of topics; a parent is what its backup answered."""
+        return self.run(
+            "backup", {**self.request(*ranges, parent=parent, name=name, attempt=attempt, verify=verify), **other}
+        )
+
+    def request(
+        self, *ranges: tuple[str, int, int], parent: Answer | None, name: str, attempt: int, verify: str
+    ) -> dict[str, Any]:
+        """What asks for that."""
         ids = self.topics.ids(*(topic for topic, _, _ in ranges))
         given = None if parent is None else parent.summary["manifest"]
         topics = [
@@ -72,29 +82,30 @@ class Bed:
                 "from": start,
                 "to": end,
                 "config": {"retention.ms": "-1"},
-                "regions": [{"id": 4398046511104, "readsFrom": start, "flushed": None}],
+                "regions": [{"id": region, "readsFrom": start, "flushed": None} for region in (DATA, OTHER)],
             }
             for topic, start, end in ranges
         ]
         servers = self.topics.servers.split(",")
-        request = {
+        return {
             "version": 1,
             "backup": {"name": name, "attempt": attempt},
+            "verify": verify,
+            "databaseVersion": "1.1.3",
             "chain": CHAIN,
             "parent": given,
             "kafka": {"bootstrapServers": servers, "clusterId": self.cluster_id, "tls": None, "sasl": None},
             "storage": self.storage,
             "topics": topics,
         }
-        return self.run("backup", {**request, **other})
 
     def inspect(self) -> Answer:
         """Asks which chains there are, and whether they are whole."""
         return self.run("inspect", self._about_chains())
 
-    def check(self) -> Answer:
+    def check(self, level: str = "Checksums") -> Answer:
         """Has all that was written read again."""
-        return self.run("check", self._about_chains())
+        return self.run("check", {**self._about_chains(), "level": level, "databaseVersion": "1.1.3"})
 
     def run(self, command: str, request: Mapping[str, Any]) -> Answer:
         """One command."""

@@ -67,6 +67,7 @@ VERDICTS = struct(
 """What a region's pieces say (`judge.py`): findings (at most 20 of a kind), and one `tally` with the number of all."""
 
 ENTRIES_ARROW: Any = to_arrow_schema(ENTRIES)
+RECORDS_ARROW: Any = to_arrow_schema(RECORDS)
 PIECES_ARROW: Any = to_arrow_schema(PIECES)
 VERDICTS_ARROW: Any = to_arrow_schema(VERDICTS)
 
