@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from pyspark.sql import SparkSession
 from wal_logs import DATA, OTHER
 from wal_topics import Topics
 
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.s3 import S3Process
 from wal_backup.__main__ import main
+from wal_backup.kafka_state import KafkaState
 from wal_backup.layout import chain_folder
 from wal_backup.manifest import Manifest, parse_manifest
 from wal_backup.parquet import read_section
@@ -147,6 +151,31 @@ class Bed:
         return {"version": 1, "storage": self.storage, "clusterId": self.cluster_id, "chain": None}
 
 
-def names(count: int, stem: str) -> Sequence[str]:
-    """Names of topics."""
-    return [f"{stem}_{number}" for number in range(count)]
+def bucket_bed(spark: SparkSession, kafka: KafkaProcesses, s3: S3Process, folder: Path) -> Bed:
+    """One with a bucket of its own; what is asked for is in the folder."""
+    bucket = f"wal-{secrets.token_hex(4)}"
+    objects = s3.make_bucket(bucket)
+    (folder / "id").write_text(f"{s3.access_key_id}\n")
+    (folder / "secret").write_text(s3.secret_access_key)
+    storage = {
+        "s3": {
+            "bucket": bucket,
+            "prefix": "here",
+            "region": s3.region,
+            "endpoint": s3.endpoint,
+            "accessKeyIdFile": str(folder / "id"),
+            "secretAccessKeyFile": str(folder / "secret"),
+        }
+    }
+    return _bed(spark, kafka, folder, objects / "here", storage)
+
+
+def bed_in_folder(spark: SparkSession, kafka: KafkaProcesses, folder: Path) -> Bed:
+    """One whose objects are in a folder of this folder."""
+    return _bed(spark, kafka, folder, folder / "store", {"folder": {"path": str(folder / "store")}})
+
+
+def _bed(spark: SparkSession, kafka: KafkaProcesses, folder: Path, objects: Path, storage: Mapping[str, Any]) -> Bed:
+    topics = Topics(kafka.bootstrap_servers)
+    cluster_id = KafkaState({"bootstrap.servers": topics.servers}).cluster_id()
+    return Bed(spark, topics, cluster_id, folder, objects, storage)
