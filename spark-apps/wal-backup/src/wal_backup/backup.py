@@ -138,12 +138,19 @@ class Backup:
             return []
         name, attempt, place, folder = request.backup, request.attempt, request.place, request.folder
 
-        def run(task: tuple[int, list[Range]]) -> TaskResult:
+        def run(task: tuple[int, list[Range]]) -> TaskResult | Refused:
             context = TaskContext.get()
             number = 0 if context is None else context.taskAttemptId()
-            return write_object(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+            try:
+                return write_object(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+            except Refused as refused:
+                return refused  # an answer, and no failure: Spark would ask three times more
 
-        return self._spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect()
+        results = self._spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect()
+        for result in results:
+            if isinstance(result, Refused):
+                raise result
+        return [result for result in results if not isinstance(result, Refused)]
 
     def _manifest(self, results: Sequence[TaskResult], parent: Manifest | None, began: datetime) -> Manifest:
         reads, sections = defaultdict[str, list[RangeRead]](list), defaultdict[str, list[Section]](list)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from sparkjob.errors import Interrupted
+from sparkjob.errors import Interrupted, Refused
 from wal_backup.plan import Range
 from wal_backup.records import Record
 
@@ -53,6 +53,7 @@ class Reader:
 
         Raises:
             RangeGone: the log begins later, or the topic is gone.
+            Refused: Kafka does not let its user read the topic.
             Interrupted: Kafka does not answer, or a transaction is open before the range's end.
         """
         self._consumer.assign([TopicPartition(wanted.topic, 0, wanted.start)])
@@ -81,6 +82,8 @@ class Reader:
 def _is_end(error: KafkaError, wanted: Range) -> bool:
     """Whether it says that the log ends; other errors pass, or are told when nothing comes for too long."""
     code = error.code()
+    if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        raise Refused(f"the user of Kafka may not read topic {wanted.topic}: it needs Read and Describe")
     if code in {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}:  # noqa: SLF001 - confluent-kafka calls them so
         raise RangeGone(f"topic {wanted.topic} does not have offset {wanted.start} any more")
     if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}:  # noqa: SLF001 - as above
