@@ -1,6 +1,6 @@
 """The peer of a backup: a loop that reads with confluent-kafka and writes the same Parquet to the same store.
 
-It makes a SHA-256 of the object, but notes no gap and no digest of a record, asks Kafka nothing else, and has no manifest.
+It makes a SHA-256 of the object, but notes no gap and no digest of a record, asks Kafka no more, and has no manifest.
 """
 
 from __future__ import annotations
