@@ -83,13 +83,15 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@e2e/refdb/images.sh
 	@e2e/checker/image.sh
 
-spark: cluster ## Install the Spark Operator into the cluster, and load the image of the replay verification
+spark: cluster ## Install the Spark Operator into the cluster, and load the images of the Spark applications
 	@$(PLATFORM)/spark/deploy.sh
-	@spark-apps/replay-verification/image.sh
+	@spark-apps/image.sh replay-verification
+	@spark-apps/image.sh wal-backup
 
 spark-images: ## Build the images of `make spark`; the first test that needs them loads them, while others go on
 	@$(PLATFORM)/spark/deploy.sh --build
-	@spark-apps/replay-verification/image.sh --build
+	@spark-apps/image.sh replay-verification --build
+	@spark-apps/image.sh wal-backup --build
 
 tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null

@@ -21,6 +21,7 @@ PROGRAMS = {
     "ledger": "ledger.py",
     "reassign": "reassign.py",
     "verify": "verify.py",
+    "backup": "backup.py",
     "refdb": "reference_database.py",  # a module with the package's name would stand in its way
     "roll": "roll.py",
 }

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from replay_verification.scan import Stretch
+from sparkjob.integrity.scan import Stretch
 from walrecord import Full, RecordKey, encode_entry, encode_key
 from walrecord.pb.wal_pb2 import ColumnSchema, Mutation, Row, Rows, Value, WalEntry
 

@@ -9,9 +9,9 @@ limit=180
 
 jars=$("$PLATFORM/spark/jars.sh")
 operator=$("$PLATFORM/spark/operator.sh")
-# The stage of our own image that has Spark and nothing of ours: what both are made of is built, kept and loaded once.
-spark=$("$PLATFORM/images.sh" spark "$REPO" spark-apps/replay-verification/Dockerfile --target spark --build-context "jars=$jars" \
-  --only spark-apps/replay-verification/image/entrypoint.sh requirements/verification.lock)
+# The stage of our own images that has Spark and nothing of ours: what all are made of is built, kept and loaded once.
+spark=$("$PLATFORM/images.sh" spark "$REPO" spark-apps/Dockerfile --target spark --build-context "jars=$jars" \
+  --only spark-apps/image requirements/verification.lock)
 image=$("$PLATFORM/images.sh" spark-operator "$PLATFORM/spark" operator.Dockerfile --base-image "$spark" \
   --build-context "operator=$operator/image" --only operator.Dockerfile)
 [ "${1:-}" != --build ] || exit 0

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import backup
 import ledger
 import purge
 import pytest
@@ -97,6 +98,12 @@ def test_refdb(kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None
 def test_verify(kafka: KafkaProcesses, tmp_path: Path) -> None:
     verify.main(small(tmp_path), Beds(kafka))
     assert {verify.LOOP, verify.PERF} == peers_of(tmp_path, "verify")
+
+
+@pytest.mark.integration
+def test_backup(kafka: KafkaProcesses, tmp_path: Path) -> None:
+    backup.main(small(tmp_path), Beds(kafka))
+    assert {backup.LOOP, backup.DISK, backup.SHA} == peers_of(tmp_path, "backup")
 
 
 @pytest.mark.integration

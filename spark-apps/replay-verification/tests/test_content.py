@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from wal_logs import TableRow, payload
 
-from replay_verification.content import find_flaws
-from replay_verification.findings import Kind
+from sparkjob.integrity.content import find_flaws
+from sparkjob.integrity.findings import Kind
 from walrecord import decode_entry, encode_entry
 from walrecord.pb.wal_pb2 import ArrowIpc, BulkMutation, Row, Value, WalEntry
 

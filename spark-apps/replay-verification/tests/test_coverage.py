@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from replay_verification.coverage import LogState, find_coverage
-from replay_verification.findings import Kind, Severity
 from replay_verification.holes import missing, with_holes
 from replay_verification.request import Region, Topic
 from replay_verification.source import Range
+from sparkjob.integrity.findings import Kind, Severity
 
 TOPIC = Topic("wal", "id", 0, 20, 40, (Region(1, 20, 19),))
 STATE = LogState("id", 0, 40, 40)

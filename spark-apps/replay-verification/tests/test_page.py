@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 from test_summary import MISSING, report_on
 
-from replay_verification.findings import Finding, Kind
 from replay_verification.page import render_page
+from sparkjob.integrity.findings import Finding, Kind
 
 _VOID = {"meta"}
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pyspark.sql import Row
 from test_summary import REGION, request
 
-from replay_verification.findings import Finding, Kind
+from replay_verification.repeats import add_reused
 from replay_verification.report import Seen, TopicCounts, make_report
-from replay_verification.reuse import add_reused
+from sparkjob.integrity.findings import Finding, Kind
 
 
 def repeated(offset: int, region: int = REGION) -> Finding:

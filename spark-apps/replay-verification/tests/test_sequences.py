@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay_verification.findings import Kind
-from replay_verification.sequences import MOST_GAPS, Run, Seen, Sequences
+from sparkjob.integrity.findings import Kind
+from sparkjob.integrity.sequences import MOST_GAPS, Run, Seen, Sequences
 
 
 def judge(*runs: tuple[int, int | None]) -> list[tuple[Kind, int]]:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wal_logs import DATA, OTHER, Record, clean_log, payload, records_of
 
-from replay_verification.judge import judge_region
-from replay_verification.scan import Stretch, start_of
-from replay_verification.schemas import unsigned
+from sparkjob.integrity.judge import judge_region
+from sparkjob.integrity.scan import Stretch, start_of
+from sparkjob.integrity.schemas import unsigned
 from walrecord.region import metadata_region
 
 STARTS = {DATA: 3, OTHER: 0}

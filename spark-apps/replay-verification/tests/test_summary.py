@@ -10,7 +10,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay_verification.findings import Finding, Kind
 from replay_verification.report import (
     NOT_COMPARED,
     Comparison,
@@ -22,7 +21,8 @@ from replay_verification.report import (
 )
 from replay_verification.request import Request, parse_request
 from replay_verification.summary import MOST_BYTES, summarize, summarize_failure
-from replay_verification.tally import Tally
+from sparkjob.integrity.findings import Finding, Kind
+from sparkjob.integrity.tally import Tally
 from sparkjob.outcome import Outcome
 
 CONTRACT = Path(__file__).parents[1] / "contract"

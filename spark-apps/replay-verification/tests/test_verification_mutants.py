@@ -12,9 +12,10 @@ import test_sequences as sequence_stories
 import test_stretches as stretch_stories
 from wal_logs import OTHER, Record, clean_log, payload, records_of
 
-from replay_verification import content, coverage, holes, judge, rows, scan, sequences
-from replay_verification.assembly import Assembly
-from replay_verification.findings import Kind
+from replay_verification import coverage, holes, rows
+from sparkjob.integrity import content, judge, scan, sequences
+from sparkjob.integrity.assembly import Assembly
+from sparkjob.integrity.findings import Kind
 from tests.support.mutants import Mutant, find_survivors
 
 Patch = pytest.MonkeyPatch

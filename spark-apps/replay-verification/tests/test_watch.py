@@ -13,7 +13,7 @@ from spark_marks import WITH_SPARK
 from wal_logs import clean_log
 from wal_topics import Topics, request_of
 
-from replay_verification import integrity, job, source, watch
+from replay_verification import coverage_counts, job, source, watch
 from replay_verification.job import UNREADABLE_LOG, Verifier
 from replay_verification.request import parse_request
 from replay_verification.watch import Watch
@@ -80,7 +80,7 @@ def test_a_topic_that_is_deleted_while_it_is_read_is_told_and_the_others_are_rea
             topics.servers, "Coverage", [topics.topic(name, log.end) for name in ("watch-deleted", "watch-kept")]
         )
     )
-    honest, is_first = integrity.counted, [True]
+    honest, is_first = coverage_counts.counted, [True]
 
     def slow(records: object) -> object:
         """The first reading does not get on."""

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
+from wal_logs import DATA, OTHER
 from wal_topics import Topics
 
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.s3 import S3Process
 from wal_backup.__main__ import main
+from wal_backup.kafka_state import KafkaState
 from wal_backup.layout import chain_folder
 from wal_backup.manifest import Manifest, parse_manifest
 from wal_backup.parquet import read_section
@@ -59,9 +64,18 @@ class Bed:
         parent: Answer | None = None,
         name: str = "full",
         attempt: int = 1,
+        verify: str = "None",
         **other: Any,
     ) -> Answer:
         """Backs up these ranges of topics; a parent is what its backup answered."""
+        return self.run(
+            "backup", {**self.request(*ranges, parent=parent, name=name, attempt=attempt, verify=verify), **other}
+        )
+
+    def request(
+        self, *ranges: tuple[str, int, int], parent: Answer | None, name: str, attempt: int, verify: str
+    ) -> dict[str, Any]:
+        """What asks for that."""
         ids = self.topics.ids(*(topic for topic, _, _ in ranges))
         given = None if parent is None else parent.summary["manifest"]
         topics = [
@@ -72,29 +86,30 @@ class Bed:
                 "from": start,
                 "to": end,
                 "config": {"retention.ms": "-1"},
-                "regions": [{"id": 4398046511104, "readsFrom": start, "flushed": None}],
+                "regions": [{"id": region, "readsFrom": start, "flushed": None} for region in (DATA, OTHER)],
             }
             for topic, start, end in ranges
         ]
         servers = self.topics.servers.split(",")
-        request = {
+        return {
             "version": 1,
             "backup": {"name": name, "attempt": attempt},
+            "verify": verify,
+            "databaseVersion": "1.1.3",
             "chain": CHAIN,
             "parent": given,
             "kafka": {"bootstrapServers": servers, "clusterId": self.cluster_id, "tls": None, "sasl": None},
             "storage": self.storage,
             "topics": topics,
         }
-        return self.run("backup", {**request, **other})
 
     def inspect(self) -> Answer:
         """Asks which chains there are, and whether they are whole."""
         return self.run("inspect", self._about_chains())
 
-    def check(self) -> Answer:
+    def check(self, level: str = "Checksums") -> Answer:
         """Has all that was written read again."""
-        return self.run("check", self._about_chains())
+        return self.run("check", {**self._about_chains(), "level": level, "databaseVersion": "1.1.3"})
 
     def run(self, command: str, request: Mapping[str, Any]) -> Answer:
         """One command."""
@@ -136,6 +151,31 @@ class Bed:
         return {"version": 1, "storage": self.storage, "clusterId": self.cluster_id, "chain": None}
 
 
-def names(count: int, stem: str) -> Sequence[str]:
-    """Names of topics."""
-    return [f"{stem}_{number}" for number in range(count)]
+def bucket_bed(spark: SparkSession, kafka: KafkaProcesses, s3: S3Process, folder: Path) -> Bed:
+    """One with a bucket of its own; what is asked for is in the folder."""
+    bucket = f"wal-{secrets.token_hex(4)}"
+    objects = s3.make_bucket(bucket)
+    (folder / "id").write_text(f"{s3.access_key_id}\n")
+    (folder / "secret").write_text(s3.secret_access_key)
+    storage = {
+        "s3": {
+            "bucket": bucket,
+            "prefix": "here",
+            "region": s3.region,
+            "endpoint": s3.endpoint,
+            "accessKeyIdFile": str(folder / "id"),
+            "secretAccessKeyFile": str(folder / "secret"),
+        }
+    }
+    return _bed(spark, kafka, folder, objects / "here", storage)
+
+
+def bed_in_folder(spark: SparkSession, kafka: KafkaProcesses, folder: Path) -> Bed:
+    """One whose objects are in a folder of this folder."""
+    return _bed(spark, kafka, folder, folder / "store", {"folder": {"path": str(folder / "store")}})
+
+
+def _bed(spark: SparkSession, kafka: KafkaProcesses, folder: Path, objects: Path, storage: Mapping[str, Any]) -> Bed:
+    topics = Topics(kafka.bootstrap_servers)
+    cluster_id = KafkaState({"bootstrap.servers": topics.servers}).cluster_id()
+    return Bed(spark, topics, cluster_id, folder, objects, storage)

@@ -17,7 +17,7 @@ from wal_backup.__main__ import main
 from wal_backup.check import find_unnamed
 from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import parse_manifest
-from wal_backup.request import parse_backup, parse_chain
+from wal_backup.request import Level, parse_backup, parse_chain, parse_check
 from wal_backup.store import S3, Folder
 from wal_backup.summary import MOST_BYTES, summarize
 
@@ -33,11 +33,31 @@ def test_the_request_of_a_backup_is_read() -> None:
     assert isinstance(request.place, S3)
     assert (request.chain, request.attempt, request.topics[0].regions[0].reads_from) == ("greptimedb-2611220200", 1, 20)
     assert request.parent is not None
+    assert (request.verify, request.database_version) == (Level.INTEGRITY, "1.1.3")
 
 
 def test_the_request_about_chains_is_read() -> None:
     request = parse_chain((CONTRACT / "chains.json").read_bytes())
     assert (request.place, request.chain) == (Folder("/backups"), None)
+
+
+def test_the_request_of_a_check_is_read() -> None:
+    request = parse_check((CONTRACT / "check.json").read_bytes())
+    assert request.chains.place == Folder("/backups")
+    assert (request.level, request.database_version) == (Level.INTEGRITY, "1.1.3")
+
+
+@pytest.mark.parametrize(
+    ("level", "sentence"),
+    [
+        (None, "request.level is missing"),
+        ("None", "request.level is None, which is none of Checksums, Integrity"),
+        ("Coverage", "request.level is Coverage"),
+    ],
+)
+def test_a_check_that_would_prove_nothing_is_refused(level: str | None, sentence: str) -> None:
+    with pytest.raises(Refused, match=sentence):
+        parse_check(json.dumps({**example("check.json"), "level": level}).encode())
 
 
 def test_a_manifest_is_written_as_it_is_read_and_its_example_is_whole() -> None:
@@ -54,7 +74,7 @@ def test_a_manifest_is_written_as_it_is_read_and_its_example_is_whole() -> None:
 
 def test_the_summary_has_these_members() -> None:
     wanted = example("summary.json")
-    details = {"manifest": wanted["manifest"], "counts": wanted["counts"]}
+    details = {name: wanted[name] for name in ("manifest", "counts", "verified", "warnings")}
     found = summarize(Outcome.PASSED, wanted["message"], wanted["requestDigest"], (), details)
     assert json.loads(found) == wanted
 
@@ -79,6 +99,8 @@ def edit(*path: str | int, to: Any) -> Callable[[Any], None]:
     ("change", "sentence"),
     [
         (edit("version", to=2), "request has version 2; this program reads version 1"),
+        (edit("verify", to=None), "request.verify is missing"),
+        (edit("verify", to="Some"), "request.verify is Some, which is none of None, Checksums, Integrity"),
         (edit("topics", to=[]), "the request has no topics"),
         (edit("topics", 0, "to", to=19), "topic wal_0 is asked for from offset 20 to 19"),
         (edit("topics", 0, "from", to=-1), r"request.topics\[0\].from is -1, not a number from 0"),

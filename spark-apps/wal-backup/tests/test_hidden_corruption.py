@@ -8,13 +8,18 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from backups import Answer, Bed
+from backups import Answer, Bed, bed_in_folder, bucket_bed
+from pyspark.sql import SparkSession
 from spark_marks import WITH_SPARK
+
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.s3 import S3Process
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -23,7 +28,7 @@ RECORDS = 40
 
 
 class Story:
-    """A full backup and two that follow it, of two topics."""
+    """A full backup and two that follow it, of two topics: whole, until somebody changes what the store has."""
 
     def __init__(self, bed: Bed) -> None:
         self.bed = bed
@@ -37,6 +42,14 @@ class Story:
         self.third = bed.back_up((self.one, 30, 40), (self.other, 30, 40), parent=self.second, name="third")
         for answer in (self.full, self.second, self.third):
             assert answer.summary["outcome"] == "Passed", answer.summary
+        assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
+
+    def copied_to(self, bed: Bed) -> Story:
+        """The same backups in a store that was empty, with what an S3 server keeps of each object."""
+        shutil.copytree(self.bed.objects, bed.objects)
+        other = copy(self)
+        other.bed = bed
+        return other
 
     def object_of(self, answer: Answer) -> Path:
         """The only object of a backup."""
@@ -49,6 +62,20 @@ class Story:
         data = json.loads(gzip.decompress(path.read_bytes()))
         change(data)
         path.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
+
+
+@pytest.fixture(scope="module")
+def in_folder(spark: SparkSession, kafka: KafkaProcesses, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """Made once: each case has a copy."""
+    return Story(bed_in_folder(spark, kafka, tmp_path_factory.mktemp("story")))
+
+
+@pytest.fixture(scope="module")
+def in_bucket(
+    spark: SparkSession, kafka: KafkaProcesses, s3: S3Process, tmp_path_factory: pytest.TempPathFactory
+) -> Story:
+    """The same in a bucket."""
+    return Story(bucket_bed(spark, kafka, s3, tmp_path_factory.mktemp("story")))
 
 
 def flip_in_a_page(story: Story) -> None:
@@ -157,10 +184,9 @@ CASES: list[tuple[Callable[[Story], None], str, bool]] = [
     ("corrupt", "kind", "without_reading"), CASES, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_what_was_changed_is_named(
-    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
+    folder_bed: Bed, in_folder: Story, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
 ) -> None:
-    bed, story = folder_bed, Story(folder_bed)
-    assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
+    bed, story = folder_bed, in_folder.copied_to(folder_bed)
     corrupt(story)
     checked, inspected = bed.check(), bed.inspect()
     assert checked.summary["outcome"] == "Failed"
@@ -173,9 +199,9 @@ def test_what_was_changed_is_named(
         assert (named["object"] is None) is (kind == "OffsetsMissing")
 
 
-def test_what_no_manifest_names_does_not_exist(bed: Bed) -> None:
+def test_what_no_manifest_names_does_not_exist(bed: Bed, in_bucket: Story) -> None:
     """Half an object that a dying writer left, and a whole one of a late one."""
-    story = Story(bed)
+    story = in_bucket.copied_to(bed)
     path = story.object_of(story.second)
     (path.parent / "00000-77.parquet").write_bytes(path.read_bytes()[:100])
     shutil.copyfile(path, path.parent / "00000-78.parquet")
@@ -184,9 +210,9 @@ def test_what_no_manifest_names_does_not_exist(bed: Bed) -> None:
 
 @pytest.mark.parametrize("corrupt", [flip_in_a_page, flip_in_a_manifest])
 def test_what_the_store_itself_calls_damaged_is_a_finding_and_no_silence(
-    bed: Bed, corrupt: Callable[[Story], None]
+    bed: Bed, in_bucket: Story, corrupt: Callable[[Story], None]
 ) -> None:
-    corrupt(Story(bed))
+    corrupt(in_bucket.copied_to(bed))
     checked = bed.check()
     assert checked.summary["outcome"] == "Failed"
     (found,) = [each for each in checked.summary["findings"] if "is damaged" in each["message"]]

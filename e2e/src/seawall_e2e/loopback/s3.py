@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import hashlib
+import hmac
+import json
 import secrets
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
+import urllib.request
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from seawall_e2e.loopback.processes import FEWER_COLLECTIONS, Process, free_ports, platform_folder
 
@@ -21,7 +28,7 @@ class S3Process:
 
     Attributes:
         endpoint: its URL.
-        access_key_id, secret_access_key: those of its only user, who may do all.
+        access_key_id, secret_access_key: those of the user who may do all.
     """
 
     def __init__(self) -> None:
@@ -33,8 +40,9 @@ class S3Process:
         data, users = self._folder / "data", self._folder / "users"
         data.mkdir()
         users.mkdir()
+        self._program = platform_folder("store.sh", BUILD_TIMEOUT) / "versitygw"
         command: list[str | Path] = [
-            platform_folder("store.sh", BUILD_TIMEOUT) / "versitygw",
+            self._program,
             f"--port=127.0.0.1:{self._port}",
             f"--region={self.region}",
             f"--iam-dir={users}",
@@ -72,6 +80,53 @@ class S3Process:
         folder = self._folder / "data" / name
         folder.mkdir()
         return folder
+
+    def make_user(self) -> tuple[str, str]:
+        """A user who may do nothing before a policy says so; its keys."""
+        key, secret = secrets.token_hex(8), secrets.token_hex(16)
+        command = [str(self._program), "admin", "--access", self.access_key_id, "--secret", self.secret_access_key]
+        command += [
+            "--endpoint-url",
+            self.endpoint,
+            "create-user",
+            "--access",
+            key,
+            "--secret",
+            secret,
+            "--role",
+            "user",
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=START_TIMEOUT)
+        return key, secret
+
+    def set_policy(self, bucket: str, policy: Mapping[str, Any]) -> None:
+        """Who else may do what with a bucket: PutBucketPolicy.
+
+        Raises:
+            urllib.error.HTTPError: the server does not take it.
+        """
+        body = json.dumps(policy).encode()
+        headers = dict(self._signed(f"/{bucket}", body))
+        url = f"{self.endpoint}/{bucket}?policy"
+        request = urllib.request.Request(url, body, headers, method="PUT")  # noqa: S310 - our own server
+        with urllib.request.urlopen(request, timeout=START_TIMEOUT):  # noqa: S310 - as above
+            pass
+
+    def _signed(self, path: str, body: bytes) -> Iterator[tuple[str, str]]:
+        """The headers of a PUT of a policy: AWS signature version 4 (docs of Amazon S3, "Signature calculations")."""
+        now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+        digest, scope = hashlib.sha256(body).hexdigest(), f"{now[:8]}/{self.region}/s3/aws4_request"
+        headers = {"host": f"127.0.0.1:{self._port}", "x-amz-content-sha256": digest, "x-amz-date": now}
+        names = ";".join(headers)
+        said = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        canonical = f"PUT\n{path}\npolicy=\n{said}\n{names}\n{digest}"
+        hashed = hashlib.sha256(canonical.encode()).hexdigest()
+        key = f"AWS4{self.secret_access_key}".encode()
+        for part in (*scope.split("/"), f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashed}"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        yield from headers.items()
+        signed = f"Credential={self.access_key_id}/{scope}, SignedHeaders={names}, Signature={key.hex()}"
+        yield "authorization", f"AWS4-HMAC-SHA256 {signed}"
 
     def close(self) -> None:
         """Ends it and removes its objects."""

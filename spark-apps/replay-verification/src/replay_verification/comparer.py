@@ -31,13 +31,14 @@ from replay_verification.equivalence import (
     twice,
     union_of,
 )
-from replay_verification.findings import Finding, Kind
-from replay_verification.log_entries import entries_of_parts, parts, whole_entries, whole_entries_of
 from replay_verification.report import DIFFERS, EQUAL, NOT_COMPARED, Comparison
 from replay_verification.rows import Bounds, LogRegion, Role, rows_of_files, rows_of_log
-from replay_verification.schemas import ROWS, unsigned
+from replay_verification.schemas import ROWS
 from replay_verification.source import Range, read_records
 from sparkjob.errors import Refused
+from sparkjob.integrity.findings import Finding, Kind
+from sparkjob.integrity.log_entries import entries_of_parts, parts, whole_entries, whole_entries_of
+from sparkjob.integrity.schemas import unsigned
 from sparkjob.session import sentence_of
 
 _PLAIN_TYPES = (IntegralType, StringType, BooleanType, FloatType, DoubleType, BinaryType)

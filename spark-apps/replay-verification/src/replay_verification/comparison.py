@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from replay_verification.coverage import LogState
-from replay_verification.findings import Finding, Kind
 from replay_verification.report import NOT_COMPARED, Comparison
 from replay_verification.request import Region, Topic
 from replay_verification.snapshot import Cut, SnapshotRegion
+from sparkjob.integrity.findings import Finding, Kind
 
 
 @dataclass(frozen=True, slots=True)

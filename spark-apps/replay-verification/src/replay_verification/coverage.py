@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from replay_verification.findings import Finding, Kind
 from replay_verification.request import Region, Topic
+from sparkjob.integrity.findings import Finding, Kind
 
 LAST_TIME = 8_210_266_876_799_999
 """The end of the year 262142 in milliseconds since 1970: the last timestamp that the database's Kafka client reads.

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from replay_verification.findings import Finding, Kind
 from replay_verification.source import Range
+from sparkjob.integrity.findings import Finding, Kind
 
 
 def with_holes(ranges: Sequence[Range], counts: Mapping[str, int]) -> list[Range]:

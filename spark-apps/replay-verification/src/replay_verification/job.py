@@ -21,19 +21,21 @@ from replay_verification.broker import Broker
 from replay_verification.comparer import Comparer
 from replay_verification.comparison import plan_comparison
 from replay_verification.coverage import LogState, find_coverage
-from replay_verification.findings import Finding, Kind, Severity
-from replay_verification.integrity import counted, find_counted, pieces_of, verdicts_on
+from replay_verification.coverage_counts import counted, find_counted
+from replay_verification.repeats import add_reused
 from replay_verification.report import RegionCounts, Seen, TopicCounts
 from replay_verification.request import Level, Request, Topic
-from replay_verification.reuse import add_reused, reused
-from replay_verification.scan import Starts, start_of
-from replay_verification.schemas import unsigned
 from replay_verification.snapshot import NAME, SnapshotRegion, parse_snapshot
 from replay_verification.source import Range, read_records
 from replay_verification.storage import Storage
-from replay_verification.tally import Tally
 from replay_verification.watch import Watch
 from sparkjob.errors import Interrupted, Refused
+from sparkjob.integrity.findings import Finding, Kind, Severity
+from sparkjob.integrity.reuse import reused
+from sparkjob.integrity.scan import Starts, start_of
+from sparkjob.integrity.schemas import unsigned
+from sparkjob.integrity.tally import Tally
+from sparkjob.integrity.verdicts import pieces_of, verdicts_on
 from sparkjob.kafka_options import java_options
 from sparkjob.session import sentence_of
 from walrecord import drops_repeated_middle

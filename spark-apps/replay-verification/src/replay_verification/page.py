@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from replay_verification.findings import Finding, Severity
 from replay_verification.plots import bars, coverage
 from replay_verification.report import MOST_FINDINGS, Report
+from sparkjob.integrity.findings import Finding, Severity
 from sparkjob.outcome import Outcome
 
 _STYLE = """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from replay_verification.findings import Finding, Severity
+from sparkjob.integrity.findings import Finding, Severity
 
 _WIDTH, _LABEL, _ROW, _BAR = 960, 260, 26, 14
 _MOST_ROWS = 200

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from replay_verification.findings import Finding, Severity, worst_first
 from replay_verification.request import Request, Topic
-from replay_verification.tally import Tally
+from sparkjob.integrity.findings import Finding, Severity, worst_first
+from sparkjob.integrity.tally import Tally
 from sparkjob.outcome import Outcome
 
 VERSION = 1

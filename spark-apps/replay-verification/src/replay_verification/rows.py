@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from replay_verification.log_entries import LogEntry
-from replay_verification.schemas import ROWS_ARROW, signed
+from replay_verification.schemas import ROWS_ARROW
+from sparkjob.integrity.log_entries import LogEntry
+from sparkjob.integrity.schemas import signed
 from walrecord import InvalidEntry, decode_entry
 from walrecord.pb.wal_pb2 import Mutation, Value, WalEntry
 

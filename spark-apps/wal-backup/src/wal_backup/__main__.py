@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest, digest_of, read_bytes
 from sparkjob.session import open_session, sentence_of
-from wal_backup.backup import Backup, LogChanged
+from wal_backup.backup import Backup, Flawed, LogChanged
 from wal_backup.chain import Chain, read_chains
-from wal_backup.check import ObjectToCheck, check_object, find_missing_objects, find_unnamed, objects_of
+from wal_backup.check import find_missing_objects, find_unnamed, objects_of
 from wal_backup.findings import Finding, Kind
 from wal_backup.layout import chain_folder
-from wal_backup.request import ChainRequest, parse_backup, parse_chain
+from wal_backup.request import ChainRequest, parse_backup, parse_chain, parse_check
 from wal_backup.store import Store
 from wal_backup.summary import summarize
+from wal_backup.verify import Verifier
 
 LOG = logging.getLogger("wal_backup")
 NONE = "-"
@@ -62,6 +63,8 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         outcome = Outcome.FAILED if answer.findings else Outcome.PASSED
     except Refused as refused:
         outcome, answer = Outcome.REFUSED, Answer(str(refused))
+    except Flawed as flawed:
+        outcome, answer = Outcome.FAILED, Answer(str(flawed), flawed.findings)
     except LogChanged as changed:
         outcome, answer = Outcome.FAILED, Answer(str(changed))
     except Interrupted as interrupted:
@@ -90,7 +93,12 @@ def _backup(content: bytes, given: SparkSession | None) -> Answer:
         "storedBytes": sum(each.bytes for each in manifest.objects),
         "objects": len(manifest.objects),
     }
-    details = {"manifest": {"name": manifest.name, "digest": written.digest}, "counts": counts}
+    details = {
+        "manifest": {"name": manifest.name, "digest": written.digest},
+        "counts": counts,
+        "verified": request.verify.value,
+        "warnings": written.warnings,
+    }
     return Answer(f"{counts['records']} records of {len(manifest.topics)} topics are in {manifest.name}", (), details)
 
 
@@ -102,17 +110,20 @@ def _inspect(content: bytes, _: SparkSession | None) -> Answer:
 
 
 def _check(content: bytes, given: SparkSession | None) -> Answer:
-    request = parse_chain(content)
-    chains = _chains(request)
-    findings = [finding for chain in chains for finding in _find_in_manifests(chain)]
-    objects = [each for chain in chains for each in _objects(request, chain)]
+    request = parse_check(content)
+    about, chains = request.chains, _chains(request.chains)
+    findings = [_broken(problem) for chain in chains for problem in _problems_of(chain)]
     spark = given or _open("wal-backup check")
     try:
-        findings += _check_all(spark, request, objects)
+        verifier = Verifier(spark, about.place, request.level, request.database_version)
+        proofs = [verifier.verify(_folder(about, chain), [each.manifest for each in chain.path]) for chain in chains]
     finally:
         if given is None:
             spark.stop()
-    return _about(chains, findings, "has what was written")
+    findings += [finding for proof in proofs for finding in proof.findings]
+    answer = _about(chains, findings, "has what was written")
+    verified = {} if findings else {"verified": request.level.value}
+    return replace(answer, details={**answer.details, **verified, "warnings": sum(each.warnings for each in proofs)})
 
 
 COMMANDS: Mapping[str, Callable[[bytes, SparkSession | None], Answer]] = {
@@ -129,27 +140,24 @@ def _chains(request: ChainRequest) -> tuple[Chain, ...]:
     return chains
 
 
-def _find_in_chain(store: Store, request: ChainRequest, chain: Chain) -> list[Finding]:
-    return [*_find_in_manifests(chain), *find_missing_objects(store, _objects(request, chain))]
+def _find_in_chain(store: Store, request: ChainRequest, chain: Chain) -> Iterator[Finding]:
+    """What shows without reading an object."""
+    yield from map(_broken, _problems_of(chain))
+    for stored in chain.path:
+        yield from find_unnamed(stored.manifest)
+        yield from find_missing_objects(store, objects_of(_folder(request, chain), stored.manifest))
 
 
-def _find_in_manifests(chain: Chain) -> list[Finding]:
-    problems = [*chain.problems, *(() if chain.path else (f"chain {chain.name} has no full backup",))]
-    found = [Finding(Kind.CHAIN_BROKEN, problem) for problem in problems]
-    return found + [finding for each in chain.path for finding in find_unnamed(each.manifest)]
+def _problems_of(chain: Chain) -> list[str]:
+    return [*chain.problems, *(() if chain.path else (f"chain {chain.name} has no full backup",))]
 
 
-def _objects(request: ChainRequest, chain: Chain) -> list[ObjectToCheck]:
-    folder = chain_folder(request.cluster_id, chain.name)
-    return [each for stored in chain.path for each in objects_of(folder, stored.manifest)]
+def _broken(problem: str) -> Finding:
+    return Finding(Kind.CHAIN_BROKEN, problem)
 
 
-def _check_all(spark: SparkSession, request: ChainRequest, objects: Sequence[ObjectToCheck]) -> list[Finding]:
-    if not objects:
-        return []
-    place = request.place
-    parts = spark.sparkContext.parallelize(objects, len(objects))
-    return parts.flatMap(lambda each: check_object(place, each)).collect()
+def _folder(request: ChainRequest, chain: Chain) -> str:
+    return chain_folder(request.cluster_id, chain.name)
 
 
 def _about(chains: Sequence[Chain], findings: Sequence[Finding], verdict: str) -> Answer:

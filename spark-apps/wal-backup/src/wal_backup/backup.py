@@ -1,4 +1,8 @@
-"""One backup: asks Kafka, reads, asks again, and only then publishes the manifest that makes it count."""
+"""One backup: asks Kafka, reads, asks again, proves what it wrote, and only then publishes the manifest.
+
+The manifest makes it count, and nothing can take it back. So a backup that is not what it should be has none, nor has
+one whose proof is interrupted: another attempt then is the only child of the same parent.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,11 @@ from pyspark.sql import SparkSession
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.kafka_options import librdkafka_options
 from wal_backup.chain import read_parent
+from wal_backup.findings import Finding
 from wal_backup.gaps import Gap, merge, width
 from wal_backup.kafka_state import KafkaState, find_trouble
 from wal_backup.layout import manifests_folder, object_path
-from wal_backup.manifest import LastRecord, Manifest, TopicBackup, digest_of_manifest
+from wal_backup.manifest import LastRecord, Manifest, StoredObject, TopicBackup, digest_of_manifest
 from wal_backup.parquet import Section
 from wal_backup.plan import Range, plan_tasks
 from wal_backup.reader import RangeGone, Reader
@@ -24,18 +29,28 @@ from wal_backup.records import digest_of
 from wal_backup.request import BackupRequest, TopicRange
 from wal_backup.store import Store
 from wal_backup.task import RangeRead, TaskResult, write_object
+from wal_backup.verify import Verifier
 
 
 class LogChanged(Exception):  # noqa: N818 - the outcome's name
     """The log is not the one that was to be backed up: the next backup must be full."""
 
 
+class Flawed(Exception):  # noqa: N818 - as above
+    """What the store has is not what was written, or does not replay: there is no manifest."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(findings[0].message)
+        self.findings = tuple(findings)
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A backup that counts: its manifest, and the digest of it."""
+    """A backup that counts: its manifest, the digest of it, and how many warnings its proof had."""
 
     manifest: Manifest
     digest: str
+    warnings: int
 
 
 class Backup:
@@ -52,6 +67,7 @@ class Backup:
         Raises:
             Refused: it asks for another Kafka, for a parent that is not there, or the store refuses.
             LogChanged: what is asked for is not in the log any more, or does not continue the parent.
+            Flawed: what was read again from the store is not what it should be.
             Interrupted: Kafka, Spark or the store does not answer.
         """
         began, request = datetime.now(UTC), self._request
@@ -73,17 +89,30 @@ class Backup:
             raise
         self._require(kafka)
         manifest = self._manifest(results, parent, began)
-        content, path = manifest.to_bytes(), f"{manifests_folder(request.folder)}/{manifest.name}"
-        for stored in manifest.objects:
-            size = self._store.size(f"{request.folder}/{stored.path}")
+        self._require_stored(manifest.objects)
+        verifier = Verifier(self._spark, request.place, request.verify, request.database_version)
+        proof = verifier.verify(request.folder, [manifest])
+        if proof.findings:
+            raise Flawed(proof.findings)
+        return Written(manifest, self._publish(manifest), proof.warnings)
+
+    def _publish(self, manifest: Manifest) -> str:
+        """Puts the manifest, asks it back, and returns its digest."""
+        content, path = manifest.to_bytes(), f"{manifests_folder(self._request.folder)}/{manifest.name}"
+        if self._store.size(path) is not None:
+            raise Refused(f"the manifest {path} is there already: nothing is overwritten")
+        self._store.write(path, content)
+        if self._store.read(path) != content:
+            raise Interrupted(f"the manifest {path} is not what was written")
+        return digest_of_manifest(content)
+
+    def _require_stored(self, objects: Sequence[StoredObject]) -> None:
+        for stored in objects:
+            size = self._store.size(f"{self._request.folder}/{stored.path}")
             if size != stored.bytes:
                 raise Interrupted(
                     f"object {stored.path} has {size} bytes in the store, and {stored.bytes} were written"
                 )
-        if self._store.size(path) is not None:
-            raise Refused(f"the manifest {path} is there already: nothing is overwritten")
-        self._store.write(path, content)
-        return Written(manifest, digest_of_manifest(content))
 
     def _require(self, kafka: KafkaState) -> None:
         topics = self._request.topics
@@ -109,12 +138,19 @@ class Backup:
             return []
         name, attempt, place, folder = request.backup, request.attempt, request.place, request.folder
 
-        def run(task: tuple[int, list[Range]]) -> TaskResult:
+        def run(task: tuple[int, list[Range]]) -> TaskResult | Refused:
             context = TaskContext.get()
             number = 0 if context is None else context.taskAttemptId()
-            return write_object(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+            try:
+                return write_object(task[1], options, place, folder, object_path(name, attempt, task[0], number))
+            except Refused as refused:
+                return refused  # an answer, and no failure: Spark would ask three times more
 
-        return self._spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect()
+        results = self._spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect()
+        for result in results:
+            if isinstance(result, Refused):
+                raise result
+        return [result for result in results if not isinstance(result, Refused)]
 
     def _manifest(self, results: Sequence[TaskResult], parent: Manifest | None, began: datetime) -> Manifest:
         reads, sections = defaultdict[str, list[RangeRead]](list), defaultdict[str, list[Section]](list)

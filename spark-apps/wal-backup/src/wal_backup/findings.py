@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from sparkjob.integrity.findings import Kind as LogKind
+
 
 class Kind(StrEnum):
     """What is wrong."""
@@ -26,9 +28,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong; `object`, `topic` and `offset` are None where it concerns more than one."""
+    """One thing that is wrong; `object`, `topic` and `offset` are None where it concerns more than one.
 
-    kind: Kind
+    The kind is one of the above, or of the log's own (`sparkjob.integrity.findings`): the records are those that were
+    written, and do not replay.
+    """
+
+    kind: Kind | LogKind
     message: str
     object: str | None = None
     topic: str | None = None

@@ -10,7 +10,7 @@ from typing import TypeVar
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from sparkjob.errors import Interrupted
+from sparkjob.errors import Interrupted, Refused
 from wal_backup.request import TopicRange
 
 SECONDS = 30.0
@@ -45,13 +45,18 @@ class KafkaState:
         return _answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
-        """The topics that there are. Raises as `cluster_id`."""
+        """The topics that there are.
+
+        Raises:
+            Refused: Kafka does not let its user describe one of them.
+            Interrupted: as `cluster_id`.
+        """
         wanted = list(names)
         return _answer(lambda: self._topics(wanted))
 
     def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
         asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
-        ids = {name: found for name in wanted if (found := _id_of(asked[name])) is not None}
+        ids = {name: found for name in wanted if (found := _id_of(name, asked[name])) is not None}
         starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
         return {name: TopicState(topic_id, starts[name], ends[name]) for name, topic_id in ids.items()}
 
@@ -92,10 +97,13 @@ def find_trouble(topics: Iterable[TopicRange], found: Mapping[str, TopicState]) 
     return None
 
 
-def _id_of(future: object) -> str | None:
+def _id_of(name: str, future: object) -> str | None:
     try:
         return str(future.result(SECONDS).topic_id).translate(_URL_SAFE)  # type: ignore[attr-defined]
     except KafkaException as error:
-        if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        code = error.args[0].code()
+        if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
+        if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            raise Refused(f"the user of Kafka may not describe topic {name}: it needs Read and Describe") from None
         raise

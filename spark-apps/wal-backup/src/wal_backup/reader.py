@@ -9,13 +9,14 @@ from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from sparkjob.errors import Interrupted
+from sparkjob.errors import Interrupted, Refused
 from wal_backup.plan import Range
 from wal_backup.records import Record
 
 PATIENCE_SECONDS = 30.0
 """So long nothing new may come."""
-_POLL_SECONDS = 0.5
+_POLL_SECONDS = 0.1
+"""What a range costs at most that ends in a gap; one that does not is answered at once."""
 _BATCH = 2_000
 _OPTIONS: dict[str, Any] = {
     "group.id": "seawall-wal-backup",  # librdkafka wants one; nothing is committed to it
@@ -53,13 +54,16 @@ class Reader:
 
         Raises:
             RangeGone: the log begins later, or the topic is gone.
+            Refused: Kafka does not let its user read the topic.
             Interrupted: Kafka does not answer, or a transaction is open before the range's end.
         """
         self._consumer.assign([TopicPartition(wanted.topic, 0, wanted.start)])
         expected, waits_until = wanted.start, time.monotonic() + self._patience
         while expected < wanted.end:
-            # `if message` would ask for the length of its value, and drop what has none.
-            for message in self._consumer.consume(_BATCH, _POLL_SECONDS):
+            began = expected
+            # No more than there may be: it waits until it has as many. `if message` would ask for the length of its
+            # value, and drop what has none.
+            for message in self._consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS):
                 error, offset = message.error(), message.offset() or 0
                 if error is not None:
                     if _is_end(error, wanted) and offset >= wanted.end:
@@ -69,9 +73,11 @@ class Reader:
                     return
                 if offset < expected:
                     raise Interrupted(f"topic {wanted.topic} gave offset {offset} after {expected - 1}")
-                expected, waits_until = offset + 1, time.monotonic() + self._patience
+                expected = offset + 1
                 yield _record(message, offset), message.leader_epoch() or 0
-            if expected < wanted.end and time.monotonic() > waits_until:
+            if expected > began:
+                waits_until = time.monotonic() + self._patience
+            elif time.monotonic() > waits_until:
                 raise Interrupted(
                     f"topic {wanted.topic} gave no record from offset {expected} to {wanted.end} in time"
                     " (nothing should write to a WAL topic in transactions: one that is open hides what follows)"
@@ -81,6 +87,8 @@ class Reader:
 def _is_end(error: KafkaError, wanted: Range) -> bool:
     """Whether it says that the log ends; other errors pass, or are told when nothing comes for too long."""
     code = error.code()
+    if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        raise Refused(f"the user of Kafka may not read topic {wanted.topic}: it needs Read and Describe")
     if code in {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}:  # noqa: SLF001 - confluent-kafka calls them so
         raise RangeGone(f"topic {wanted.topic} does not have offset {wanted.start} any more")
     if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION}:  # noqa: SLF001 - as above

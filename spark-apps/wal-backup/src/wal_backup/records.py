@@ -44,14 +44,17 @@ def digest_of(records: Iterable[Record]) -> str:
 def encode(record: Record) -> bytes:
     """The bytes of a record that its digest is made of."""
     offset, timestamp, timestamp_type, key, value, headers = record
-    parts = [
+    own = (
         _HEAD.pack(offset, timestamp, timestamp_type, NULL if headers is None else len(headers)),
         _LENGTH.pack(NULL if key is None else len(key)),
         key or b"",
         _LENGTH.pack(NULL if value is None else len(value)),
         value or b"",
-    ]
-    for name, content in headers or ():
+    )
+    if headers is None:
+        return b"".join(own)
+    parts = list(own)
+    for name, content in headers:
         encoded = name.encode()
         parts += [_LENGTH.pack(len(encoded)), encoded]
         parts += [_LENGTH.pack(NULL if content is None else len(content)), content or b""]
@@ -60,5 +63,8 @@ def encode(record: Record) -> bytes:
 
 def size_of(record: Record) -> int:
     """Bytes of keys, values and headers."""
-    own = len(record.key or b"") + len(record.value or b"")
-    return own + sum(len(name) + len(content or b"") for name, content in record.headers or ())
+    _, _, _, key, value, headers = record
+    own = (0 if key is None else len(key)) + (0 if value is None else len(value))
+    if headers is None:  # each record passes here, and few have headers
+        return own
+    return own + sum(len(name) + len(content or b"") for name, content in headers)

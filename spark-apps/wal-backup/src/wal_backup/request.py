@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from sparkjob.errors import Refused
 from sparkjob.fields import Fields
@@ -17,6 +18,17 @@ from wal_backup.store import Place, parse_place
 VERSION = 1
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Level(StrEnum):
+    """How much of what the store has is proved; each level includes the one before."""
+
+    NONE = "None"
+    """Nothing; only a backup may ask for it."""
+    CHECKSUMS = "Checksums"
+    """What was written is there: sizes, SHA-256, the digest of each section's records, every offset."""
+    INTEGRITY = "Integrity"
+    """And it replays: every record decodes, entries are whole and in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +46,18 @@ class TopicRange:
 
 @dataclass(frozen=True, slots=True)
 class BackupRequest:
-    """One backup. Without a parent it is full, and begins its chain."""
+    """One backup. Without a parent it is full, and begins its chain.
+
+    Attributes:
+        verify: what is proved of it before it counts.
+        database_version: "major.minor" or with the patch: what its reader lets pass differs. None: not known.
+    """
 
     digest: str
     backup: str
     attempt: int
+    verify: Level
+    database_version: str | None
     chain: str
     parent: Parent | None
     kafka: Kafka
@@ -62,6 +81,15 @@ class ChainRequest:
     chain: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """What is to be checked, and how much of it is to be proved. The database's version as in a backup's request."""
+
+    chains: ChainRequest
+    level: Level
+    database_version: str | None
+
+
 def parse_backup(content: bytes) -> BackupRequest:
     """Reads the request of a backup.
 
@@ -83,6 +111,8 @@ def parse_backup(content: bytes) -> BackupRequest:
         digest_of(content),
         _named(whom, "name"),
         whom.number("attempt"),
+        _level(fields, "verify", tuple(Level)),
+        fields.text_or_none("databaseVersion"),
         _named(fields, "chain"),
         None if parent is None else Parent(parent.text("name"), parent.text("digest")),
         kafka,
@@ -93,12 +123,23 @@ def parse_backup(content: bytes) -> BackupRequest:
 
 
 def parse_chain(content: bytes) -> ChainRequest:
-    """Reads the request of `inspect` or `check`. Raises as `parse_backup`."""
+    """Reads the request of `inspect`. Raises as `parse_backup`."""
+    return _chains(parse_json(content), digest_of(content))
+
+
+def parse_check(content: bytes) -> CheckRequest:
+    """Reads the request of `check`. Raises as `parse_backup`."""
     fields = parse_json(content)
+    chains = _chains(fields, digest_of(content))
+    level = _level(fields, "level", (Level.CHECKSUMS, Level.INTEGRITY))
+    return CheckRequest(chains, level, fields.text_or_none("databaseVersion"))
+
+
+def _chains(fields: Fields, digest: str) -> ChainRequest:
     fields.check_version(VERSION)
     chain = None if fields.text_or_none("chain") is None else _named(fields, "chain")
     cluster_id = _cluster_id(fields.text("clusterId"))
-    return ChainRequest(digest_of(content), parse_place(fields.object("storage")), cluster_id, chain)
+    return ChainRequest(digest, parse_place(fields.object("storage")), cluster_id, chain)
 
 
 def _topic(fields: Fields) -> TopicRange:
@@ -114,6 +155,13 @@ def _topic(fields: Fields) -> TopicRange:
         {name: str(value) for name, value in fields.object("config").members.items()},
         tuple(parse_region(region) for region in fields.objects("regions")),
     )
+
+
+def _level(fields: Fields, name: str, known: Sequence[Level]) -> Level:
+    value = fields.text(name)
+    if value not in known:
+        raise Refused(f"{fields.where}.{name} is {value}, which is none of {', '.join(known)}")
+    return Level(value)
 
 
 def _named(fields: Fields, name: str) -> str:

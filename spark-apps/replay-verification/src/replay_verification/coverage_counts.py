@@ -1,4 +1,4 @@
-"""Integrity and the reading of Coverage, as functions DataFrame → DataFrame."""
+"""The reading of Coverage, as functions DataFrame → DataFrame."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own documentation uses
 
-from replay_verification.findings import Finding, Kind
-from replay_verification.judge import JudgePieces, noops_sentence
-from replay_verification.scan import Starts, scan_records
-from replay_verification.schemas import PIECES, VERDICTS
+from sparkjob.integrity.findings import Finding, Kind
+from sparkjob.integrity.judge import noops_sentence
 
 
 def counted(records: DataFrame) -> DataFrame:
@@ -39,14 +37,3 @@ def find_counted(row: Row) -> Iterator[Finding]:
     }.items():
         if row[kind]:
             yield Finding(kind, row["topic"], said, row[f"first{kind}"])
-
-
-def pieces_of(records: DataFrame, starts: Starts) -> DataFrame:
-    """RECORDS → PIECES, without a shuffle: each Spark partition by itself."""
-    return records.mapInArrow(scan_records(starts), PIECES)
-
-
-def verdicts_on(pieces: DataFrame, starts: Starts, *, drops_repeats: bool) -> DataFrame:
-    """PIECES → VERDICTS: only pieces are shuffled, never a record that holds a whole entry."""
-    ordered = pieces.repartition("topic", "region").sortWithinPartitions("topic", "region", "offset", "place")
-    return ordered.mapInArrow(JudgePieces(starts, drops_repeats=drops_repeats), VERDICTS)

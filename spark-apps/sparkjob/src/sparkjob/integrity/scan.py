@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from google.protobuf.message import DecodeError
 
-from replay_verification.content import find_flaws
-from replay_verification.findings import Kind
-from replay_verification.schemas import PIECES_ARROW, signed
-from replay_verification.sequences import Run
-from replay_verification.tally import Tally
+from sparkjob.integrity.content import find_flaws
+from sparkjob.integrity.findings import Kind
+from sparkjob.integrity.schemas import PIECES_ARROW, signed
+from sparkjob.integrity.sequences import Run
+from sparkjob.integrity.tally import Tally
 from walrecord import Full, RecordError, decode_key
 from walrecord.pb.wal_pb2 import WalEntry
 from walrecord.region import METADATA_GROUP, data_region, region_group

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from replay_verification.findings import Kind
-from replay_verification.sequences import Seen
+from sparkjob.integrity.findings import Kind
+from sparkjob.integrity.sequences import Seen
 from walrecord import (
     AmbiguousLast,
     Entry,

@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from replay_verification.assembly import Assembly
-from replay_verification.content import find_flaws
-from replay_verification.findings import MOST_OF_A_KIND, Kind, Severity
-from replay_verification.scan import Piece, Starts, runs_of_entry, start_of, tally_piece
-from replay_verification.schemas import PIECES, VERDICTS_ARROW, signed, unsigned
-from replay_verification.sequences import Run, Seen, Sequences
-from replay_verification.tally import Tally
+from sparkjob.integrity.assembly import Assembly
+from sparkjob.integrity.content import find_flaws
+from sparkjob.integrity.findings import MOST_OF_A_KIND, Kind, Severity
+from sparkjob.integrity.scan import Piece, Starts, runs_of_entry, start_of, tally_piece
+from sparkjob.integrity.schemas import PIECES, VERDICTS_ARROW, signed, unsigned
+from sparkjob.integrity.sequences import Run, Seen, Sequences
+from sparkjob.integrity.tally import Tally
 from walrecord import Entry, InvalidEntry, decode_entry
 
 _COLUMNS = PIECES.names

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from replay_verification.findings import Kind
+from sparkjob.integrity.findings import Kind
 
 MOST_GAPS = 1_000
 """So many gaps of a region may still be filled; a log with more is beyond repair, and memory is not."""

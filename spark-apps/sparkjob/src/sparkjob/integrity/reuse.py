@@ -6,7 +6,6 @@ the end of one that stands earlier; then an equal entry (numbers and bytes) must
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -16,11 +15,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - as above
 
-from replay_verification.findings import MOST_OF_A_KIND, Finding, Kind
-from replay_verification.log_entries import LogEntry, entries_of_parts, parts, whole_entries, whole_entries_of
-from replay_verification.report import Seen
-from replay_verification.scan import runs_of_entry
-from replay_verification.schemas import ENTRIES, ENTRIES_ARROW, signed, unsigned
+from sparkjob.integrity.findings import MOST_OF_A_KIND, Finding, Kind
+from sparkjob.integrity.log_entries import LogEntry, entries_of_parts, parts, whole_entries, whole_entries_of
+from sparkjob.integrity.scan import runs_of_entry
+from sparkjob.integrity.schemas import ENTRIES, ENTRIES_ARROW, signed, unsigned
 from walrecord import InvalidEntry, decode_entry
 
 Regions = Mapping[str, Mapping[int, int]]
@@ -48,22 +46,17 @@ def reused(records: DataFrame, regions: Regions, *, drops_repeats: bool) -> Data
     return counted.where(F.col("nth") <= MOST_OF_A_KIND).select("topic", "region", "offset", "first", "count")
 
 
-def add_reused(lines: Sequence[Row], seen: Seen) -> None:
-    """Adds what `reused` gave; the sentence that such an entry is legal goes."""
-    told: dict[tuple[str, int], int] = defaultdict(int)
-    for line in lines:
-        topic, region, offset, first = line["topic"], unsigned(line["region"]), line["offset"], line["first"]
-        said = f"sequence {first} comes again or too late, and no entry of the region before has the same bytes"
-        seen.findings.append(Finding(Kind.SEQUENCE_REUSED, topic, said, offset, region))
-        told[topic, region] += 1
-        if told[topic, region] == 1:
-            seen.untold_errors += line["count"]
-        seen.untold_errors -= 1
-    at = {(line["topic"], unsigned(line["region"]), line["offset"]) for line in lines}
-    seen.findings = [
-        found
-        for found in seen.findings
-        if found.kind is not Kind.REPEATED_SEQUENCE or (found.topic, found.region, found.offset) not in at
+def find_reused(lines: Sequence[Row]) -> list[Finding]:
+    """What the lines of `reused` say."""
+    return [
+        Finding(
+            Kind.SEQUENCE_REUSED,
+            line["topic"],
+            f"sequence {line['first']} comes again or too late, and no entry of the region before has the same bytes",
+            line["offset"],
+            unsigned(line["region"]),
+        )
+        for line in lines
     ]
 
 

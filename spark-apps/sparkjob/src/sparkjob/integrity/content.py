@@ -14,7 +14,7 @@ from typing import NamedTuple
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from replay_verification.findings import Kind
+from sparkjob.integrity.findings import Kind
 from walrecord.pb.wal_pb2 import Mutation, WalEntry
 
 _OPERATIONS = frozenset(Mutation.OpType.values())

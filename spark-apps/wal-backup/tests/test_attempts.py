@@ -1,0 +1,173 @@
+"""Retries, killed executors, late tasks and half-written objects leave what nobody names, and change no manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyspark
+import pytest
+from backups import Answer, Bed
+from spark_marks import WITH_SPARK
+from stuck_objects import PATIENCE_SECONDS, StuckObject, ancestors
+
+from sparkjob.errors import Interrupted
+from wal_backup.layout import object_path
+from wal_backup.plan import Range
+from wal_backup.store import S3, Folder
+from wal_backup.task import write_object
+
+pytest_plugins = ("spark_beds", "backup_beds")
+pytestmark = WITH_SPARK
+
+RECORDS = 60
+BYTES = 10_000
+"""Of a record: random ones, so that the object is larger than a pipe."""
+EXECUTOR = "CoarseGrainedExecutorBackend"
+TASK = """
+import json, sys
+from wal_backup.plan import Range
+from wal_backup.store import Folder
+from wal_backup.task import write_object
+ranges, options, place, folder, path = json.loads(sys.argv[1])
+write_object([Range(*each) for each in ranges], options, Folder(**place), folder, path)
+"""
+"""What Spark's Python worker runs in a task, with the same function."""
+
+
+def filled(bed: Bed) -> str:
+    """A topic with large records."""
+    topic, numbers = f"attempt_{secrets.token_hex(4)}", random.Random(7)  # noqa: S311 - the same each time
+    bed.topics.fill({topic: [(b"k", numbers.randbytes(BYTES)) for _ in range(RECORDS)]})
+    return topic
+
+
+def spark_home(folder: Path) -> Path:
+    """A Spark that keeps the folders of its workers to itself."""
+    found, home = Path(pyspark.__file__).parent, folder / "spark"
+    home.mkdir()
+    for name in ("bin", "jars", "python"):
+        (home / name).symlink_to(found / name)
+    return home
+
+
+@contextmanager
+def application(bed: Bed, master: str, request: Mapping[str, Any]) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A backup as a program of its own, in a session of its own; and its summary."""
+    asked, summary = bed.folder / "own.json", bed.folder / "own.summary"
+    asked.write_text(json.dumps(request))
+    command = [sys.executable, "-m", "wal_backup", "backup", "--request", str(asked), "--summary", str(summary)]
+    environment = {**os.environ, "SPARK_MASTER": master, "SPARK_HOME": str(spark_home(bed.folder))}
+    with (bed.folder / "own.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            command, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            yield process, summary
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE_SECONDS)
+
+
+def unnamed(bed: Bed, *answers: Answer) -> set[str]:
+    """The objects that none of these backups' manifests names."""
+    found = {str(path.relative_to(bed.chain)) for path in (bed.chain / "data").rglob("*.parquet")}
+    return found - {each.path for answer in answers for each in bed.manifest(answer).objects}
+
+
+def is_whole(bed: Bed, answer: Answer, topic: str) -> None:
+    """The backup has what Kafka has, the store has one manifest, and whoever checks it finds nothing."""
+    assert bed.stored(answer, topic) == bed.log(topic, 0, RECORDS)
+    assert [path.name for path in (bed.chain / "manifests").iterdir()] == [answer.summary["manifest"]["name"]]
+    assert (bed.check().code, bed.inspect().code) == (0, 0)
+
+
+def test_an_executor_that_is_killed_in_mid_write_is_replaced_and_its_half_object_is_garbage(folder_bed: Bed) -> None:
+    bed, topic = folder_bed, filled(folder_bed)
+    first = object_path("full", 1, 0, 0)
+    stuck = StuckObject(bed.chain / first)
+    request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="Checksums")
+    with application(bed, "local-cluster[2,1,1024]", request) as (process, summary):
+        (executor,) = (pid for pid, command in ancestors(stuck.wait()) if EXECUTOR in command)
+        os.kill(executor, signal.SIGKILL)
+        assert stuck.finish() > 0
+        assert process.wait(PATIENCE_SECONDS) == 0, (bed.folder / "own.log").read_text()[-3000:]
+    answer = Answer(0, json.loads(summary.read_bytes()))
+    is_whole(bed, answer, topic)
+    assert unnamed(bed, answer) == {first}
+
+
+def test_an_application_that_is_killed_in_mid_write_is_followed_by_the_next_attempt(folder_bed: Bed) -> None:
+    bed, topic = folder_bed, filled(folder_bed)
+    first = object_path("full", 1, 0, 0)
+    stuck = StuckObject(bed.chain / first)
+    request = bed.request((topic, 0, RECORDS), parent=None, name="full", attempt=1, verify="None")
+    with application(bed, "local[2]", request) as (process, summary):
+        worker = stuck.wait()
+        os.killpg(process.pid, signal.SIGKILL)
+        os.kill(worker, signal.SIGKILL)
+    assert stuck.finish() > 0
+    assert not summary.exists()
+    answer = bed.back_up((topic, 0, RECORDS), attempt=2)
+    is_whole(bed, answer, topic)
+    assert unnamed(bed, answer) == {first}
+
+
+def test_a_task_of_a_dead_attempt_that_ends_after_the_next_one_has_published_changes_nothing(folder_bed: Bed) -> None:
+    bed, topic = folder_bed, filled(folder_bed)
+    first, place = object_path("full", 1, 0, 0), Folder(bed.storage["folder"]["path"])
+    stuck = StuckObject(bed.chain / first)
+    folder = str(bed.chain.relative_to(bed.objects))
+    options = {"bootstrap.servers": bed.topics.servers}
+    task = json.dumps([[Range(topic, 0, RECORDS)], options, asdict(place), folder, first])
+    zombie = subprocess.Popen([sys.executable, "-c", TASK, task])  # noqa: S603 - our own program
+    try:
+        assert stuck.wait() == zombie.pid
+        answer = bed.back_up((topic, 0, RECORDS), attempt=2)
+        published = bed.manifest_path(answer).read_bytes()
+        whole = stuck.finish()
+        assert zombie.wait(PATIENCE_SECONDS) == 0
+    finally:
+        zombie.kill()
+        zombie.wait(PATIENCE_SECONDS)
+    assert whole == sum(each.bytes for each in bed.manifest(answer).objects), "it wrote all of it, as well"
+    assert bed.manifest_path(answer).read_bytes() == published
+    is_whole(bed, answer, topic)
+    assert unnamed(bed, answer) == {first}
+
+
+def test_half_an_object_that_a_failing_task_publishes_is_garbage(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of pyarrow cannot be aborted: what was written to it when the task failed is an object of the bucket."""
+    topic, path = filled(bed), object_path("full", 1, 0, 77)
+
+    def breaks(source: BinaryIO, sink: BinaryIO, _: int) -> None:
+        sink.write(source.read(BYTES))
+        raise OSError(5, "Input/output error")
+
+    def keys(name: str) -> str:
+        return Path(bed.storage["s3"][name]).read_text().strip()
+
+    asked = bed.storage["s3"]
+    secret = keys("accessKeyIdFile"), keys("secretAccessKeyFile")
+    place = S3(asked["bucket"], asked["prefix"], asked["region"], asked["endpoint"], None, *secret)
+    folder, options = str(bed.chain.relative_to(bed.objects)), {"bootstrap.servers": bed.topics.servers}
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", breaks)
+        with pytest.raises(Interrupted, match="Input/output error"):
+            write_object([Range(topic, 0, RECORDS)], options, place, folder, path)
+    assert (bed.chain / path).stat().st_size == BYTES
+    answer = bed.back_up((topic, 0, RECORDS))
+    is_whole(bed, answer, topic)
+    assert unnamed(bed, answer) == {path}

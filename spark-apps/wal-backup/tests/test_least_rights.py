@@ -1,0 +1,167 @@
+"""The rights that README.md names are enough, and without one of them it is said at once which."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.fs
+import pytest
+from backups import Answer, Bed, bed_in_folder
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+from pyspark.sql import SparkSession
+from spark_marks import WITH_SPARK
+from wal_logs import clean_log
+
+from seawall_e2e import kafka_users
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.s3 import S3Process
+from seawall_e2e.waiting import wait_until
+
+pytest_plugins = ("spark_beds", "backup_beds")
+pytestmark = WITH_SPARK
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",  # the plaintext listener of the bed
+}
+USER, PASSWORD = "backup", "a-password"
+ALLOWED, DESCRIBED, FORBIDDEN = "acl_wal_0", "acl_wal_1", "other_0"
+LOG = clean_log()
+
+
+@pytest.fixture(scope="module")
+def strict(beds: str) -> Iterator[KafkaProcesses]:
+    """A broker that knows rights, a user with those of README.md, and one topic that it may describe only."""
+    with KafkaProcesses(1, sasl_ssl=True, properties=AUTHORIZER) as processes:
+        yield processes
+
+
+@pytest.fixture
+def strict_bed(spark: SparkSession, strict: KafkaProcesses, tmp_path: Path) -> Bed:
+    """A store, and that broker."""
+    return bed_in_folder(spark, strict, tmp_path)
+
+
+def as_user(bed: Bed, kafka: KafkaProcesses) -> dict[str, Any]:
+    """`kafka` of a request, with the user of the job."""
+    for name, text in {"ca.crt": kafka.secure.ca_pem, "username": USER, "password": PASSWORD}.items():
+        (bed.folder / name).write_text(text)
+    return {
+        "bootstrapServers": [kafka.secure.sasl_ssl_servers[0]],
+        "clusterId": kafka.cluster_id,
+        "tls": {"caFile": str(bed.folder / "ca.crt"), "certFile": None, "keyFile": None},
+        "sasl": {
+            "mechanism": "SCRAM-SHA-512",
+            "usernameFile": str(bed.folder / "username"),
+            "passwordFile": str(bed.folder / "password"),
+        },
+    }
+
+
+def refused(answer: Answer, sentence: str) -> None:
+    """It ended so."""
+    assert (answer.summary["outcome"], answer.summary["message"].partition(":")[0]) == ("Refused", sentence)
+
+
+def test_a_user_of_kafka_who_may_describe_and_read_is_enough_and_less_is_told_at_once(
+    strict_bed: Bed, strict: KafkaProcesses
+) -> None:
+    bed = strict_bed
+    bed.topics.fill(dict.fromkeys((ALLOWED, DESCRIBED, FORBIDDEN), LOG.records))
+    boss, secure = AdminClient({"bootstrap.servers": bed.topics.servers}), strict.secure
+    kafka_users.let_read(boss, USER, PASSWORD, ALLOWED)
+    describe = AclBinding(
+        ResourceType.TOPIC,
+        DESCRIBED,
+        ResourcePatternType.LITERAL,
+        f"User:{USER}",
+        "*",
+        AclOperation.DESCRIBE,
+        AclPermissionType.ALLOW,
+    )
+    boss.create_acls([describe])[describe].result(kafka_users.TIMEOUT)
+    who = (secure.sasl_ssl_servers[0], USER, PASSWORD, secure.ca_pem)
+    for topic in (ALLOWED, DESCRIBED):
+        wait_until(lambda topic=topic: kafka_users.end_as(boss, topic, *who) == LOG.end, "it knows the user")  # type: ignore[misc]
+    kafka = as_user(bed, strict)
+
+    assert "--operation Describe --operation Read --topic" in README
+    full = bed.back_up((ALLOWED, 0, 20), kafka=kafka, verify="Integrity")
+    more = bed.back_up((ALLOWED, 20, LOG.end), parent=full, name="more", kafka=kafka, verify="Integrity")
+    assert (full.code, more.code) == (0, 0), (full.summary, more.summary)
+    refused(
+        bed.back_up((ALLOWED, 0, LOG.end), (DESCRIBED, 0, LOG.end), kafka=kafka, name="other"),
+        f"the user of Kafka may not read topic {DESCRIBED}",
+    )
+    refused(
+        bed.back_up((ALLOWED, 0, LOG.end), (FORBIDDEN, 0, LOG.end), kafka=kafka, name="another"),
+        f"the user of Kafka may not describe topic {FORBIDDEN}",
+    )
+    assert kafka_users.delete_as(boss, ALLOWED, "1", *who) == "TOPIC_AUTHORIZATION_FAILED"
+    kafka_users.forget(boss, USER)
+
+
+def policy(bucket: str, key: str, *actions: str) -> dict[str, Any]:
+    """README.md's policy, for this user and bucket, with those of its actions."""
+    (given,) = (part for part in README.split("```") if part.startswith("json\n"))
+    found: dict[str, Any] = json.loads(given.removeprefix("json\n").replace("BUCKET", bucket))
+    for statement in found["Statement"]:
+        statement["Principal"] = {"AWS": [key]}
+        statement["Action"] = [action for action in statement["Action"] if action in actions or not actions]
+    found["Statement"] = [statement for statement in found["Statement"] if statement["Action"]]
+    return found
+
+
+def storage_as(bed: Bed, keys: tuple[str, str], name: str) -> Mapping[str, Any]:
+    """The bed's bucket, with the keys of a user."""
+    files = {"accessKeyIdFile": bed.folder / f"{name}-id", "secretAccessKeyFile": bed.folder / f"{name}-secret"}
+    for path, text in zip(files.values(), keys, strict=True):
+        path.write_text(text)
+    return {"s3": {**bed.storage["s3"], **{member: str(path) for member, path in files.items()}}}
+
+
+def test_a_user_of_the_store_who_may_put_get_and_list_is_enough_and_deletes_nothing(bed: Bed, s3: S3Process) -> None:
+    topic, bucket, keys = "rights_of_s3", bed.storage["s3"]["bucket"], s3.make_user()
+    bed.topics.fill({topic: LOG.records})
+    bed.storage = storage_as(bed, keys, "writer")
+    answer = bed.back_up((topic, 0, 20))
+    assert answer.summary["outcome"] == "Refused", answer.summary
+    assert "the store refuses" in answer.summary["message"]
+
+    s3.set_policy(bucket, policy(bucket, keys[0]))
+    full = bed.back_up((topic, 0, 20), verify="Integrity")
+    more = bed.back_up((topic, 20, LOG.end), parent=full, name="more", verify="Integrity")
+    assert (full.code, more.code, bed.check("Integrity").code) == (0, 0, 0), (full.summary, more.summary)
+    asked = bed.storage["s3"]
+    address = asked["endpoint"].removeprefix("http://")
+    store = pyarrow.fs.S3FileSystem(
+        access_key=keys[0], secret_key=keys[1], region=asked["region"], endpoint_override=address, scheme="http"
+    )
+    with pytest.raises(OSError, match=r"ACCESS_DENIED|AccessDenied"):
+        store.delete_file(f"{bucket}/here/{bed.manifest_path(more).relative_to(bed.objects)}")
+    assert bed.inspect().summary["chains"][0]["backups"] == 2
+
+
+def test_without_any_of_these_rights_no_backup_is_made_and_without_put_one_is_checked(bed: Bed, s3: S3Process) -> None:
+    topic, bucket, keys = "rights_of_a_reader", bed.storage["s3"]["bucket"], s3.make_user()
+    bed.topics.fill({topic: LOG.records})
+    full = bed.back_up((topic, 0, 20))
+    bed.storage = storage_as(bed, keys, "less")
+    rights = {"s3:PutObject", "s3:GetObject", "s3:ListBucket"}
+    for missing in sorted(rights):
+        s3.set_policy(bucket, policy(bucket, keys[0], *(rights - {missing})))
+        answer = bed.back_up((topic, 20, LOG.end), parent=full, name="more")
+        assert answer.summary["outcome"] == "Refused", (missing, answer.summary)
+        assert "the store refuses" in answer.summary["message"], missing
+        assert (bed.check("Integrity").code == 0) is (missing == "s3:PutObject"), missing
