@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from seawall_e2e.acked_rows import build_checker_image
+from seawall_e2e.backups import build_backup_image
 from seawall_e2e.cluster import REPOSITORY, build_operator_image, install_crds, make_namespace
 from seawall_e2e.commands import kubectl, run
 from seawall_e2e.objects import items
@@ -71,6 +72,13 @@ def verification_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
     """The image of the replay verification, in the cluster, on which the Spark Operator is."""
     install_spark_operator()
     return build_verification_image()
+
+
+@pytest.fixture(scope="session")
+def backup_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
+    """The image of the backups, in the cluster, on which the Spark Operator is."""
+    install_spark_operator()
+    return build_backup_image()
 
 
 @pytest.fixture

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster, signal_in_pod
+from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster
 from seawall_e2e.commands import Object, kubectl, run
-from seawall_e2e.objects import apply, containers, find, get, items
+from seawall_e2e.objects import apply, containers, find, get
+from seawall_e2e.spark_jobs import ACCOUNT, SMALL, SparkJobs
 from seawall_e2e.waiting import wait_until
 
-ACCOUNT = "seawall-replay-verification"
 REPORTS = "reports"
 """The claim that the reports are written to."""
 USER = 185
@@ -24,10 +23,6 @@ SNAPSHOTS = Path(__file__).with_name("snapshots.py")
 OVER = frozenset({"Completed", "Failed"})
 VERDICT_SECONDS = 150
 """Far beyond what a verification takes on a busy machine: three JVMs start."""
-_SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_CONF = {f"spark.{role}.defaultJavaOptions": _SHORT_LIVED for role in ("driver", "executor")}
-_SMALL = {"executors": 1, "memory": "512Mi", "driverMemory": "512Mi", "cpuRequest": "100m", "conf": _CONF}
 
 
 def build_verification_image() -> str:
@@ -99,24 +94,19 @@ class Verification:
         return f"{self.application}-driver"
 
 
-class Verifications:
+class Verifications(SparkJobs):
     """What verifies one WALCluster; `user` is the Secret with the jobs' own user of Kafka."""
 
     def __init__(self, wal: WALCluster, image: str, user: str | None = None) -> None:
-        self.wal, self._image, self._user = wal, image, user
-        self._pods = count(1)
+        super().__init__(wal, image, "walv")
+        self._user = user
 
     def declare(self) -> None:
         """Lets the WALCluster say what verifies it: the image, its account, and few and small pods."""
-        declared: dict[str, Any] = {"spark": {"image": self._image, "serviceAccountName": ACCOUNT, **_SMALL}}
+        declared: dict[str, Any] = {"spark": {"image": self._image, "serviceAccountName": ACCOUNT, **SMALL}}
         if self._user is not None:
             declared["kafkaCredentialsSecretRef"] = {"name": self._user}
         kubectl(*self.wal.patch_command(json.dumps({"spec": {"verification": declared}})))
-
-    def make_claim(self, name: str) -> None:
-        """Makes a claim."""
-        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-        apply(self._object("v1", "PersistentVolumeClaim", name, claim))
 
     def request(self, name: str, **spec: Any) -> None:
         """Asks for a verification of level Integrity, with a report."""
@@ -179,20 +169,6 @@ class Verifications:
 
         return wait_until(over, f"{name} is over", within=within, every=0.5, explain=self.explain)
 
-    def executors(self, application: str) -> list[str]:
-        """The pods of its executors that run."""
-        selector = f"sparkoperator.k8s.io/app-name={application},spark-role=executor"
-        found = items(self.wal.namespace, "pods", labels=selector, fields="status.phase=Running")
-        return [str(pod["metadata"]["name"]) for pod in found]
-
-    def driver_log(self, application: str) -> str:
-        """What its driver has written; nothing before it has a pod that can be read."""
-        return self._kubectl("logs", f"{application}-driver", "--ignore-errors")
-
-    def signal(self, pod: str, name: str) -> None:
-        """Sends a signal to the Java of a driver or an executor."""
-        signal_in_pod(self.wal.namespace, pod, "java", signal=name)
-
     def report(self, seen: Verification) -> tuple[Mapping[str, Any], str]:
         """The report of its last attempt, and the page for people."""
         path = f"/reports/{self.wal.namespace}/{seen.application}"
@@ -202,54 +178,13 @@ class Verifications:
         """Verifications as `kubectl get` prints them."""
         return self._kubectl("get", "walv", "-o", "wide")
 
-    def explain(self) -> str:
-        """Verifications, applications, pods and the ends of the drivers' logs, for people."""
-        objects = self._kubectl("get", "walv,walh,sparkapplications,pods", "-o", "wide", "--ignore-not-found")
-        logs = self._kubectl("logs", "-l", "spark-role=driver", "--prefix", "--tail=30", "--ignore-errors")
-        return f"{objects}\n{self._kubectl('get', 'walv', '-o', 'yaml')}\n{logs}\n{self.wal.explain()}"
-
     def export_snapshot(self, storage: str, claim: str) -> dict[str, Any]:
         """Makes a snapshot of a database's storage, a claim, on another one; returns it as in `spec.snapshot`."""
         self.make_claim(claim)
         mounts = {storage: ("/storage", True), claim: ("/made", False)}
-        self._run_to_end(["python", "-c", SNAPSHOTS.read_text(), "/storage", "/made/cuts"], STORAGE_USER, mounts)
+        self.run_to_end(["python", "-c", SNAPSHOTS.read_text(), "/storage", "/made/cuts"], STORAGE_USER, mounts)
         return {"uri": "file:///snapshot/cuts", "persistentVolumeClaim": claim}
 
     def _read(self, path: str) -> str:
         """A file of the reports' volume."""
-        return self._run_to_end(["cat", path], USER, {REPORTS: ("/reports", True)})
-
-    def _run_to_end(self, command: list[str], user: int, claims: Mapping[str, tuple[str, bool]]) -> str:
-        """What a program prints in a pod; of each claim where it is mounted, and whether to read only."""
-        pod = f"program-{next(self._pods)}"
-        identity = {"runAsNonRoot": True, "runAsUser": user, "runAsGroup": user, "fsGroup": user}
-        mounts = [{"name": name, "mountPath": path, "readOnly": closed} for name, (path, closed) in claims.items()]
-        container = {"name": "program", "image": self._image, "args": command}
-        spec = {
-            "automountServiceAccountToken": False,
-            "restartPolicy": "Never",
-            "securityContext": {**identity, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [{**container, "securityContext": _SHUT, "volumeMounts": mounts}],
-            "volumes": [
-                {"name": name, "persistentVolumeClaim": {"claimName": name, "readOnly": closed}}
-                for name, (_, closed) in claims.items()
-            ],
-        }
-        apply(self._object("v1", "Pod", pod, spec))
-        phase = wait_until(lambda: self._end_of(pod), f"{pod} has ended", explain=self.explain)
-        said = self._kubectl("logs", pod)
-        if phase != "Succeeded":
-            raise AssertionError(f"{pod} ({command[0]}) failed: {said}\n{self.explain()}")
-        self._kubectl("delete", "pod", pod, "--wait=false")
-        return said
-
-    def _end_of(self, pod: str) -> str | None:
-        phase = str(get(self.wal.namespace, "pods", pod)["status"]["phase"])
-        return phase if phase in {"Succeeded", "Failed"} else None
-
-    def _object(self, version: str, kind: str, name: str, spec: Mapping[str, Any]) -> Object:
-        metadata = {"name": name, "namespace": self.wal.namespace}
-        return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
-
-    def _kubectl(self, *words: str) -> str:
-        return kubectl("-n", self.wal.namespace, *words)
+        return self.run_to_end(["cat", path], USER, {REPORTS: ("/reports", True)})
