@@ -1,4 +1,4 @@
-"""`wal-backup backup | inspect | check`: what goes in and what comes out is in `contract/README.md`."""
+"""The commands of `wal-backup`: what goes in and what comes out is in `contract/README.md`."""
 
 from __future__ import annotations
 
@@ -6,36 +6,28 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest, digest_of, read_bytes
-from sparkjob.session import open_session, sentence_of
+from sparkjob.session import sentence_of
+from wal_backup.answer import Answer
 from wal_backup.backup import Backup, LogChanged
 from wal_backup.chain import Chain, read_chains
 from wal_backup.check import ObjectToCheck, check_object, find_missing_objects, find_unnamed, objects_of
 from wal_backup.findings import Finding, Kind
 from wal_backup.layout import chain_folder
 from wal_backup.request import ChainRequest, parse_backup, parse_chain
+from wal_backup.restore.command import plan, restore
+from wal_backup.spark import open_spark
 from wal_backup.store import Store
 from wal_backup.summary import summarize
 
 LOG = logging.getLogger("wal_backup")
 NONE = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a command found."""
-
-    message: str
-    findings: Sequence[Finding] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def run() -> None:
@@ -59,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         digest = digest_of(content)
         check_digest(digest, given.digest)
         answer = COMMANDS[given.command](content, spark)
-        outcome = Outcome.FAILED if answer.findings else Outcome.PASSED
+        outcome = answer.outcome
     except Refused as refused:
         outcome, answer = Outcome.REFUSED, Answer(str(refused))
     except LogChanged as changed:
@@ -77,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
 
 def _backup(content: bytes, given: SparkSession | None) -> Answer:
     request = parse_backup(content)
-    spark = given or _open(f"wal-backup {request.backup}")
+    spark = given or open_spark(f"wal-backup {request.backup}")
     try:
         written = Backup(spark, request).write()
     finally:
@@ -106,7 +98,7 @@ def _check(content: bytes, given: SparkSession | None) -> Answer:
     chains = _chains(request)
     findings = [finding for chain in chains for finding in _find_in_manifests(chain)]
     objects = [each for chain in chains for each in _objects(request, chain)]
-    spark = given or _open("wal-backup check")
+    spark = given or open_spark("wal-backup check")
     try:
         findings += _check_all(spark, request, objects)
     finally:
@@ -119,6 +111,8 @@ COMMANDS: Mapping[str, Callable[[bytes, SparkSession | None], Answer]] = {
     "backup": _backup,
     "check": _check,
     "inspect": _inspect,
+    "plan": plan,
+    "restore": restore,
 }
 
 
@@ -168,13 +162,6 @@ def _about(chains: Sequence[Chain], findings: Sequence[Finding], verdict: str) -
     }
     said = findings[0].message if findings else f"all of {len(chains)} chains {verdict}"
     return Answer(said, findings, details)
-
-
-def _open(name: str) -> SparkSession:
-    try:
-        return open_session(name)
-    except (OSError, RuntimeError) as error:
-        raise Interrupted(f"Spark does not start: {sentence_of(error)}") from error
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def longest_path(found: Mapping[str, StoredManifest]) -> tuple[tuple[StoredManif
         if parent is None:
             continue
         known = found.get(parent.name)
-        trouble = _why_no_child(each, known, parent)
+        trouble = why_no_child(each, known, parent)
         if trouble is None:
             children[parent.name].append(file)
         else:
@@ -111,7 +111,8 @@ def longest_path(found: Mapping[str, StoredManifest]) -> tuple[tuple[StoredManif
     return tuple(found[file] for file in best), tuple(problems)
 
 
-def _why_no_child(child: StoredManifest, parent: StoredManifest | None, named: Parent) -> str | None:
+def why_no_child(child: StoredManifest, parent: StoredManifest | None, named: Parent) -> str | None:
+    """What is wrong with a manifest that names this one as its parent; None: nothing."""
     if parent is None:
         return f"names the parent {named.name}, which is not there"
     if parent.digest != named.digest:

@@ -42,12 +42,12 @@ class KafkaState:
         Raises:
             Interrupted: Kafka does not answer.
         """
-        return _answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
+        return answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
         """The topics that there are. Raises as `cluster_id`."""
         wanted = list(names)
-        return _answer(lambda: self._topics(wanted))
+        return answer(lambda: self._topics(wanted))
 
     def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
         asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
@@ -64,7 +64,7 @@ class KafkaState:
         return {partition.topic: int(future.result(SECONDS).offset) for partition, future in futures.items()}
 
 
-def _answer(ask: Callable[[], T]) -> T:
+def answer(ask: Callable[[], T]) -> T:
     """Asks again for a while: a topic has no leader while one is elected."""
     give_up = time.monotonic() + SECONDS
     while True:

@@ -56,7 +56,6 @@ class BackupRequest:
 class ChainRequest:
     """A chain that is to be inspected or checked; without its name all chains of that Kafka are."""
 
-    digest: str
     place: Place
     cluster_id: str
     chain: str | None
@@ -96,9 +95,14 @@ def parse_chain(content: bytes) -> ChainRequest:
     """Reads the request of `inspect` or `check`. Raises as `parse_backup`."""
     fields = parse_json(content)
     fields.check_version(VERSION)
+    return parse_chain_fields(fields)
+
+
+def parse_chain_fields(fields: Fields) -> ChainRequest:
+    """Which chain of which store is meant. Raises as `parse_backup`."""
     chain = None if fields.text_or_none("chain") is None else _named(fields, "chain")
     cluster_id = _cluster_id(fields.text("clusterId"))
-    return ChainRequest(digest_of(content), parse_place(fields.object("storage")), cluster_id, chain)
+    return ChainRequest(parse_place(fields.object("storage")), cluster_id, chain)
 
 
 def _topic(fields: Fields) -> TopicRange:
