@@ -69,10 +69,13 @@ class TargetKafka:
         Raises:
             Interrupted: Kafka does not do it.
         """
-        (future,) = self._admin.delete_records([TopicPartition(topic, 0, before)], request_timeout=SECONDS).values()
-        start = answer(lambda: int(future.result(SECONDS).low_watermark))
+        start = answer(lambda: self._delete_records(TopicPartition(topic, 0, before)))
         if start != before:
             raise Interrupted(f"topic {topic} begins at offset {start} after its records before {before} were deleted")
+
+    def _delete_records(self, before: TopicPartition) -> int:
+        (future,) = self._admin.delete_records([before], request_timeout=SECONDS).values()
+        return int(future.result(SECONDS).low_watermark)
 
     def _require_one_partition(self, names: Iterable[str]) -> None:
         asked = TopicCollection(list(names))
