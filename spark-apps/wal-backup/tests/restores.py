@@ -23,6 +23,7 @@ from wal_backup.restore.appender import Appender
 from wal_backup.restore.batches import batches
 from wal_backup.restore.planner import make_plan
 from wal_backup.restore.request import parse_plan
+from wal_backup.restore.target import TargetKafka
 from wal_backup.restore.task import PADDING_TIME, TopicJob, pad
 from wal_backup.store import Store
 
@@ -151,11 +152,10 @@ def write_raw(bed: Bed, name: str, records: Sequence[tuple[Any, ...]]) -> None:
 
 def begin_at(bed: Bed, name: str, start: int) -> None:
     """Lets an empty log begin there."""
-    if start == 0:
-        return
-    with Appender({"bootstrap.servers": bed.topics.servers}, name, bed.topics.ids(name)[name]) as log:
+    options = {"bootstrap.servers": bed.topics.servers}
+    with Appender(options, name, bed.topics.ids(name)[name]) as log:
         pad(log, start, PADDING_TIME, MOST_BYTES)
-    bed.topics.delete_records(name, start)
+    TargetKafka(options).delete_records(name, start)
 
 
 def holes(records: Sequence[Record], start: int, end: int) -> Iterator[tuple[int, int]]:

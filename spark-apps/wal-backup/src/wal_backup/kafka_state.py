@@ -15,7 +15,13 @@ from wal_backup.request import TopicRange
 
 SECONDS = 30.0
 _PAUSE = 0.2
-_PASSING = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+_PASSING = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError._NOENT,  # noqa: SLF001 - confluent-kafka calls it so: to delete records it found no leader
+    }
+)
 T = TypeVar("T")
 _URL_SAFE = str.maketrans("+/", "-_")
 """Java, and so Seawall, prints ids with - and _ where librdkafka has + and /."""
