@@ -14,6 +14,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from wal_topics import TIMEOUT, Topics
 
+from seawall_e2e.waiting import wait_until
 from wal_backup.gaps import merge
 from wal_backup.kafka_state import KafkaState, TopicState
 from wal_backup.plan import Range
@@ -67,8 +68,7 @@ class Restores:
                 except KafkaException:  # the old one is not gone yet
                     assert time.monotonic() < give_up
                     future = admin.create_topics([topic for topic in new if topic.topic == name])[name]  # noqa: PLW2901
-        for name in names:
-            self.topics.wait_for_end(name, 0)
+        wait_until(lambda: set(self.kafka.topics(names)) == set(names), "the topics are there")
 
     def plan_request(self, *names: str, **other: Any) -> dict[str, Any]:
         """By default all that the chain has of these topics."""
@@ -96,7 +96,7 @@ class Restores:
             "plan": self.plan_request(*names, **other),
             "planDigest": digest,
             "kafka": kafka,
-            "topics": [{"name": name, "topicId": topic_id} for name, topic_id in self.topics.ids(*names).items()],
+            "topics": [{"name": name, "topicId": topic_id} for name, topic_id in self.ids(*names).items()],
         }
 
     def restore(self, *names: str, **other: Any) -> Answer:
@@ -111,7 +111,11 @@ class Restores:
         self.make_anew(name)
         request = parse_plan(_bytes(self.plan_request(name, **other)))
         (topic,) = make_plan(Store(request.place), request).topics
-        return TopicJob(topic, self.topics.ids(name)[name], MOST_BYTES)
+        return TopicJob(topic, self.ids(name)[name], MOST_BYTES)
+
+    def ids(self, *names: str) -> dict[str, str]:
+        """The topics' ids."""
+        return {name: state.topic_id for name, state in self.kafka.topics(names).items()}
 
     def state(self, name: str) -> TopicState:
         """A topic's id and its offsets."""

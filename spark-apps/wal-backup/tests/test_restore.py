@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 
+import pytest
 from backups import Bed
-from restores import Restores, begin_at, same, write_raw
+from restores import GUARDED, Restores, begin_at, same, write_raw
 from spark_marks import WITH_SPARK
 from test_round_trip import transaction
 
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.waiting import wait_until
+
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
+LATELY = 1_700_000_000_000
 
 
 def test_logs_come_back_at_their_own_offsets_wherever_they_begin(bed: Bed) -> None:
     restores = Restores(bed)
     starts = {f"from_{start}_{secrets.token_hex(4)}": start for start in (0, 1, 10_000, 10_000_000)}
     empty, purged = (f"{name}_{secrets.token_hex(4)}" for name in ("empty", "purged"))
-    bed.topics.create(*starts, empty, purged)
+    bed.topics.create(*starts, empty, purged, config=GUARDED)
     for topic, start in starts.items():
         begin_at(bed, topic, start)
-        write_raw(bed, topic, [(b"k", b"v%d" % number, None, 1_700_000_000_000 + number) for number in range(200)])
+        write_raw(bed, topic, [(b"k", b"v%d" % number, None, LATELY + number) for number in range(200)])
         transaction(bed, topic, [b"gone"], commits=False)
-        write_raw(bed, topic, [(None, None, None, 1_700_000_000_500)])
+        write_raw(bed, topic, [(None, None, None, LATELY)])
     begin_at(bed, purged, 77)
     ranges = [*((topic, start, start + 203) for topic, start in starts.items()), (empty, 0, 0), (purged, 77, 77)]
     assert bed.back_up(*ranges).code == 0
@@ -35,3 +41,46 @@ def test_logs_come_back_at_their_own_offsets_wherever_they_begin(bed: Bed) -> No
         state = restores.state(topic)
         assert (state.start, state.end) == (start, end)
         assert same(restores.log(topic), before[topic], start, end)
+
+
+def test_another_kafka_takes_the_logs_with_three_replicas_and_brokers_that_are_killed_change_nothing(
+    bed: Bed, three_brokers: KafkaProcesses
+) -> None:
+    """The padding goes by itself, and with it what a broker could begin with that forgot where the log begins."""
+    topics = {f"on_three_{start}_{secrets.token_hex(4)}": start for start in (0, 10_000)}
+    bed.topics.create(*topics, config=GUARDED)
+    for topic, start in topics.items():
+        begin_at(bed, topic, start)
+        write_raw(bed, topic, [(b"k", b"v%d" % number, None, LATELY + number) for number in range(50)])
+    assert bed.back_up(*((topic, start, start + 50) for topic, start in topics.items())).code == 0
+
+    restores = Restores(bed, ",".join(three_brokers.bootstrap_servers), three_brokers.cluster_id, replicas=3)
+    padded = {topic: start + 60 for topic, start in topics.items()}
+    answer = restores.restore(*topics, padTo=padded)
+    assert answer.summary["outcome"] == "Passed", answer.summary
+    assert (answer.summary["restored"], answer.summary["counts"]["lostAtMost"]) == (2, 20)
+
+    for topic, start in topics.items():
+        wait_until(lambda: first_segments(three_brokers, topic) == [start] * 3, "the padding is gone")  # noqa: B023
+    for broker in range(3):
+        three_brokers.kill(broker)
+    three_brokers.start_together(0, 1, 2)
+    for topic, start in topics.items():
+        state = restores.state(topic)
+        assert (state.start, state.end) == (start, start + 60)
+        assert same(restores.log(topic), bed.log(topic, start, start + 50), start, start + 60)
+
+
+def first_segments(brokers: KafkaProcesses, topic: str) -> list[int]:
+    """The first offset that each broker's files of a topic have."""
+    folders = brokers._folder.glob(f"broker-*/data/{topic}-0")
+    return [min(int(file.stem) for file in folder.glob("*.log")) for folder in folders]
+
+
+@pytest.fixture(scope="module")
+def three_brokers(beds: str) -> Iterator[KafkaProcesses]:
+    """They clean every second, and never write down where logs begin: only that padding goes keeps the first offset."""
+    often = {"log.initial.task.delay.ms": "500", "log.retention.check.interval.ms": "1000"}
+    never = {"log.flush.start.offset.checkpoint.interval.ms": "3600000"}
+    with KafkaProcesses(brokers=3, properties={**often, **never}) as processes:
+        yield processes

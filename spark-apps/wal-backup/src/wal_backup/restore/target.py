@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from confluent_kafka import TopicCollection, TopicPartition
@@ -11,6 +12,7 @@ from sparkjob.errors import Interrupted, Refused
 from wal_backup.kafka_state import SECONDS, KafkaState, TopicState, answer
 from wal_backup.restore.plan import TopicPlan
 
+_HEARSAY_SECONDS, _PAUSE_SECONDS = 3.0, 0.2
 MOST_BYTES = "max.message.bytes"
 _NEEDED = {
     "cleanup.policy": "delete",
@@ -54,7 +56,7 @@ class TargetKafka:
         for name in names:
             if name not in ids:
                 raise Refused(f"the request does not give the id of topic {name}, which the plan has")
-        found = self._state.topics(names)
+        found = self.find_topics(names)
         for name in names:
             require_empty(name, ids[name], found.get(name))
         self._require_one_partition(names)
@@ -62,6 +64,15 @@ class TargetKafka:
         for topic in topics:
             _require_configs(topic, configs[topic.name])
         return {name: int(configs[name][MOST_BYTES]) for name in names}
+
+    def find_topics(self, names: Sequence[str]) -> dict[str, TopicState]:
+        """The topics that there are: a broker hears of a new one a moment after others. Raises as `require_cluster`."""
+        give_up = time.monotonic() + _HEARSAY_SECONDS
+        while True:
+            found = self._state.topics(names)
+            if len(found) == len(names) or time.monotonic() > give_up:
+                return found
+            time.sleep(_PAUSE_SECONDS)
 
     def delete_records(self, topic: str, before: int) -> None:
         """Lets a log begin there.

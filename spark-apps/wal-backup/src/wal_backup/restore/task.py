@@ -17,7 +17,6 @@ from pyspark import TaskContext
 
 from sparkjob.errors import Interrupted, Refused
 from wal_backup.findings import Finding, Kind
-from wal_backup.kafka_state import KafkaState
 from wal_backup.parquet import Section
 from wal_backup.records import Record, digest_of
 from wal_backup.restore.appender import Appender, NotOurs
@@ -95,7 +94,7 @@ def write_topic(job: TopicJob, options: Mapping[str, str], place: Place, folder:
     """
     topic = job.topic
     target = TargetKafka(options)
-    require_empty(topic.name, job.topic_id, KafkaState(options).topics([topic.name]).get(topic.name))
+    require_empty(topic.name, job.topic_id, target.find_topics([topic.name]).get(topic.name))
     with Appender(options, topic.name, job.topic_id) as log, SectionReader(Store(place), folder) as reader:
         pad(log, topic.start, PADDING_TIME, job.most_bytes)
         if topic.start > 0:
