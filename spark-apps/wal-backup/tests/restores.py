@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from backups import CHAIN, Answer, Bed
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from wal_topics import TIMEOUT, Topics
 
 from seawall_e2e.waiting import wait_until
-from wal_backup.gaps import merge
 from wal_backup.kafka_state import KafkaState, TopicState
+from wal_backup.layout import chain_folder
 from wal_backup.plan import Range
 from wal_backup.reader import Reader
 from wal_backup.records import Record
 from wal_backup.restore.appender import Appender
-from wal_backup.restore.batches import batches
+from wal_backup.restore.batches import Batch, batches
 from wal_backup.restore.planner import make_plan
-from wal_backup.restore.request import parse_plan
+from wal_backup.restore.request import PlanRequest, parse_plan
 from wal_backup.restore.target import TargetKafka
 from wal_backup.restore.task import PADDING_TIME, TopicJob, pad
 from wal_backup.store import Store
@@ -59,7 +60,7 @@ class Restores:
             with suppress(KafkaException):
                 self.topics.delete(name)
         new = [NewTopic(name, 1, self.replicas, config=dict(self.config)) for name in names]
-        admin, give_up = AdminClient(self.options), time.monotonic() + TIMEOUT
+        admin, give_up = AdminClient(dict[str, str | int | float | bool](self.options)), time.monotonic() + TIMEOUT
         for name, future in admin.create_topics(new, operation_timeout=TIMEOUT).items():
             while True:
                 try:
@@ -109,9 +110,18 @@ class Restores:
     def job(self, name: str, **other: Any) -> TopicJob:
         """What the restore gives to the task of a topic that is made anew."""
         self.make_anew(name)
-        request = parse_plan(_bytes(self.plan_request(name, **other)))
+        request = self.parsed(name, **other)
         (topic,) = make_plan(Store(request.place), request).topics
         return TopicJob(topic, self.ids(name)[name], MOST_BYTES)
+
+    def parsed(self, *names: str, **other: Any) -> PlanRequest:
+        """The request of a plan."""
+        return parse_plan(json.dumps(self.plan_request(*names, **other)).encode())
+
+    @property
+    def folder(self) -> str:
+        """The chain in the store."""
+        return chain_folder(self.bed.cluster_id, CHAIN)
 
     def ids(self, *names: str) -> dict[str, str]:
         """The topics' ids."""
@@ -148,25 +158,37 @@ def write_raw(bed: Bed, name: str, records: Sequence[tuple[Any, ...]]) -> None:
         Record(begin + number, timestamp, 1, key, value, headers or None)
         for number, (key, value, headers, timestamp) in enumerate(records)
     ]
-    with Appender({"bootstrap.servers": bed.topics.servers}, name, bed.topics.ids(name)[name]) as log:
+    with open_appender(bed, name) as log:
         log.position = begin
         for batch in batches(made, begin, MOST_BYTES):
             log.append(batch)
 
 
+def open_appender(bed: Bed, name: str) -> Appender:
+    """To a topic that may have been made just now."""
+    options = {"bootstrap.servers": bed.topics.servers}
+    found = wait_until(lambda: KafkaState(options).topics([name]).get(name), f"topic {name} is there")
+    return Appender(options, name, found.topic_id)
+
+
 def begin_at(bed: Bed, name: str, start: int) -> None:
     """Lets an empty log begin there."""
-    options = {"bootstrap.servers": bed.topics.servers}
-    with Appender(options, name, bed.topics.ids(name)[name]) as log:
+    with open_appender(bed, name) as log:
         pad(log, start, PADDING_TIME, MOST_BYTES)
-    TargetKafka(options).delete_records(name, start)
+    TargetKafka({"bootstrap.servers": bed.topics.servers}).delete_records(name, start)
 
 
-def holes(records: Sequence[Record], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Offsets that have no record."""
-    has = {record.offset for record in records}
-    yield from merge((offset, offset + 1) for offset in range(start, end) if offset not in has)
+@contextmanager
+def before_batch(number: int, act: Callable[[], None]) -> Iterator[None]:
+    """Something happens before the nth batch of what is written inside."""
+    honest, calls = Appender.append, [0]
 
+    def append(log: Appender, batch: Batch) -> None:
+        calls[0] += 1
+        if calls[0] == number:
+            act()
+        honest(log, batch)
 
-def _bytes(request: Mapping[str, Any]) -> bytes:
-    return json.dumps(request).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Appender, "append", append)
+        yield

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from backups import Answer, Bed
+from restores import Restores, same
 from spark_marks import WITH_SPARK
 
 pytest_plugins = ("spark_beds", "backup_beds")
@@ -171,6 +172,51 @@ def test_what_was_changed_is_named(
         assert named["topic"] in {story.one, story.other}
         assert named["offset"] in {20, 30}
         assert (named["object"] is None) is (kind == "OffsetsMissing")
+    restored_nothing(story, kind, is_planned=not without_reading)
+
+
+def restored_nothing(story: Story, kind: str, *, is_planned: bool) -> None:
+    """What is found without reading objects is not planned, and all else is found before a record is written."""
+    restores, topics = Restores(story.bed), (story.one, story.other)
+    planned = restores.plan()
+    assert (planned.summary["outcome"] == "Passed") is is_planned, planned.summary
+    if not is_planned:
+        assert kind in planned.kinds()
+        return
+    restores.make_anew(*topics)
+    answer = story.bed.run("restore", restores.request(planned.summary["plan"]["digest"], *topics))
+    assert answer.summary["outcome"] == "Failed", answer.summary
+    assert kind in answer.kinds()
+    assert [restores.state(topic).end for topic in topics] == [0, 0]
+
+
+@pytest.mark.parametrize(("corrupt", "kind"), [(lose_an_object, "ObjectMissing"), (forge_a_parent, "ChainBroken")])
+def test_what_is_lost_between_plan_and_restore_is_told_before_a_record_is_written(
+    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str
+) -> None:
+    story = Story(folder_bed)
+    restores, topics = Restores(folder_bed), (story.one, story.other)
+    digest = restores.plan().summary["plan"]["digest"]
+    corrupt(story)
+    restores.make_anew(*topics)
+    answer = folder_bed.run("restore", restores.request(digest, *topics))
+    assert (answer.summary["outcome"], answer.kinds()) == ("Failed", [kind]), answer.summary
+    assert [restores.state(topic).end for topic in topics] == [0, 0]
+
+
+def test_a_backup_before_the_damage_is_restored_when_it_is_named(folder_bed: Bed) -> None:
+    story = Story(folder_bed)
+    restores, topics = Restores(folder_bed), (story.one, story.other)
+    before = {topic: folder_bed.log(topic, 0, 30) for topic in topics}
+    forget_a_section(story)
+    second = story.second.summary["manifest"]["name"]
+    assert restores.plan().summary["outcome"] == "Failed"
+    assert restores.plan(backup=story.third.summary["manifest"]["name"]).kinds() == ["OffsetsMissing"]
+    assert restores.restore(*topics, backup=second).summary["outcome"] == "Passed"
+    for topic in topics:
+        assert same(restores.log(topic), before[topic], 0, 30)
+    story.bed.manifest_path(story.full).write_bytes(b"other")
+    assert restores.plan(backup=second).kinds() == ["ChainBroken"]
 
 
 def test_what_no_manifest_names_does_not_exist(bed: Bed) -> None:

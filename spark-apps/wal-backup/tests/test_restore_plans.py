@@ -93,7 +93,9 @@ def test_targets_and_what_they_refuse(story: Story) -> None:
 
     timed = story.topics(target={"time": "2023-11-14T22:13:32.500Z"})  # T0 + 12.5 s
     assert ends(timed) == {"one": (3, 13, 13), "other": (0, 13, 13)}
-    assert story.topics(target={"time": "2023-11-14T23:13:32+01:00"})["one"].end == 13  # a record of that time comes back
+    assert (
+        story.topics(target={"time": "2023-11-14T23:13:32+01:00"})["one"].end == 13
+    )  # a record of that time comes back
     assert ends(story.topics(target={"time": "2023-11-14T22:13:22Z"})) == {"one": (3, 3, 3), "other": (0, 3, 3)}
     refused(plan(target={"time": "2023-11-14T22:13:40Z"}), "2023-11-14T22:13:40", "up to 2023-11-14T22:13:39.000Z")
     refused(plan(target={"time": "2023-11-14T22:13:19.999Z"}), "from 2023-11-14T22:13:20.000Z to 2023-11-14T22:13:39")
