@@ -27,10 +27,10 @@ def test_logs_come_back_at_their_own_offsets_wherever_they_begin(bed: Bed) -> No
     for topic, start in starts.items():
         begin_at(bed, topic, start)
         write_raw(bed, topic, [(b"k", b"v%d" % number, None, LATELY + number) for number in range(200)])
-        transaction(bed, topic, [b"gone"], commits=False)
+        transaction(bed, topic, [b"gone"] * 1_500, commits=False)
         write_raw(bed, topic, [(None, None, None, LATELY)])
     begin_at(bed, purged, 77)
-    ranges = [*((topic, start, start + 203) for topic, start in starts.items()), (empty, 0, 0), (purged, 77, 77)]
+    ranges = [*((topic, start, start + 1_702) for topic, start in starts.items()), (empty, 0, 0), (purged, 77, 77)]
     assert bed.back_up(*ranges).code == 0
     before = {topic: bed.log(topic, start, end) for topic, start, end in ranges}
 

@@ -6,7 +6,7 @@ that is made anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,9 @@ from wal_backup.restore.task import TopicJob, TopicWritten, restore_topic
 from wal_backup.store import Store
 
 ONE_WRITER = {"spark.task.maxFailures": "1", "spark.speculation": "false"}
-_MOST_TOPICS = 20
+RESTORED = "Restored"
+_MOST_SHOWN = 1_000
+"""Bytes of a summary that list topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class TopicEnd:
         """In a word."""
         if self.findings:
             return "Failed"
-        return "Restored" if self.trouble is None else "Interrupted"
+        return RESTORED if self.trouble is None else "Interrupted"
 
 
 class Restore:
@@ -69,7 +71,7 @@ class Restore:
         findings = self._check(plan)
         if findings:
             return Answer(findings[0].message, findings, about(plan))
-        return self._answer(plan, self._restore(plan, jobs))
+        return answer_of(plan, self._restore(plan, jobs))
 
     def _require_approved(self, plan: Plan) -> None:
         if plan.digest != self._request.plan_digest:
@@ -99,14 +101,6 @@ class Restore:
         )
         return context.parallelize(written, len(written)).map(lambda pair: prove_topic(*pair, options)).collect()
 
-    def _answer(self, plan: Plan, ends: Sequence[TopicEnd]) -> Answer:
-        findings = [finding for end in ends for finding in end.findings]
-        troubles = [end.trouble for end in ends if end.trouble is not None]
-        restored = sum(end.state == "Restored" for end in ends)
-        said = [*(finding.message for finding in findings), *troubles]
-        message = f"{restored} of {len(ends)} topics are restored{''.join(f'; {each}' for each in said[:1])}"
-        return Answer(message, findings, {**about(plan), **_states(ends)}, broke_off=bool(troubles))
-
 
 def prove_topic(job: TopicJob, written: TopicWritten, options: Mapping[str, str]) -> TopicEnd:
     """Reads back a topic that was written to its end."""
@@ -117,6 +111,17 @@ def prove_topic(job: TopicJob, written: TopicWritten, options: Mapping[str, str]
         return TopicEnd(name, tuple(read_back(job, written.sections, options)), None)
     except Interrupted as interrupted:
         return TopicEnd(name, (), str(interrupted))
+
+
+def answer_of(plan: Plan, ends: Sequence[TopicEnd]) -> Answer:
+    """What a restore found, once each of its topics has ended."""
+    findings = [finding for end in ends for finding in end.findings]
+    troubles = [end.trouble for end in ends if end.trouble is not None]
+    others = [end for end in ends if end.state != RESTORED]
+    said = [*(finding.message for finding in findings), *troubles]
+    message = f"{len(ends) - len(others)} of {len(ends)} topics are restored{''.join(f'; {each}' for each in said[:1])}"
+    details = {**about(plan), "restored": len(ends) - len(others), "notRestored": _shown(others)}
+    return Answer(message, findings, details, broke_off=bool(troubles))
 
 
 def counts_of(plan: Plan) -> dict[str, int]:
@@ -137,7 +142,11 @@ def about(plan: Plan) -> dict[str, Any]:
     return {"plan": {"name": plan.name, "digest": plan.digest}, "counts": counts_of(plan)}
 
 
-def _states(ends: Iterable[TopicEnd]) -> dict[str, Any]:
-    ends = list(ends)
-    others = [{"name": end.name, "state": end.state} for end in ends if end.state != "Restored"]
-    return {"restored": len(ends) - len(others), "notRestored": others[:_MOST_TOPICS]}
+def _shown(ends: Sequence[TopicEnd]) -> list[dict[str, str]]:
+    room, shown = _MOST_SHOWN, list[dict[str, str]]()
+    for end in ends:
+        shown.append({"name": end.name, "state": end.state})
+        room -= len(str(shown[-1]))
+        if room < 0:
+            return shown[:-1]
+    return shown
