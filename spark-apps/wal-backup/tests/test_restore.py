@@ -13,6 +13,11 @@ from test_round_trip import transaction
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
+from sparkjob.errors import Refused
+from wal_backup.records import Record
+from wal_backup.restore.appender import Appender
+from wal_backup.restore.batches import batches
+from wal_backup.restore.raw_options import raw_options
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -84,3 +89,34 @@ def three_brokers(beds: str) -> Iterator[KafkaProcesses]:
     never = {"log.flush.start.offset.checkpoint.interval.ms": "3600000"}
     with KafkaProcesses(brokers=3, properties={**often, **never}) as processes:
         yield processes
+
+
+def test_records_go_through_tls_with_a_password_and_with_a_certificate(bed: Bed, kafka: KafkaProcesses) -> None:
+    secure, topic = kafka.secure, f"secure_{secrets.token_hex(4)}"
+    bed.topics.create(topic, config=GUARDED)
+    options = [
+        {
+            "bootstrap.servers": ",".join(secure.sasl_ssl_servers),
+            "security.protocol": "SASL_SSL",
+            "ssl.ca.pem": secure.ca_pem,
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": secure.username,
+            "sasl.password": secure.password,
+        },
+        {
+            "bootstrap.servers": ",".join(secure.mutual_tls_servers),
+            "security.protocol": "SSL",
+            "ssl.ca.pem": secure.ca_pem,
+            "ssl.certificate.pem": secure.client_cert_pem,
+            "ssl.key.pem": secure.client_key_pem,
+        },
+    ]
+    (topic_id,) = wait_until(lambda: Restores(bed).ids(topic), "the topic is there").values()
+    for number, each in enumerate(options):
+        with Appender(each, topic, topic_id) as log:
+            log.position = number
+            for batch in batches([Record(number, LATELY, 1, b"k", b"v", None)], number, 1_000):
+                log.append(batch)
+    assert [record.offset for record in bed.log(topic, 0, 2)] == [0, 1]
+    with pytest.raises(Refused, match="a PEM file of Kafka's connection makes no sense"):
+        raw_options({**options[1], "ssl.key.pem": "none"})

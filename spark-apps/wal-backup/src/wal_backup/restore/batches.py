@@ -29,7 +29,9 @@ _LEADER_EPOCH, _MAGIC, _ZSTD = 0, 2, 4
 _HEAD_BYTES = _BEFORE_CRC.size + _AFTER_CRC.size
 _BEFORE_LENGTH_ENDS = 12
 """A batch's length is counted from here."""
-_CODEC = pa.Codec("zstd", compression_level=3)
+_CODEC = pa.Codec("zstd", compression_level=1)
+"""A batch of records is no smaller with a higher level, and takes longer."""
+_CODEC_OF_NULLS = pa.Codec("zstd", compression_level=3)
 """Of levels 1 to 19 it makes the smallest padding: 0.6 bytes a record, and 0.8 with each other one."""
 _NULL, _NO_HEADERS = b"\x01", b"\x00"
 
@@ -105,53 +107,57 @@ def batches(records: Iterable[Record], position: int, most_bytes: int) -> Iterat
     Raises:
         ValueError: a record belongs before `position`.
     """
-    open_batch = _OpenBatch(min(most_bytes, MOST_BYTES) - _HEAD_BYTES)
+    made = _OpenBatch(min(most_bytes, MOST_BYTES) - _HEAD_BYTES)
     timestamp = 0
     for record in records:
         hole = record.offset - position
         if hole < 0:
             raise ValueError(f"offset {record.offset} comes where {position} must be")
         if hole > MOST_FILLED:
-            yield from open_batch.close()
+            yield from made.close()
             yield from nulls(hole, timestamp, most_bytes)
-        else:
-            for _ in range(hole):
-                yield from open_batch.add(timestamp, None, None, None)
+            hole = 0
+        for _ in range(hole):
+            if not made.add(timestamp, None, None, None):
+                yield from made.close()
+                made.add(timestamp, None, None, None)
         timestamp = record.timestamp
-        yield from open_batch.add(timestamp, record.key, record.value, record.headers)
+        if not made.add(timestamp, record.key, record.value, record.headers):
+            yield from made.close()
+            made.add(timestamp, record.key, record.value, record.headers)
         position = record.offset + 1
-    yield from open_batch.close()
+    yield from made.close()
 
 
 class _OpenBatch:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._parts: list[bytes] = []
-        self._count = self._bytes = self._first = self._most = 0
+        self._bytes = self._first = self._most = 0
 
-    def add(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> Iterator[Batch]:
-        """Takes a record; the batch that was full without it."""
-        if self._count == 0:
+    def add(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> bool:
+        """Takes a record; False: the batch is full without it."""
+        parts = self._parts
+        if not parts:
             self._first = self._most = timestamp
-        record = _record(timestamp - self._first, self._count, key, value, headers)
-        if self._count > 0 and self._bytes + len(record) > self._most_bytes:
-            yield from self.close()
-            self._first = self._most = timestamp
-            record = _record(0, 0, key, value, headers)
-        self._parts.append(record)
-        self._count += 1
-        self._bytes += len(record)
+        record = _record(timestamp - self._first, len(parts), key, value, headers)
+        size = self._bytes + len(record)
+        if size > self._most_bytes and parts:
+            return False
+        parts.append(record)
+        self._bytes = size
         self._most = max(self._most, timestamp)
+        return True
 
     def close(self) -> Iterator[Batch]:
         """What is left."""
-        if self._count > 0:
+        if self._parts:
             plain = b"".join(self._parts)
             compressed = _CODEC.compress(plain, asbytes=True)
             is_smaller = len(compressed) < len(plain)
             attributes, records = (_ZSTD, compressed) if is_smaller else (0, plain)
-            yield Batch(self._count, self._first, self._most, attributes, records)
-        self._parts, self._count, self._bytes = [], 0, 0
+            yield Batch(len(self._parts), self._first, self._most, attributes, records)
+        self._parts, self._bytes = [], 0
 
 
 def _record(delta: int, number: int, key: bytes | None, value: bytes | None, headers: Headers) -> bytes:
@@ -179,7 +185,7 @@ def _headers(headers: list[tuple[str, bytes | None]]) -> bytes:
 @lru_cache(maxsize=4)
 def _null_records(count: int) -> bytes:
     plain = b"".join(_record(0, number, None, None, None) for number in range(count))
-    return bytes(_CODEC.compress(plain, asbytes=True))
+    return bytes(_CODEC_OF_NULLS.compress(plain, asbytes=True))
 
 
 def _encode_varint(number: int) -> bytes:
