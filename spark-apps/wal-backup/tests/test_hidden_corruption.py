@@ -13,9 +13,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from backups import Answer, Bed
+from backups import CHAIN, Answer, Bed
 from restores import Restores, same
 from spark_marks import WITH_SPARK
+
+from wal_backup.layout import chain_folder
+from wal_backup.restore.section_reader import SectionChanged, SectionReader
+from wal_backup.store import Folder, Store
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -237,3 +241,32 @@ def test_what_the_store_itself_calls_damaged_is_a_finding_and_no_silence(
     assert checked.summary["outcome"] == "Failed"
     (found,) = [each for each in checked.summary["findings"] if "is damaged" in each["message"]]
     assert found["kind"] == ("ObjectChanged" if corrupt is flip_in_a_page else "ChainBroken")
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "kind"),
+    [
+        (flip_in_a_page, "SectionUnreadable"),
+        (flip_in_the_footer, "SectionUnreadable"),
+        (cut_at_a_row_group, None),
+        (take_an_older_object, "SectionChanged"),
+        (lose_an_object, "ObjectMissing"),
+    ],
+)
+def test_a_section_that_is_read_alone_is_whole_or_named(
+    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str | None
+) -> None:
+    """As when the store changes behind a restore that has begun: nothing of it is written. The first section is."""
+    story = Story(folder_bed)
+    corrupt(story)
+    (topic, section) = next((each.name, each.sections[0]) for each in folder_bed.manifest(story.second).topics)
+    store = Store(Folder(folder_bed.storage["folder"]["path"]))
+    with SectionReader(store, chain_folder(folder_bed.cluster_id, CHAIN)) as reader:
+        if kind is None:
+            assert len(reader.read(topic, section)) == 10
+            return
+        for _ in range(2):
+            with pytest.raises(SectionChanged) as raised:
+                reader.read(topic, section)
+            found = raised.value.finding
+            assert (found.kind, found.topic, found.offset) == (kind, topic, 20)
