@@ -47,7 +47,17 @@ def bed(spark: SparkSession, kafka: KafkaProcesses, s3: S3Process, tmp_path: Pat
 @pytest.fixture
 def folder_bed(spark: SparkSession, kafka: KafkaProcesses, tmp_path: Path) -> Bed:
     """The same with a folder, which keeps no checksums of its own."""
-    return _bed(spark, kafka, tmp_path, tmp_path / "store", {"folder": {"path": str(tmp_path / "store")}})
+    return _folder_bed(spark, kafka, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_bed(spark: SparkSession, kafka: KafkaProcesses, tmp_path_factory: pytest.TempPathFactory) -> Bed:
+    """For what the tests of a file share."""
+    return _folder_bed(spark, kafka, tmp_path_factory.mktemp("shared"))
+
+
+def _folder_bed(spark: SparkSession, kafka: KafkaProcesses, folder: Path) -> Bed:
+    return _bed(spark, kafka, folder, folder / "store", {"folder": {"path": str(folder / "store")}})
 
 
 def _bed(spark: SparkSession, kafka: KafkaProcesses, folder: Path, objects: Path, storage: Mapping[str, Any]) -> Bed:

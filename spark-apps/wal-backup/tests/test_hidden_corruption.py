@@ -8,6 +8,8 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,11 @@ RECORDS = 40
 
 
 class Story:
-    """A full backup and two that follow it, of two topics."""
+    """A full backup and two that follow it, of two topics.
+
+    Attributes:
+        twin: the manifest of another attempt of the third, and the place where it would be.
+    """
 
     def __init__(self, bed: Bed) -> None:
         self.bed = bed
@@ -42,6 +48,19 @@ class Story:
         self.third = bed.back_up((self.one, 30, 40), (self.other, 30, 40), parent=self.second, name="third")
         for answer in (self.full, self.second, self.third):
             assert answer.summary["outcome"] == "Passed", answer.summary
+        self.logs = {name: bed.log(name, 0, RECORDS) for name in (self.one, self.other)}
+        ranges = ((name, 30, RECORDS) for name in self.logs)
+        twin = bed.manifest_path(bed.back_up(*ranges, parent=self.second, name="third", attempt=2))
+        self.twin = twin.name, twin.read_bytes()
+        twin.unlink()
+
+    def copied(self, folder: Path) -> Story:
+        """The same in a store of its own, which may be changed."""
+        copied = copy(self)
+        shutil.copytree(self.bed.objects, folder / "store")
+        storage = {"folder": {"path": str(folder / "store")}}
+        copied.bed = replace(self.bed, folder=folder, objects=folder / "store", storage=storage)
+        return copied
 
     def object_of(self, answer: Answer) -> Path:
         """The only object of a backup."""
@@ -135,9 +154,8 @@ def forget_a_section(story: Story) -> None:
 
 
 def leave_twins(story: Story) -> None:
-    bed, ids = story.bed, (story.one, story.other)
-    again = bed.back_up(*((name, 30, 40) for name in ids), parent=story.second, name="third", attempt=2)
-    assert again.code == 0
+    name, content = story.twin
+    (story.bed.chain / "manifests" / name).write_bytes(content)
 
 
 CASES: list[tuple[Callable[[Story], None], str, bool]] = [
@@ -158,13 +176,25 @@ CASES: list[tuple[Callable[[Story], None], str, bool]] = [
 """What is done to the store, what is found, and whether `inspect` finds it, which reads no object."""
 
 
+@pytest.fixture(scope="module")
+def built(shared_bed: Bed) -> Story:
+    """Once for all cases."""
+    return Story(shared_bed)
+
+
+@pytest.fixture
+def story(built: Story, tmp_path: Path) -> Story:
+    """A copy in a folder, which keeps no checksums of its own."""
+    return built.copied(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("corrupt", "kind", "without_reading"), CASES, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_what_was_changed_is_named(
-    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
+    story: Story, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
 ) -> None:
-    bed, story = folder_bed, Story(folder_bed)
+    bed = story.bed
     assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
     corrupt(story)
     checked, inspected = bed.check(), bed.inspect()
@@ -196,29 +226,26 @@ def restored_nothing(story: Story, kind: str, *, is_planned: bool) -> None:
 
 @pytest.mark.parametrize(("corrupt", "kind"), [(lose_an_object, "ObjectMissing"), (forge_a_parent, "ChainBroken")])
 def test_what_is_lost_between_plan_and_restore_is_told_before_a_record_is_written(
-    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str
+    story: Story, corrupt: Callable[[Story], None], kind: str
 ) -> None:
-    story = Story(folder_bed)
-    restores, topics = Restores(folder_bed), (story.one, story.other)
+    restores, topics = Restores(story.bed), (story.one, story.other)
     digest = restores.plan().summary["plan"]["digest"]
     corrupt(story)
     restores.make_anew(*topics)
-    answer = folder_bed.run("restore", restores.request(digest, *topics))
+    answer = story.bed.run("restore", restores.request(digest, *topics))
     assert (answer.summary["outcome"], answer.kinds()) == ("Failed", [kind]), answer.summary
     assert [restores.state(topic).end for topic in topics] == [0, 0]
 
 
-def test_a_backup_before_the_damage_is_restored_when_it_is_named(folder_bed: Bed) -> None:
-    story = Story(folder_bed)
-    restores, topics = Restores(folder_bed), (story.one, story.other)
-    before = {topic: folder_bed.log(topic, 0, 30) for topic in topics}
+def test_a_backup_before_the_damage_is_restored_when_it_is_named(story: Story) -> None:
+    restores, topics = Restores(story.bed), (story.one, story.other)
     forget_a_section(story)
     second = story.second.summary["manifest"]["name"]
     assert restores.plan().summary["outcome"] == "Failed"
     assert restores.plan(backup=story.third.summary["manifest"]["name"]).kinds() == ["OffsetsMissing"]
     assert restores.restore(*topics, backup=second).summary["outcome"] == "Passed"
     for topic in topics:
-        assert same(restores.log(topic), before[topic], 0, 30)
+        assert same(restores.log(topic), story.logs[topic][:30], 0, 30)
     story.bed.manifest_path(story.full).write_bytes(b"other")
     assert restores.plan(backup=second).kinds() == ["ChainBroken"]
 
@@ -254,14 +281,13 @@ def test_what_the_store_itself_calls_damaged_is_a_finding_and_no_silence(
     ],
 )
 def test_a_section_that_is_read_alone_is_whole_or_named(
-    folder_bed: Bed, corrupt: Callable[[Story], None], kind: str | None
+    story: Story, corrupt: Callable[[Story], None], kind: str | None
 ) -> None:
     """As when the store changes behind a restore that has begun: nothing of it is written. The first section is."""
-    story = Story(folder_bed)
     corrupt(story)
-    (topic, section) = next((each.name, each.sections[0]) for each in folder_bed.manifest(story.second).topics)
-    store = Store(Folder(folder_bed.storage["folder"]["path"]))
-    with SectionReader(store, chain_folder(folder_bed.cluster_id, CHAIN)) as reader:
+    (topic, section) = next((each.name, each.sections[0]) for each in story.bed.manifest(story.second).topics)
+    store = Store(Folder(story.bed.storage["folder"]["path"]))
+    with SectionReader(store, chain_folder(story.bed.cluster_id, CHAIN)) as reader:
         if kind is None:
             assert len(reader.read(topic, section)) == 10
             return
