@@ -79,9 +79,10 @@ class Story:
         assert same(self.restores.log(self.topic), self.before, START, START + RECORDS + PAD)
 
 
-@pytest.fixture
-def story(folder_bed: Bed) -> Story:
-    return Story(folder_bed)
+@pytest.fixture(scope="module")
+def story(shared_bed: Bed) -> Story:
+    """Each test makes the topic anew."""
+    return Story(shared_bed)
 
 
 def test_a_process_that_dies_at_any_step_leaves_a_topic_that_is_refused_and_then_made_anew(story: Story) -> None:

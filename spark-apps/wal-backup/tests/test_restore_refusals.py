@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from restores import GUARDED, Restores
 from spark_marks import WITH_SPARK
 
+from seawall_e2e.waiting import wait_until
 from wal_backup.manifest import digest_of_manifest
 
 pytest_plugins = ("spark_beds", "backup_beds")
@@ -90,6 +91,7 @@ def test_a_topic_that_was_written_to_is_gone_or_has_partitions(story: Story) -> 
     admin = AdminClient({"bootstrap.servers": bed.topics.servers})
     (made,) = admin.create_partitions([NewPartitions(topic, 2)]).values()
     made.result(30)
+    wait_until(lambda: len(admin.list_topics(topic, 30).topics[topic].partitions) == 2, "it has two partitions")
     story.refuses(story.request(), topic, "has 2 partitions")
     story.restores.make_anew(topic)
     request = story.request()

@@ -70,14 +70,18 @@ class KafkaState:
         return {partition.topic: int(future.result(SECONDS).offset) for partition, future in futures.items()}
 
 
-def answer(ask: Callable[[], T]) -> T:
-    """Asks again for a while: a topic has no leader while one is elected."""
+UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
+"""What a broker says of a topic that it has not heard of yet."""
+
+
+def answer(ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
+    """Asks again for a while: a topic has no leader while one is elected; `passing` are errors that pass as well."""
     give_up = time.monotonic() + SECONDS
     while True:
         try:
             return ask()
         except (KafkaException, TimeoutError) as error:
-            may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING
+            may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING | passing
             if not may_pass or time.monotonic() > give_up:
                 raise Interrupted(f"Kafka does not answer: {error}") from error
         time.sleep(_PAUSE)

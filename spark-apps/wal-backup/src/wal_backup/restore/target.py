@@ -9,7 +9,7 @@ from confluent_kafka import TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from sparkjob.errors import Interrupted, Refused
-from wal_backup.kafka_state import SECONDS, KafkaState, TopicState, answer
+from wal_backup.kafka_state import SECONDS, UNKNOWN, KafkaState, TopicState, answer
 from wal_backup.restore.plan import TopicPlan
 
 _HEARSAY_SECONDS, _PAUSE_SECONDS = 3.0, 0.2
@@ -60,7 +60,7 @@ class TargetKafka:
         for name in names:
             require_empty(name, ids[name], found.get(name))
         self._require_one_partition(names)
-        configs = answer(lambda: self._configs(names))
+        configs = answer(lambda: self._configs(names), UNKNOWN)
         for topic in topics:
             _require_configs(topic, configs[topic.name])
         return {name: int(configs[name][MOST_BYTES]) for name in names}
@@ -94,7 +94,8 @@ class TargetKafka:
             lambda: {
                 name: len(future.result(SECONDS).partitions)
                 for name, future in self._admin.describe_topics(asked, request_timeout=SECONDS).items()
-            }
+            },
+            UNKNOWN,
         )
         for name, count in found.items():
             if count != 1:
