@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from wal_logs import DATA, OTHER, Record
 
 TIMEOUT = 30.0
+_NO_LEADER = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._NOENT}
 _URL_SAFE = str.maketrans("+/", "-_")
 """Java, and so Seawall, prints ids with - and _ where librdkafka has + and /."""
 
@@ -67,15 +68,7 @@ class Topics:
     def end(self, name: str) -> int:
         """The offset after the last one."""
         asked = {TopicPartition(name, 0): OffsetSpec.latest()}  # type: ignore[no-untyped-call]
-        give_up = time.monotonic() + TIMEOUT
-        while True:
-            (future,) = self._admin.list_offsets(asked).values()
-            try:
-                return int(future.result(TIMEOUT).offset)
-            except KafkaException as error:  # a new topic has no leader yet
-                if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION or time.monotonic() > give_up:
-                    raise
-            time.sleep(0.05)
+        return int(_of_a_leader(lambda: self._admin.list_offsets(asked)).offset)
 
     def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
         """Makes topics with these records."""
@@ -84,8 +77,7 @@ class Topics:
 
     def delete_records(self, name: str, before: int) -> None:
         """Moves the log start."""
-        for future in self._admin.delete_records([TopicPartition(name, 0, before)]).values():
-            future.result(TIMEOUT)
+        _of_a_leader(lambda: self._admin.delete_records([TopicPartition(name, 0, before)]))
 
     def delete(self, name: str) -> None:
         """Deletes a topic."""
@@ -116,6 +108,19 @@ class Topics:
             "to": end,
             "regions": [{"id": region, "readsFrom": first, "flushed": None} for region, first in regions.items()],
         }
+
+
+def _of_a_leader(ask: Callable[[], Mapping[Any, Any]]) -> Any:
+    """The only answer; a new topic has no leader yet, and librdkafka finds none."""
+    give_up = time.monotonic() + TIMEOUT
+    while True:
+        (future,) = ask().values()
+        try:
+            return future.result(TIMEOUT)
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_LEADER or time.monotonic() > give_up:
+                raise
+        time.sleep(0.05)
 
 
 def request_of(

@@ -30,3 +30,9 @@ def bed(spark: SparkSession, kafka: KafkaProcesses, s3: S3Process, tmp_path: Pat
 def folder_bed(spark: SparkSession, kafka: KafkaProcesses, tmp_path: Path) -> Bed:
     """The same with a folder, which keeps no checksums of its own."""
     return bed_in_folder(spark, kafka, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_bed(spark: SparkSession, kafka: KafkaProcesses, tmp_path_factory: pytest.TempPathFactory) -> Bed:
+    """For what the tests of a file share."""
+    return bed_in_folder(spark, kafka, tmp_path_factory.mktemp("shared"))

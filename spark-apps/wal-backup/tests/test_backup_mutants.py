@@ -56,7 +56,7 @@ PURE: tuple[Mutant, ...] = (
             "(old.topic_id, old.end) != (topic.topic_id, topic.start)",
         )
     ),
-    (rewritten(chain, "longest_path", "len(files) > 1", "False", stories), stories.children_that_are_none),
+    (rewritten(chain, "longest_path", "for file in files}) > 1", "for file in files}) > 9", stories), stories.children_that_are_none),
 )
 ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     (

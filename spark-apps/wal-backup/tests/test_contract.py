@@ -16,8 +16,11 @@ from sparkjob.outcome import Outcome
 from wal_backup.__main__ import main
 from wal_backup.check import find_unnamed
 from wal_backup.findings import Finding, Kind
-from wal_backup.manifest import parse_manifest
+from wal_backup.manifest import Parent, parse_manifest
 from wal_backup.request import Level, parse_backup, parse_chain, parse_check
+from wal_backup.restore.plan import Plan, find_stretch, plan_topic
+from wal_backup.restore.request import Before, parse_plan, parse_restore
+from wal_backup.restore.run import TopicEnd, answer_of
 from wal_backup.store import S3, Folder
 from wal_backup.summary import MOST_BYTES, summarize
 
@@ -72,6 +75,35 @@ def test_a_manifest_is_written_as_it_is_read_and_its_example_is_whole() -> None:
     assert (other.kind, other.object) == (Kind.CHAIN_BROKEN, topic.sections[0].object)
 
 
+def test_a_plan_is_written_as_its_example_and_its_digest_is_what_the_restore_names() -> None:
+    manifest = parse_manifest(gzip.compress((CONTRACT / "manifest.json").read_bytes()), "manifest.json")
+    stretch = find_stretch([{topic.name: topic for topic in manifest.topics}], "wal_0")
+    request = parse_restore((CONTRACT / "restore.json").read_bytes())
+    topic = plan_topic(stretch, stretch.end, request.plan.pad_to["wal_0"])
+    digest = example("summary.json")["manifest"]["digest"]
+    plan = Plan(manifest.cluster_id, manifest.chain, Parent(manifest.name, digest), (topic,), (), ())
+    assert json.loads(plan.to_bytes()) == example("planned.json")
+    assert plan.digest == request.plan_digest
+    wanted = example("restore-summary.json")
+    message, finding = wanted["findings"][0]["message"], wanted["findings"][0]
+    found = Finding(Kind.NOT_OURS, message, None, finding["topic"], finding["offset"])
+    answer = answer_of(plan, [TopicEnd("wal_0", (found,), None)])
+    written = summarize(answer.outcome, answer.message, wanted["requestDigest"], answer.findings, answer.details)
+    assert json.loads(written) == wanted
+
+
+def test_the_requests_of_a_plan_and_a_restore_are_read() -> None:
+    plan = parse_plan((CONTRACT / "plan.json").read_bytes())
+    assert (plan.chain, plan.target, plan.pad_to) == (
+        "greptimedb-2611220200",
+        Before(1_795_544_940_000),
+        {"wal_0": 4800},
+    )
+    restore = parse_restore((CONTRACT / "restore.json").read_bytes())
+    assert replace(restore.plan, target=plan.target) == plan
+    assert (restore.cluster_id, list(restore.topic_ids)) == ("q1Sh-9_ISia_zwGINzRvyQ", ["wal_0"])
+
+
 def test_the_summary_has_these_members() -> None:
     wanted = example("summary.json")
     details = {name: wanted[name] for name in ("manifest", "counts", "verified", "warnings")}
@@ -117,6 +149,33 @@ def test_a_bad_request_is_refused(change: Callable[[Any], None], sentence: str) 
     change(data)
     with pytest.raises(Refused, match=sentence):
         parse_backup(json.dumps(data).encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (edit("plan", "version", to=2), "request.plan has version 2"),
+        (edit("plan", "backup", to="../x.json.gz"), "request.plan.backup is '../x.json.gz'"),
+        (edit("plan", "backup", to="full"), "a manifest's name ends in .json.gz"),
+        (edit("plan", "chain", to="../other"), "request.plan.chain is '../other'"),
+        (edit("plan", "topics", to=[]), "request.plan.topics is empty"),
+        (edit("plan", "target", to={}), "must have one of latest: true, time and offsets"),
+        (edit("plan", "target", to={"latest": False}), "must have one of latest: true, time and offsets"),
+        (edit("plan", "target", to={"latest": True, "offsets": {}}), "must have one of"),
+        (edit("plan", "target", to={"time": "yesterday"}), "no time of RFC 3339"),
+        (edit("plan", "target", to={"time": "2026-11-24T18:29:00"}), "no time of RFC 3339"),
+        (edit("plan", "target", to={"offsets": {"wal_0": -1}}), "request.plan.target.offsets.wal_0 is -1"),
+        (edit("plan", "padTo", to={"wal_0": "9"}), "request.plan.padTo.wal_0 is no int"),
+        (edit("kafka", "clusterId", to=None), "request.kafka.clusterId is missing"),
+        (edit("planDigest", to=""), "request.planDigest is empty"),
+        (edit("topics", to=[{"name": "a", "topicId": "x"}] * 2), "names a topic twice"),
+    ],
+)
+def test_a_bad_request_of_a_restore_is_refused(change: Callable[[Any], None], sentence: str) -> None:
+    data = example("restore.json")
+    change(data)
+    with pytest.raises(Refused, match=sentence):
+        parse_restore(json.dumps(data).encode())
 
 
 def test_another_request_than_the_one_it_was_started_for_is_refused_before_anything_is_read(tmp_path: Path) -> None:

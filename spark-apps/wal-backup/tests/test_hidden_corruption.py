@@ -9,17 +9,22 @@ import secrets
 import shutil
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from backups import Answer, Bed, bed_in_folder, bucket_bed
+from backups import CHAIN, Answer, Bed, bucket_bed
 from pyspark.sql import SparkSession
+from restores import Restores, same
 from spark_marks import WITH_SPARK
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.s3 import S3Process
+from wal_backup.layout import chain_folder
+from wal_backup.restore.section_reader import SectionChanged, SectionReader
+from wal_backup.store import Folder, Store
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
@@ -28,7 +33,11 @@ RECORDS = 40
 
 
 class Story:
-    """A full backup and two that follow it, of two topics: whole, until somebody changes what the store has."""
+    """A full backup and two that follow it, of two topics: whole, until somebody changes what the store has.
+
+    Attributes:
+        twin: the manifest of another backup that follows the second, and the place where it would be.
+    """
 
     def __init__(self, bed: Bed) -> None:
         self.bed = bed
@@ -42,7 +51,17 @@ class Story:
         self.third = bed.back_up((self.one, 30, 40), (self.other, 30, 40), parent=self.second, name="third")
         for answer in (self.full, self.second, self.third):
             assert answer.summary["outcome"] == "Passed", answer.summary
+        self.logs = {name: bed.log(name, 0, RECORDS) for name in (self.one, self.other)}
+        ranges = ((name, 30, RECORDS) for name in self.logs)
+        twin = bed.manifest_path(bed.back_up(*ranges, parent=self.second, name="rival"))
+        self.twin = twin.name, twin.read_bytes()
+        twin.unlink()
         assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
+
+    def copied(self, folder: Path) -> Story:
+        """The same in a store of its own, which may be changed."""
+        storage = {"folder": {"path": str(folder / "store")}}
+        return self.copied_to(replace(self.bed, folder=folder, objects=folder / "store", storage=storage))
 
     def copied_to(self, bed: Bed) -> Story:
         """The same backups in a store that was empty, with what an S3 server keeps of each object."""
@@ -62,12 +81,6 @@ class Story:
         data = json.loads(gzip.decompress(path.read_bytes()))
         change(data)
         path.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
-
-
-@pytest.fixture(scope="module")
-def in_folder(spark: SparkSession, kafka: KafkaProcesses, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """Made once: each case has a copy."""
-    return Story(bed_in_folder(spark, kafka, tmp_path_factory.mktemp("story")))
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +170,8 @@ def forget_a_section(story: Story) -> None:
 
 
 def leave_twins(story: Story) -> None:
-    bed, ids = story.bed, (story.one, story.other)
-    again = bed.back_up(*((name, 30, 40) for name in ids), parent=story.second, name="third", attempt=2)
-    assert again.code == 0
+    name, content = story.twin
+    (story.bed.chain / "manifests" / name).write_bytes(content)
 
 
 CASES: list[tuple[Callable[[Story], None], str, bool]] = [
@@ -180,13 +192,25 @@ CASES: list[tuple[Callable[[Story], None], str, bool]] = [
 """What is done to the store, what is found, and whether `inspect` finds it, which reads no object."""
 
 
+@pytest.fixture(scope="module")
+def built(shared_bed: Bed) -> Story:
+    """Once for all cases."""
+    return Story(shared_bed)
+
+
+@pytest.fixture
+def story(built: Story, tmp_path: Path) -> Story:
+    """A copy in a folder, which keeps no checksums of its own."""
+    return built.copied(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("corrupt", "kind", "without_reading"), CASES, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_what_was_changed_is_named(
-    folder_bed: Bed, in_folder: Story, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
+    story: Story, corrupt: Callable[[Story], None], kind: str, *, without_reading: bool
 ) -> None:
-    bed, story = folder_bed, in_folder.copied_to(folder_bed)
+    bed = story.bed
     corrupt(story)
     checked, inspected = bed.check(), bed.inspect()
     assert checked.summary["outcome"] == "Failed"
@@ -197,6 +221,48 @@ def test_what_was_changed_is_named(
         assert named["topic"] in {story.one, story.other}
         assert named["offset"] in {20, 30}
         assert (named["object"] is None) is (kind == "OffsetsMissing")
+    restored_nothing(story, kind, is_planned=not without_reading)
+
+
+def restored_nothing(story: Story, kind: str, *, is_planned: bool) -> None:
+    """What is found without reading objects is not planned, and all else is found before a record is written."""
+    restores, topics = Restores(story.bed), (story.one, story.other)
+    planned = restores.plan()
+    assert (planned.summary["outcome"] == "Passed") is is_planned, planned.summary
+    if not is_planned:
+        assert kind in planned.kinds()
+        return
+    restores.make_anew(*topics)
+    answer = story.bed.run("restore", restores.request(planned.summary["plan"]["digest"], *topics))
+    assert answer.summary["outcome"] == "Failed", answer.summary
+    assert kind in answer.kinds()
+    assert [restores.state(topic).end for topic in topics] == [0, 0]
+
+
+@pytest.mark.parametrize(("corrupt", "kind"), [(lose_an_object, "ObjectMissing"), (forge_a_parent, "ChainBroken")])
+def test_what_is_lost_between_plan_and_restore_is_told_before_a_record_is_written(
+    story: Story, corrupt: Callable[[Story], None], kind: str
+) -> None:
+    restores, topics = Restores(story.bed), (story.one, story.other)
+    digest = restores.plan().summary["plan"]["digest"]
+    corrupt(story)
+    restores.make_anew(*topics)
+    answer = story.bed.run("restore", restores.request(digest, *topics))
+    assert (answer.summary["outcome"], answer.kinds()) == ("Failed", [kind]), answer.summary
+    assert [restores.state(topic).end for topic in topics] == [0, 0]
+
+
+def test_a_backup_before_the_damage_is_restored_when_it_is_named(story: Story) -> None:
+    restores, topics = Restores(story.bed), (story.one, story.other)
+    forget_a_section(story)
+    second = story.second.summary["manifest"]["name"]
+    assert restores.plan().summary["outcome"] == "Failed"
+    assert restores.plan(backup=story.third.summary["manifest"]["name"]).kinds() == ["OffsetsMissing"]
+    assert restores.restore(*topics, backup=second).summary["outcome"] == "Passed"
+    for topic in topics:
+        assert same(restores.log(topic), story.logs[topic][:30], 0, 30)
+    story.bed.manifest_path(story.full).write_bytes(b"other")
+    assert restores.plan(backup=second).kinds() == ["ChainBroken"]
 
 
 def test_what_no_manifest_names_does_not_exist(bed: Bed, in_bucket: Story) -> None:
@@ -217,3 +283,31 @@ def test_what_the_store_itself_calls_damaged_is_a_finding_and_no_silence(
     assert checked.summary["outcome"] == "Failed"
     (found,) = [each for each in checked.summary["findings"] if "is damaged" in each["message"]]
     assert found["kind"] == ("ObjectChanged" if corrupt is flip_in_a_page else "ChainBroken")
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "kind"),
+    [
+        (flip_in_a_page, "SectionUnreadable"),
+        (flip_in_the_footer, "SectionUnreadable"),
+        (cut_at_a_row_group, None),
+        (take_an_older_object, "SectionChanged"),
+        (lose_an_object, "ObjectMissing"),
+    ],
+)
+def test_a_section_that_is_read_alone_is_whole_or_named(
+    story: Story, corrupt: Callable[[Story], None], kind: str | None
+) -> None:
+    """As when the store changes behind a restore that has begun: nothing of it is written. The first section is."""
+    corrupt(story)
+    (topic, section) = next((each.name, each.sections[0]) for each in story.bed.manifest(story.second).topics)
+    store = Store(Folder(story.bed.storage["folder"]["path"]))
+    with SectionReader(store, chain_folder(story.bed.cluster_id, CHAIN)) as reader:
+        if kind is None:
+            assert len(reader.read(topic, section)) == 10
+            return
+        for _ in range(2):
+            with pytest.raises(SectionChanged) as raised:
+                reader.read(topic, section)
+            found = raised.value.finding
+            assert (found.kind, found.topic, found.offset) == (kind, topic, 20)

@@ -43,7 +43,7 @@ def test_merged_gaps_are_the_same_offsets(gaps: list[tuple[int, int]]) -> None:
 def topic(sections: list[tuple[int, int, int]], gaps: list[tuple[int, int]]) -> TopicBackup:
     """Offsets [0, 20)."""
     found = tuple(
-        Section("o", number, first, last, count, 0, "d") for number, (first, last, count) in enumerate(sections)
+        Section("o", number, first, last, count, 0, 0, 0, "d") for number, (first, last, count) in enumerate(sections)
     )
     return TopicBackup("t", "id", 0, 0, 20, {}, (), (), tuple(gaps), found)
 

@@ -49,6 +49,10 @@ class Fields:
             raise Refused(f"{self._at(name)} is {value}, not a number from 0 to {most}")
         return value
 
+    def integer(self, name: str) -> int:
+        """An integer that may be negative."""
+        return self._get(name, int)
+
     def number_or_none(self, name: str, most: int = MAX_OFFSET) -> int | None:
         """An integer from 0 on, or None when it is null or absent."""
         return None if self.members.get(name) is None else self.number(name, most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -18,14 +19,15 @@ ARROW = {
 """What one Arrow batch holds at most, which is in memory twice: a record may have a megabyte, or a hundred bytes."""
 
 
-def open_session(app_name: str) -> SparkSession:
+def open_session(app_name: str, options: Mapping[str, str] | None = None) -> SparkSession:
     """The session. Outside spark-submit it is local (SPARK_MASTER, default all cores) and listens on loopback only.
 
-    SEAWALL_SPARK_JARS is the folder of the connector's jars where they are not in $SPARK_HOME/jars.
+    `options` are the application's own. SEAWALL_SPARK_JARS is the folder of the connector's jars where they are not in
+    $SPARK_HOME/jars.
     """
     builder: Any = SparkSession.builder
     builder = builder.appName(app_name)
-    for name, value in ARROW.items():
+    for name, value in {**ARROW, **(options or {})}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.ansi.enabled", "true")
     if jars := os.environ.get("SEAWALL_SPARK_JARS"):

@@ -1,4 +1,4 @@
-"""`wal-backup backup | inspect | check`: what goes in and what comes out is in `contract/README.md`."""
+"""The commands of `wal-backup`: what goes in and what comes out is in `contract/README.md`."""
 
 from __future__ import annotations
 
@@ -6,37 +6,30 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.outcome import Outcome
 from sparkjob.request_file import check_digest, digest_of, read_bytes
-from sparkjob.session import open_session, sentence_of
+from sparkjob.session import sentence_of
+from wal_backup.answer import Answer
 from wal_backup.backup import Backup, Flawed, LogChanged
 from wal_backup.chain import Chain, read_chains
 from wal_backup.check import find_missing_objects, find_unnamed, objects_of
 from wal_backup.findings import Finding, Kind
 from wal_backup.layout import chain_folder
 from wal_backup.request import ChainRequest, parse_backup, parse_chain, parse_check
+from wal_backup.restore.command import plan, restore
+from wal_backup.spark import open_spark
 from wal_backup.store import Store
 from wal_backup.summary import summarize
 from wal_backup.verify import Verifier
 
 LOG = logging.getLogger("wal_backup")
 NONE = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a command found."""
-
-    message: str
-    findings: Sequence[Finding] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def run() -> None:
@@ -60,7 +53,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
         digest = digest_of(content)
         check_digest(digest, given.digest)
         answer = COMMANDS[given.command](content, spark)
-        outcome = Outcome.FAILED if answer.findings else Outcome.PASSED
+        outcome = answer.outcome
     except Refused as refused:
         outcome, answer = Outcome.REFUSED, Answer(str(refused))
     except Flawed as flawed:
@@ -80,7 +73,7 @@ def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = No
 
 def _backup(content: bytes, given: SparkSession | None) -> Answer:
     request = parse_backup(content)
-    spark = given or _open(f"wal-backup {request.backup}")
+    spark = given or open_spark(f"wal-backup {request.backup}")
     try:
         written = Backup(spark, request).write()
     finally:
@@ -113,7 +106,7 @@ def _check(content: bytes, given: SparkSession | None) -> Answer:
     request = parse_check(content)
     about, chains = request.chains, _chains(request.chains)
     findings = [_broken(problem) for chain in chains for problem in _problems_of(chain)]
-    spark = given or _open("wal-backup check")
+    spark = given or open_spark("wal-backup check")
     try:
         verifier = Verifier(spark, about.place, request.level, request.database_version)
         proofs = [verifier.verify(_folder(about, chain), [each.manifest for each in chain.path]) for chain in chains]
@@ -130,6 +123,8 @@ COMMANDS: Mapping[str, Callable[[bytes, SparkSession | None], Answer]] = {
     "backup": _backup,
     "check": _check,
     "inspect": _inspect,
+    "plan": plan,
+    "restore": restore,
 }
 
 
@@ -176,13 +171,6 @@ def _about(chains: Sequence[Chain], findings: Sequence[Finding], verdict: str) -
     }
     said = findings[0].message if findings else f"all of {len(chains)} chains {verdict}"
     return Answer(said, findings, details)
-
-
-def _open(name: str) -> SparkSession:
-    try:
-        return open_session(name)
-    except (OSError, RuntimeError) as error:
-        raise Interrupted(f"Spark does not start: {sentence_of(error)}") from error
 
 
 if __name__ == "__main__":

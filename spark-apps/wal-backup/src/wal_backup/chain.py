@@ -88,8 +88,9 @@ def _read_chain(store: Store, cluster_id: str, name: str) -> Chain:
 def longest_path(found: Mapping[str, StoredManifest]) -> tuple[tuple[StoredManifest, ...], tuple[str, ...]]:
     """The longest path from a full backup in which each names the one before, and why others are in none.
 
-    Two children of one parent are both true (two attempts, or two operators, wrote them): a problem is named, and the
-    longer path counts; of two as long the one whose end was finished later.
+    Two children of one parent are both true. Of two backups that is a problem, and named; of two attempts of one it is
+    not: the first died when its manifest was there. The longer path counts; of two as long the one that was finished
+    later.
     """
     children, problems = defaultdict[str, list[str]](list), list[str]()
     roots = [file for file, each in found.items() if each.manifest.parent is None]
@@ -98,20 +99,21 @@ def longest_path(found: Mapping[str, StoredManifest]) -> tuple[tuple[StoredManif
         if parent is None:
             continue
         known = found.get(parent.name)
-        trouble = _why_no_child(each, known, parent)
+        trouble = why_no_child(each, known, parent)
         if trouble is None:
             children[parent.name].append(file)
         else:
             problems.append(f"{file} {trouble}")
     for parent_name, files in [("nothing", roots), *children.items()]:
-        if len(files) > 1:
+        if len({found[file].manifest.backup for file in files}) > 1:
             problems.append(f"{' and '.join(files)} follow {parent_name}")
     paths = [path for root in roots for path in _paths(root, children)]
     best = max(paths, key=lambda path: (len(path), found[path[-1]].manifest.finished_time), default=())
     return tuple(found[file] for file in best), tuple(problems)
 
 
-def _why_no_child(child: StoredManifest, parent: StoredManifest | None, named: Parent) -> str | None:
+def why_no_child(child: StoredManifest, parent: StoredManifest | None, named: Parent) -> str | None:
+    """What is wrong with a manifest that names this one as its parent; None: nothing."""
     if parent is None:
         return f"names the parent {named.name}, which is not there"
     if parent.digest != named.digest:

@@ -24,6 +24,10 @@ class Kind(StrEnum):
     """A row group has other records than those that were written."""
     OFFSETS_MISSING = "OffsetsMissing"
     """Offsets of a topic are in no section, and the log had them."""
+    NOT_OURS = "NotOurs"
+    """A topic that is restored has something that was not restored: another wrote to it, or made it again."""
+    NOT_RESTORED = "NotRestored"
+    """A topic that was restored begins or ends elsewhere than planned, or has other records than were backed up."""
 
 
 @dataclass(frozen=True, slots=True)

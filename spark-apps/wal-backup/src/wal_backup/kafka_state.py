@@ -15,7 +15,13 @@ from wal_backup.request import TopicRange
 
 SECONDS = 30.0
 _PAUSE = 0.2
-_PASSING = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+_PASSING = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError._NOENT,  # noqa: SLF001 - confluent-kafka calls it so: to delete records it found no leader
+    }
+)
 T = TypeVar("T")
 _URL_SAFE = str.maketrans("+/", "-_")
 """Java, and so Seawall, prints ids with - and _ where librdkafka has + and /."""
@@ -42,7 +48,7 @@ class KafkaState:
         Raises:
             Interrupted: Kafka does not answer.
         """
-        return _answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
+        return answer(lambda: str(self._admin.describe_cluster(request_timeout=SECONDS).result(SECONDS).cluster_id))
 
     def topics(self, names: Iterable[str]) -> dict[str, TopicState]:
         """The topics that there are.
@@ -52,7 +58,7 @@ class KafkaState:
             Interrupted: as `cluster_id`.
         """
         wanted = list(names)
-        return _answer(lambda: self._topics(wanted))
+        return answer(lambda: self._topics(wanted))
 
     def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
         asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
@@ -69,14 +75,18 @@ class KafkaState:
         return {partition.topic: int(future.result(SECONDS).offset) for partition, future in futures.items()}
 
 
-def _answer(ask: Callable[[], T]) -> T:
-    """Asks again for a while: a topic has no leader while one is elected."""
+UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
+"""What a broker says of a topic that it has not heard of yet."""
+
+
+def answer(ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
+    """Asks again for a while: a topic has no leader while one is elected; `passing` are errors that pass as well."""
     give_up = time.monotonic() + SECONDS
     while True:
         try:
             return ask()
         except (KafkaException, TimeoutError) as error:
-            may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING
+            may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING | passing
             if not may_pass or time.monotonic() > give_up:
                 raise Interrupted(f"Kafka does not answer: {error}") from error
         time.sleep(_PAUSE)

@@ -205,5 +205,6 @@ def _pairs(fields: Fields, name: str) -> tuple[tuple[int, int], ...]:
 
 def _section(fields: Fields) -> Section:
     row_group, first, last = (fields.number(name) for name in ("rowGroup", "first", "last"))
-    counts = fields.number("records"), fields.number("bytes")
-    return Section(fields.text("object"), row_group, first, last, *counts, fields.text("digest"))
+    records, size, largest = (fields.number(name) for name in ("records", "bytes", "largest"))
+    newest, digest = fields.integer("newest"), fields.text("digest")
+    return Section(fields.text("object"), row_group, first, last, records, size, largest, newest, digest)

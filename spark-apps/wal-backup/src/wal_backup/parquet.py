@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wal_backup.records import Record, digest_of, size_of
+from wal_backup.records import Record, digest_of, most_in_batch, size_of
 
 MOST_RECORDS = 65_536
 MOST_BYTES = 64 << 20
@@ -43,6 +43,8 @@ class Section:
         object: path of the object below the chain.
         row_group: which of its row groups.
         first, last: offsets of the first and the last record.
+        largest: bytes that a batch of Kafka's with one of its records alone has at most.
+        newest: the latest timestamp of its records, in ms.
         digest: of its records.
     """
 
@@ -52,6 +54,8 @@ class Section:
     last: int
     records: int
     bytes: int
+    largest: int
+    newest: int
     digest: str
 
 
@@ -66,7 +70,7 @@ class SectionWriter:
         self.sections: list[tuple[str, Section]] = []
         """With their topics."""
         self._records: list[Record] = []
-        self._bytes = 0
+        self._bytes = self._largest = 0
         self._topic = ""
         self._writer = pq.ParquetWriter(
             path,
@@ -86,7 +90,9 @@ class SectionWriter:
     def add(self, record: Record) -> None:
         """One record, of a higher offset than those before it."""
         self._records.append(record)
-        self._bytes += size_of(record)
+        size = size_of(record)
+        self._bytes += size
+        self._largest = max(self._largest, most_in_batch(record, size))
         if len(self._records) >= MOST_RECORDS or self._bytes >= MOST_BYTES:
             self._flush()
 
@@ -101,10 +107,11 @@ class SectionWriter:
         records = self._records
         self._writer.write_table(_table(self._topic, records), row_group_size=len(records))
         ends = records[0].offset, records[-1].offset
-        counts = len(records), self._bytes
+        newest = max(record.timestamp for record in records)
+        counts = len(records), self._bytes, self._largest, newest
         section = Section(self._name, len(self.sections), *ends, *counts, digest_of(records))
         self.sections.append((self._topic, section))
-        self._records, self._bytes = [], 0
+        self._records, self._bytes, self._largest = [], 0, 0
 
 
 def read_section(file: pq.ParquetFile, row_group: int) -> tuple[set[str], list[Record]]:

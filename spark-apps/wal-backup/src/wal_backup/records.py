@@ -68,3 +68,11 @@ def size_of(record: Record) -> int:
     if headers is None:  # each record passes here, and few have headers
         return own
     return own + sum(len(name) + len(content or b"") for name, content in headers)
+
+
+def most_in_batch(record: Record, size: int) -> int:
+    """Bytes that a batch with this record alone has at most, of which a handful may be too many; `size` is its own.
+
+    A batch has 61 bytes and a record 16 at most beside its content; a header has 8 of lengths.
+    """
+    return size + 77 + (8 * len(record.headers) if record.headers else 0)

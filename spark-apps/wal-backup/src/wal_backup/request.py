@@ -75,7 +75,6 @@ class BackupRequest:
 class ChainRequest:
     """A chain that is to be inspected or checked; without its name all chains of that Kafka are."""
 
-    digest: str
     place: Place
     cluster_id: str
     chain: str | None
@@ -124,22 +123,24 @@ def parse_backup(content: bytes) -> BackupRequest:
 
 def parse_chain(content: bytes) -> ChainRequest:
     """Reads the request of `inspect`. Raises as `parse_backup`."""
-    return _chains(parse_json(content), digest_of(content))
+    fields = parse_json(content)
+    fields.check_version(VERSION)
+    return parse_chain_fields(fields)
 
 
 def parse_check(content: bytes) -> CheckRequest:
     """Reads the request of `check`. Raises as `parse_backup`."""
     fields = parse_json(content)
-    chains = _chains(fields, digest_of(content))
-    level = _level(fields, "level", (Level.CHECKSUMS, Level.INTEGRITY))
-    return CheckRequest(chains, level, fields.text_or_none("databaseVersion"))
-
-
-def _chains(fields: Fields, digest: str) -> ChainRequest:
     fields.check_version(VERSION)
+    level = _level(fields, "level", (Level.CHECKSUMS, Level.INTEGRITY))
+    return CheckRequest(parse_chain_fields(fields), level, fields.text_or_none("databaseVersion"))
+
+
+def parse_chain_fields(fields: Fields) -> ChainRequest:
+    """Which chain of which store is meant. Raises as `parse_backup`."""
     chain = None if fields.text_or_none("chain") is None else _named(fields, "chain")
     cluster_id = _cluster_id(fields.text("clusterId"))
-    return ChainRequest(digest, parse_place(fields.object("storage")), cluster_id, chain)
+    return ChainRequest(parse_place(fields.object("storage")), cluster_id, chain)
 
 
 def _topic(fields: Fields) -> TopicRange:

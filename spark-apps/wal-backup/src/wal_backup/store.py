@@ -90,6 +90,14 @@ class Store:
         ):
             shutil.copyfileobj(source, sink, _CHUNK)
 
+    def open(self, path: str) -> pa.NativeFile:
+        """The object, to be read in parts: a reader of Parquet asks for the footer and for single row groups.
+
+        What is read later may raise OSError. Raises as `read`.
+        """
+        with self._asking(path):
+            return self._files.open_input_file(self._at(path))
+
     def size(self, path: str) -> int | None:
         """Bytes of an object; None: there is none. Raises as `put`."""
         with self._asking(path):

@@ -1,0 +1,1 @@
+"""Puts a log back at its own offsets."""

@@ -1,0 +1,152 @@
+"""A restore: plans again, asks all that could refuse it, reads the backup, and only then writes; then reads all back.
+
+No task is tried twice, and none runs beside itself: a topic has one writer. What ends early is written anew, to a topic
+that is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.kafka_options import librdkafka_options
+from wal_backup.answer import Answer
+from wal_backup.check import check_object
+from wal_backup.findings import Finding
+from wal_backup.restore.plan import Plan
+from wal_backup.restore.planner import make_plan
+from wal_backup.restore.read_back import read_back
+from wal_backup.restore.request import RestoreRequest
+from wal_backup.restore.source import ChainBroken
+from wal_backup.restore.target import TargetKafka
+from wal_backup.restore.task import TopicJob, TopicWritten, restore_topic
+from wal_backup.store import Store
+
+ONE_WRITER = {"spark.task.maxFailures": "1", "spark.speculation": "false"}
+RESTORED = "Restored"
+_MOST_SHOWN = 1_000
+"""Bytes of a summary that list topics."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEnd:
+    """How a topic ended, written and read back."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    trouble: str | None
+
+    @property
+    def state(self) -> str:
+        """In a word."""
+        if self.findings:
+            return "Failed"
+        return RESTORED if self.trouble is None else "Interrupted"
+
+
+class Restore:
+    """Works on one request."""
+
+    def __init__(self, spark: SparkSession, request: RestoreRequest) -> None:
+        self._spark, self._request = spark, request
+        self._place, self._options = request.plan.place, librdkafka_options(request.kafka)
+
+    def run(self) -> Answer:
+        """Writes the topics.
+
+        Raises:
+            Refused: nothing was written, and nothing will be with this request.
+            Interrupted: nothing was written, since Kafka or the store does not answer.
+        """
+        try:
+            plan = make_plan(Store(self._place), self._request.plan)
+        except ChainBroken as broken:
+            return Answer(str(broken), broken.findings)
+        self._require_approved(plan)
+        jobs = self._jobs(plan)
+        findings = self._check(plan)
+        if findings:
+            return Answer(findings[0].message, findings, about(plan))
+        return answer_of(plan, self._restore(plan, jobs))
+
+    def _require_approved(self, plan: Plan) -> None:
+        if plan.digest != self._request.plan_digest:
+            raise Refused(f"the plan has digest {plan.digest} now, and {self._request.plan_digest} was approved")
+
+    def _jobs(self, plan: Plan) -> list[TopicJob]:
+        """The longest first: the last one to begin is short."""
+        target, ids = TargetKafka(self._options), self._request.topic_ids
+        target.require_cluster(self._request.cluster_id)
+        most_bytes = target.require_topics(plan.topics, ids)
+        topics = sorted(plan.topics, key=lambda topic: (topic.records, topic.pad_end), reverse=True)
+        return [TopicJob(topic, ids[topic.name], most_bytes[topic.name]) for topic in topics]
+
+    def _check(self, plan: Plan) -> list[Finding]:
+        """Reads every object before the first record is written: nothing is made of a backup that is damaged."""
+        place, context = self._place, self._spark.sparkContext
+        if not plan.objects:
+            return []
+        parts = context.parallelize(plan.objects, len(plan.objects))
+        return parts.flatMap(lambda each: check_object(place, each)).collect()
+
+    def _restore(self, plan: Plan, jobs: Sequence[TopicJob]) -> list[TopicEnd]:
+        place, options, folder, context = self._place, self._options, plan.folder, self._spark.sparkContext
+        write = restore_topic
+        written = (
+            context.parallelize(jobs, len(jobs)).map(lambda job: (job, write(job, options, place, folder))).collect()
+        )
+        return context.parallelize(written, len(written)).map(lambda pair: prove_topic(*pair, options)).collect()
+
+
+def prove_topic(job: TopicJob, written: TopicWritten, options: Mapping[str, str]) -> TopicEnd:
+    """Reads back a topic that was written to its end."""
+    name = job.topic.name
+    if written.finding is not None or written.trouble is not None:
+        return TopicEnd(name, () if written.finding is None else (written.finding,), written.trouble)
+    try:
+        return TopicEnd(name, tuple(read_back(job, written.sections, options)), None)
+    except Interrupted as interrupted:
+        return TopicEnd(name, (), str(interrupted))
+
+
+def answer_of(plan: Plan, ends: Sequence[TopicEnd]) -> Answer:
+    """What a restore found, once each of its topics has ended."""
+    findings = [finding for end in ends for finding in end.findings]
+    troubles = [end.trouble for end in ends if end.trouble is not None]
+    others = [end for end in ends if end.state != RESTORED]
+    said = [*(finding.message for finding in findings), *troubles]
+    message = f"{len(ends) - len(others)} of {len(ends)} topics are restored{''.join(f'; {each}' for each in said[:1])}"
+    details = {**about(plan), "restored": len(ends) - len(others), "notRestored": _shown(others)}
+    return Answer(message, findings, details, broke_off=bool(troubles))
+
+
+def counts_of(plan: Plan) -> dict[str, int]:
+    """Of all topics of a plan; `padding` are records of null, `lostAtMost` offsets whose records do not come back."""
+    topics = plan.topics
+    return {
+        "topics": len(topics),
+        "records": sum(topic.records for topic in topics),
+        "bytes": sum(topic.bytes for topic in topics),
+        "padding": sum(topic.pad_end - topic.records for topic in topics),
+        "largestRecord": max((topic.largest for topic in topics), default=0),
+        "lostAtMost": sum(topic.lost for topic in topics),
+    }
+
+
+def about(plan: Plan) -> dict[str, Any]:
+    """What a summary says of a plan."""
+    return {"plan": {"name": plan.name, "digest": plan.digest}, "counts": counts_of(plan)}
+
+
+def _shown(ends: Sequence[TopicEnd]) -> list[dict[str, str]]:
+    room, shown = _MOST_SHOWN, list[dict[str, str]]()
+    for end in ends:
+        shown.append({"name": end.name, "state": end.state})
+        room -= len(str(shown[-1]))
+        if room < 0:
+            return shown[:-1]
+    return shown

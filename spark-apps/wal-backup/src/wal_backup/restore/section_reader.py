@@ -1,0 +1,91 @@
+"""Reads sections of a store, one row group after the other, and only such as are what was written."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wal_backup.findings import Finding, Kind
+from wal_backup.parquet import Section, read_section
+from wal_backup.records import Record, digest_of
+from wal_backup.store import Store
+
+
+class SectionChanged(Exception):  # noqa: N818 - what it is
+    """A section is not what was written."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+class SectionReader:
+    """Sections of the objects below one chain; the object that was read last stays open."""
+
+    def __init__(self, store: Store, folder: str) -> None:
+        self._store, self._folder = store, folder
+        self._path: str | None = None
+        self._file: pq.ParquetFile | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def read(self, topic: str, section: Section) -> list[Record]:
+        """The records of a section: what is in memory at once.
+
+        Raises:
+            SectionChanged: they are not those that were written.
+            Interrupted, Refused: the store does not answer, or does not let us.
+        """
+        where = f"row group {section.row_group} of {section.object}, {topic} from offset {section.first}"
+        try:
+            topics, records = self._read_twice(section)
+        except FileNotFoundError:
+            message = f"object {section.object} is not there: it had topic {topic} from offset {section.first} on"
+            raise SectionChanged(_finding(Kind.OBJECT_MISSING, message, topic, section)) from None
+        except (OSError, pa.ArrowException, IndexError, KeyError) as error:
+            message = f"{where}: {_first_line(error)}"
+            raise SectionChanged(_finding(Kind.SECTION_UNREADABLE, message, topic, section)) from error
+        if topics != {topic} or digest_of(records) != section.digest:
+            message = f"{where}: these are not the records that were written"
+            raise SectionChanged(_finding(Kind.SECTION_CHANGED, message, topic, section))
+        return records
+
+    def _read_twice(self, section: Section) -> tuple[set[str], list[Record]]:
+        """OSError may be a broken page or a broken network: what comes twice from a store that answers is the page."""
+        try:
+            return read_section(self._open(section.object), section.row_group)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            self._close()
+            self._store.size(f"{self._folder}/{section.object}")
+            return read_section(self._open(section.object), section.row_group)
+
+    def _open(self, path: str) -> pq.ParquetFile:
+        if self._file is None or self._path != path:
+            self._close()
+            source = self._store.open(f"{self._folder}/{path}")
+            self._file, self._path = pq.ParquetFile(source, page_checksum_verification=True), path
+        return self._file
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close(force=True)
+            self._file = None
+
+
+def _finding(kind: Kind, message: str, topic: str, section: Section) -> Finding:
+    return Finding(kind, message, section.object, topic, section.first)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n", 1)[0][:200]

@@ -1,0 +1,135 @@
+"""The topics that a restore writes to: all that can refuse it is asked before a record is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from confluent_kafka import TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource
+
+from sparkjob.errors import Interrupted, Refused
+from wal_backup.kafka_state import SECONDS, UNKNOWN, KafkaState, TopicState, answer
+from wal_backup.restore.plan import TopicPlan
+
+_HEARSAY_SECONDS, _PAUSE_SECONDS = 3.0, 0.2
+MOST_BYTES = "max.message.bytes"
+_NEEDED = {
+    "cleanup.policy": "delete",
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": str(2**63 - 1),
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+}
+"""With others Kafka would delete old records at once, drop some of them, give them its own time, or take none."""
+
+
+class TargetKafka:
+    """The Kafka that is written to."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._servers = options["bootstrap.servers"]
+        self._state, self._admin = KafkaState(options), AdminClient(dict(options))
+
+    def require_cluster(self, cluster_id: str) -> None:
+        """Refuses another Kafka.
+
+        Raises:
+            Refused: it is another one.
+            Interrupted: Kafka does not answer.
+        """
+        found = self._state.cluster_id()
+        if found != cluster_id:
+            raise Refused(f"the Kafka cluster at {self._servers} is {found}, not {cluster_id}")
+
+    def require_topics(self, topics: Sequence[TopicPlan], ids: Mapping[str, str]) -> dict[str, int]:
+        """Refuses topics that cannot take what is planned: by topic, the most bytes of a batch.
+
+        Raises:
+            Refused: one is not there, not the one that was meant, not empty, or does not keep what it is given.
+            Interrupted: as above.
+        """
+        names = [topic.name for topic in topics]
+        for name in ids:
+            if name not in names:
+                raise Refused(f"the request gives the id of topic {name}, which the plan does not have")
+        for name in names:
+            if name not in ids:
+                raise Refused(f"the request does not give the id of topic {name}, which the plan has")
+        found = self.find_topics(names)
+        for name in names:
+            require_empty(name, ids[name], found.get(name))
+        self._require_one_partition(names)
+        configs = answer(lambda: self._configs(names), UNKNOWN)
+        for topic in topics:
+            _require_configs(topic, configs[topic.name])
+        return {name: int(configs[name][MOST_BYTES]) for name in names}
+
+    def find_topics(self, names: Sequence[str]) -> dict[str, TopicState]:
+        """The topics that there are: a broker hears of a new one a moment after others. Raises as `require_cluster`."""
+        give_up = time.monotonic() + _HEARSAY_SECONDS
+        while True:
+            found = self._state.topics(names)
+            if len(found) == len(names) or time.monotonic() > give_up:
+                return found
+            time.sleep(_PAUSE_SECONDS)
+
+    def delete_records(self, topic: str, before: int) -> None:
+        """Lets a log begin there.
+
+        Raises:
+            Interrupted: Kafka does not do it.
+        """
+        start = answer(lambda: self._delete_records(TopicPartition(topic, 0, before)))
+        if start != before:
+            raise Interrupted(f"topic {topic} begins at offset {start} after its records before {before} were deleted")
+
+    def _delete_records(self, before: TopicPartition) -> int:
+        (future,) = self._admin.delete_records([before], request_timeout=SECONDS).values()
+        return int(future.result(SECONDS).low_watermark)
+
+    def _require_one_partition(self, names: Iterable[str]) -> None:
+        asked = TopicCollection(list(names))
+        found = answer(
+            lambda: {
+                name: len(future.result(SECONDS).partitions)
+                for name, future in self._admin.describe_topics(asked, request_timeout=SECONDS).items()
+            },
+            UNKNOWN,
+        )
+        for name, count in found.items():
+            if count != 1:
+                raise Refused(f"topic {name} has {count} partitions: a WAL topic has one")
+
+    def _configs(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
+        futures = self._admin.describe_configs(asked, request_timeout=SECONDS)
+        return {
+            resource.name: {name: entry.value for name, entry in future.result(SECONDS).items()}
+            for resource, future in futures.items()
+        }
+
+
+def require_empty(name: str, topic_id: str, found: TopicState | None) -> None:
+    """Refuses a topic that is not the one that was made to be written to, or that was written to.
+
+    Raises:
+        Refused: it is so.
+    """
+    if found is None:
+        raise Refused(f"topic {name} is not there")
+    if found.topic_id != topic_id:
+        raise Refused(f"topic {name} is {found.topic_id}, not {topic_id}: it was made again")
+    if found.end > 0 or found.start > 0:
+        raise Refused(f"topic {name} is not empty: it has offsets {found.start} to {found.end}")
+
+
+def _require_configs(topic: TopicPlan, config: Mapping[str, str]) -> None:
+    for name, needed in _NEEDED.items():
+        if config[name] != needed:
+            raise Refused(f"topic {topic.name} has {name}={config[name]}, and {needed} is needed to restore it")
+    most = int(config[MOST_BYTES])
+    if most < topic.largest:
+        raise Refused(
+            f"topic {topic.name} has {MOST_BYTES}={most}, and its largest record needs {topic.largest}: set it higher"
+        )
