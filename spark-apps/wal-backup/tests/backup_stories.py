@@ -219,4 +219,8 @@ def children_that_are_none() -> None:
     assert path(replace(child, sequence=2)) == 1
     assert path(replace(child, topics=(replace(begins, start=begins.start + 1),))) == 1
     assert path(replace(child, topics=(replace(begins, topic_id="other"),))) == 1
-    assert path(child, twin=StoredManifest(child, "d" * 64)) == 2
+    assert path(child, twin=StoredManifest(replace(child, backup="rival"), "d" * 64)) == 2
+    _, problems = longest_path(
+        {"full": full, "child": StoredManifest(child, "b" * 64), "again": StoredManifest(child, "e" * 64)}
+    )
+    assert problems == (), "two attempts of one backup are no fork"

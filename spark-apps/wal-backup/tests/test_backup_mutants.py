@@ -49,14 +49,17 @@ PURE: tuple[Mutant, ...] = (
         for guard in ("state.topic_id != topic.topic_id", "state.start > topic.start", "state.end < topic.end")
     ),
     *(
-        (rewritten(chain, "_why_no_child", guard, "False"), stories.children_that_are_none)
+        (rewritten(chain, "why_no_child", guard, "False"), stories.children_that_are_none)
         for guard in (
             "parent.digest != named.digest",
             "child.manifest.sequence != parent.manifest.sequence + 1",
             "(old.topic_id, old.end) != (topic.topic_id, topic.start)",
         )
     ),
-    (rewritten(chain, "longest_path", "for file in files}) > 1", "for file in files}) > 9", stories), stories.children_that_are_none),
+    (
+        rewritten(chain, "longest_path", "for file in files}) > 1", "for file in files}) > 9", stories),
+        stories.children_that_are_none,
+    ),
 )
 ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
     (
@@ -91,8 +94,8 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
         rewritten(
             Reader,
             "read",
-            "self._consumer.consume(_BATCH, _POLL_SECONDS)",
-            "filter(None, self._consumer.consume(_BATCH, _POLL_SECONDS))",
+            "consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS)",
+            "filter(None, consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS))",
         ),
         stories.all_kinds_of_nothing,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sparkjob.outcome import Outcome
 from wal_backup.__main__ import main
 from wal_backup.check import find_unnamed
 from wal_backup.findings import Finding, Kind
-from wal_backup.manifest import Parent, parse_manifest
+from wal_backup.manifest import Parent, digest_of_manifest, parse_manifest
 from wal_backup.request import Level, parse_backup, parse_chain, parse_check
 from wal_backup.restore.plan import Plan, find_stretch, plan_topic
 from wal_backup.restore.request import Before, parse_plan, parse_restore
@@ -102,6 +103,22 @@ def test_the_requests_of_a_plan_and_a_restore_are_read() -> None:
     restore = parse_restore((CONTRACT / "restore.json").read_bytes())
     assert replace(restore.plan, target=plan.target) == plan
     assert (restore.cluster_id, list(restore.topic_ids)) == ("q1Sh-9_ISia_zwGINzRvyQ", ["wal_0"])
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_a_manifest_with_one_bit_flipped_is_refused_or_another_manifest(*, is_packed: bool) -> None:
+    """And nothing else: what is no refusal would be tried again for ever."""
+    plain = (CONTRACT / "manifest.json").read_bytes()
+    content = gzip.compress(plain, mtime=0) if is_packed else plain
+    digests = set[str]()
+    for bit in range(8 * len(content)):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        stored = bytes(flipped) if is_packed else gzip.compress(flipped, compresslevel=1, mtime=0)
+        digests.add(digest_of_manifest(stored))
+        with suppress(Refused):
+            parse_manifest(stored, "flipped")
+    assert len(digests) == 8 * len(content)
 
 
 def test_the_summary_has_these_members() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def read_bytes(path: str) -> bytes:
     try:
         content = Path(path).read_bytes()
         return gzip.decompress(content) if path.endswith(".gz") else content
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise Refused(f"the request {path} cannot be read: {error}") from error
 
 

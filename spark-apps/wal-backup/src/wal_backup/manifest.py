@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
@@ -146,7 +147,7 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
     """
     try:
         data: Any = json.loads(gzip.decompress(content))
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zlib.error) as error:
         raise Refused(f"{where} cannot be read: {error}") from error
     found = Fields.of(data, where)
     found.check_version(VERSION)
