@@ -38,6 +38,8 @@ _GROUPS = {
     "walholds": _OURS,
     "walpurges": _OURS,
     "walverifications": _OURS,
+    "walbackups": _OURS,
+    "walbackuppolicies": _OURS,
 }
 """Kind, as the API's paths have it → group and version."""
 

@@ -302,4 +302,37 @@ STORIES: Mapping[str, Story] = {
             of_cluster("WALHold", "let-go", {"topics": {"wal_0": 5}}, state="Released"),
         )
     ),
+    "backups": Story(
+        (
+            cluster(ALL_WELL),
+            of_cluster(
+                "WALBackupPolicy",
+                "hourly",
+                {"schedule": "0 * * * *"},
+                conditions=[
+                    *kstatus("Ready", "Scheduled", "backups begin at 0 * * * * (UTC)"),
+                    at("BackedUp", "False", "ChainEnded", "WALBackup hourly-2611220800: topic wal_0 was made again"),
+                ],
+            ),
+            of_cluster(
+                "WALBackup",
+                "hourly-2611220800",
+                {"parentRef": {"name": "hourly-2611220700"}},
+                stage="Failed",
+                completionTime="2026-11-22T08:01:00Z",
+                conditions=[
+                    *kstatus("Stalled", "ChainEnded", "topic wal_0 was made again"),
+                    at("Failed", "True", "ChainEnded", "topic wal_0 was made again"),
+                ],
+            ),
+            of_cluster(
+                "WALBackup",
+                "hourly-2611220900",
+                {},
+                stage="Running",
+                startTime="2026-11-22T09:00:00Z",
+                conditions=kstatus("Reconciling", "Running", "SparkApplication hourly-2611220900-1 is RUNNING"),
+            ),
+        )
+    ),
 }

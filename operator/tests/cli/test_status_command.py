@@ -13,6 +13,8 @@ import pytest
 
 from seawall.api.meta import Key
 from seawall.api.resource import Listing, ResourceT
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
@@ -33,6 +35,8 @@ KINDS = {
     "WALPurge": WALPurge,
     "WALHold": WALHold,
     "WALVerification": WALVerification,
+    "WALBackup": WALBackup,
+    "WALBackupPolicy": WALBackupPolicy,
 }
 
 
@@ -123,7 +127,7 @@ def test_what_a_person_may_not_read_is_said_and_the_rest_is_shown() -> None:
     kube.apply(WAL, {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}})
     reported = ask(kube)
     assert "walholds could not be read: listing walholds in db: 403 forbidden" in reported
-    assert reported.count("could not be read") == 4
+    assert reported.count("could not be read") == 6
 
 
 def test_a_status_of_a_newer_operator_breaks_nothing() -> None:

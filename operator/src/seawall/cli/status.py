@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
@@ -63,6 +65,8 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
         purges=those_of(WALPurge),
         holds=those_of(WALHold),
         verifications=those_of(WALVerification),
+        backup_policies=those_of(WALBackupPolicy),
+        backups=those_of(WALBackup),
         not_read=tuple(not_read),
     )
     page = build_page(snapshot)

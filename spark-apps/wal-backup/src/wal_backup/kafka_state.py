@@ -58,7 +58,7 @@ class KafkaState:
             Interrupted: as `cluster_id`.
         """
         wanted = list(names)
-        return answer(lambda: self._topics(wanted))
+        return answer(lambda: self._topics(wanted), UNKNOWN)  # of offsets only: one broker has it, another one not yet
 
     def _topics(self, wanted: list[str]) -> dict[str, TopicState]:
         asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)

@@ -12,7 +12,7 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
-from seawall.api.v1alpha1.backup_template import BackupVerification
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupVerification
 from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, KeptTimes
@@ -81,6 +81,8 @@ class LastBackup(StatusModel):
     """Its chain."""
     time: datetime
     """When it completed."""
+    verified: BackupLevel = BackupLevel.NONE
+    """What was proved of it."""
 
 
 class WALBackupPolicyStatus(ObjectStatus):
@@ -119,6 +121,7 @@ WAL_BACKUP_POLICY = Kind(
         PrinterColumn("Suspend", "boolean", ".spec.suspend", "Whether new backups are stopped"),
         PrinterColumn("Active", "string", ".status.active", "Backup that is not over"),
         PrinterColumn("Last", "date", ".status.last.time", "Time since the last one completed"),
+        PrinterColumn("Verified", "string", ".status.last.verified", "What was proved of it"),
         PrinterColumn("Lag", "integer", ".status.lagBytes", "Bytes that are not backed up"),
         PrinterColumn("Next", "string", ".status.nextRunTime", "When the next one is due"),
         PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),

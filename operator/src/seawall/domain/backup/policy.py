@@ -23,6 +23,7 @@ from seawall.api.v1alpha1.backup_policy import (
     WALBackupPolicySpec,
     WALBackupPolicyStatus,
 )
+from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
@@ -250,19 +251,29 @@ def _status_of(case: Case, verdict: Verdict, next_time: datetime | None) -> WALB
     """The status; what is known only from objects that are gone stays."""
     policy, own = case.policy, case.own
     build = ConditionBuilder(policy.status.conditions, policy.metadata.generation, case.now)
-    last, newest = own.last, policy.status.last
+    last = own.last
     hold = None if last is None else own.holds.get(hold_key(last).name)
-    if last is not None and last.status.completion_time is not None:
-        newest = LastBackup(name=last.metadata.name, chain=last.status.chain or "", time=last.status.completion_time)
     return WALBackupPolicyStatus(
         observed_generation=policy.metadata.generation,
         conditions=(*build.kstatus(verdict), *_backed_up(case, build)),
         active=None if own.active is None else own.active.metadata.name,
-        last=newest,
+        last=_as_last(last) or policy.status.last,
         last_run_time=case.last_run,
         last_full_time=case.last_full(),
         next_run_time=next_time,
         lag_bytes=None if hold is None else hold.status.lag_bytes,
+    )
+
+
+def _as_last(backup: WALBackup | None) -> LastBackup | None:
+    if backup is None or backup.status.completion_time is None:
+        return None
+    status, proof = backup.status, backup.status.verified
+    return LastBackup(
+        name=backup.metadata.name,
+        chain=status.chain or "",
+        time=backup.status.completion_time,
+        verified=BackupLevel.NONE if proof is None else proof.level,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from seawall.api.meta import Condition, ConditionType
+from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.api.v1alpha1.reassignment import OVER, ReassignmentStage, ReassignmentStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
@@ -76,9 +77,13 @@ def _activities(snapshot: Snapshot) -> Iterator[Activity]:
     for run in sorted(snapshot.purges, key=lambda run: run.metadata.creation_timestamp):
         if not run.status.is_finished:
             yield _of_run("Purge", run, _of_purge(run))
-    for verification in sorted(snapshot.verifications, key=lambda run: run.metadata.creation_timestamp):
-        if not verification.status.is_over:
-            yield _of_run("Verification", verification, None)
+    jobs: list[tuple[str, WALVerification | WALBackup]] = [
+        *(("Verification", each) for each in snapshot.verifications),
+        *(("Backup", each) for each in snapshot.backups),
+    ]
+    for what, job in sorted(jobs, key=lambda found: found[1].metadata.creation_timestamp):
+        if not job.status.is_over:
+            yield _of_run(what, job, None)
 
 
 _MOVES_NOTHING = frozenset({ReassignmentStage.PENDING, ReassignmentStage.AWAITING_APPROVAL})
@@ -158,7 +163,7 @@ def _of_purge(run: WALPurge) -> Progress | None:
     return Progress(status.topics.purged, status.frozen.topics, "topics")
 
 
-def _of_run(what: str, run: WALPurge | WALVerification, progress: Progress | None) -> Activity:
+def _of_run(what: str, run: WALPurge | WALVerification | WALBackup, progress: Progress | None) -> Activity:
     conditions, stage = run.status.conditions, run.status.stage
     ready, waiting = (find_condition(conditions, kind) for kind in (ConditionType.READY, ConditionType.WAITING))
     message = "no operator has looked at it yet" if ready is None else ready.message
@@ -169,7 +174,7 @@ def _of_run(what: str, run: WALPurge | WALVerification, progress: Progress | Non
     )
 
 
-Run = WALPurge | WALVerification
+Run = WALPurge | WALVerification | WALBackup
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,8 @@ def ended_last(snapshot: Snapshot) -> tuple[Ended, ...]:
         found.append(Ended("Restart", name, roll.stage, message, roll.completion_time))
     if moves is not None and moves.stage in OVER and moves.completion_time is not None:
         found.append(Ended("Reassignment", name, str(moves.stage), moves.message, moves.completion_time))
-    for what, runs in (("Purge", snapshot.purges), ("Verification", snapshot.verifications)):
+    all_runs = (("Purge", snapshot.purges), ("Verification", snapshot.verifications), ("Backup", snapshot.backups))
+    for what, runs in all_runs:
         over = max(_over(runs), key=_ended_at, default=None)
         if over is not None:
             ready = find_condition(over.status.conditions, ConditionType.READY)
@@ -212,7 +218,7 @@ def ended_last(snapshot: Snapshot) -> tuple[Ended, ...]:
 
 def newest_failures(snapshot: Snapshot) -> Iterator[tuple[Run, Condition]]:
     """Runs that failed and were not followed by one that did not: of each policy or schedule, and of those by hand."""
-    for runs in (snapshot.purges, snapshot.verifications):
+    for runs in (snapshot.purges, snapshot.verifications, snapshot.backups):
         newest: dict[str | None, Run] = {}
         for run in sorted(_over(runs), key=_ended_at):
             newest[run.metadata.controller_uid] = run
@@ -222,7 +228,7 @@ def newest_failures(snapshot: Snapshot) -> Iterator[tuple[Run, Condition]]:
                 yield run, failed
 
 
-def _over(runs: Sequence[WALPurge] | Sequence[WALVerification]) -> Iterable[Run]:
+def _over(runs: Sequence[Run]) -> Iterable[Run]:
     return (run for run in runs if (run.status.is_finished if isinstance(run, WALPurge) else run.status.is_over))
 
 

@@ -18,6 +18,7 @@ from seawall.api.meta import (
     ConditionType,
 )
 from seawall.api.resource import AnyResource
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.rollout import RollStage
@@ -86,12 +87,15 @@ class Finding:
 def find_all(snapshot: Snapshot) -> tuple[Finding, ...]:
     """All findings, the worst first; those of the WALCluster before those of what belongs to it."""
     cluster = name_of(snapshot.cluster)
+    all_runs = (snapshot.purges, snapshot.verifications, snapshot.backups)
+    policies: tuple[AnyResource, ...] = (*snapshot.policies, *snapshot.backup_policies)
     found = [
         *_of_leader(snapshot.leader, snapshot.now),
         *_of_cluster(snapshot.cluster),
         *(finding for policy in snapshot.policies for finding in _readiness(policy)),
-        *(_suspended(name_of(policy)) for policy in snapshot.policies if getattr(policy.spec, "suspend", False)),
-        *(finding for runs in (snapshot.purges, snapshot.verifications) for run in runs for finding in _stuck(run)),
+        *(finding for policy in snapshot.backup_policies for finding in (*_readiness(policy), *_backed_up(policy))),
+        *(_suspended(name_of(policy)) for policy in policies if getattr(policy.spec, "suspend", False)),
+        *(finding for runs in all_runs for run in runs for finding in _stuck(run)),
         *(finding for hold in snapshot.holds for finding in _of_hold(hold.status.state, hold)),
         *(
             Finding(Severity.BROKEN, name_of(run), "Failed", at.reason, at.message, at.last_transition_time)
@@ -166,6 +170,13 @@ def _readiness(found: AnyResource) -> Iterator[Finding]:
     if ConditionType.RECONCILING in holds:
         severity = Severity.UNDER_WAY
     yield Finding(severity, name_of(found), "Ready", ready.reason, ready.message, ready.last_transition_time)
+
+
+def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
+    """That the newest backup failed, or that the next one cannot continue it."""
+    at = find_condition(policy.status.conditions, ConditionType.BACKED_UP)
+    if at is not None and at.status == "False":
+        yield Finding(Severity.BROKEN, name_of(policy), at.type, at.reason, at.message, at.last_transition_time)
 
 
 def _suspended(name: str) -> Finding:

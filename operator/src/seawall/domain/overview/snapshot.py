@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
@@ -42,6 +44,8 @@ class Snapshot:
         purges: its runs.
         holds: the claims on its topics.
         verifications: the replay verifications of it.
+        backup_policies: the WALBackupPolicies that name it.
+        backups: the backups of it.
         not_read: a sentence for each kind that could not be listed.
     """
 
@@ -52,4 +56,6 @@ class Snapshot:
     purges: Sequence[WALPurge] = ()
     holds: Sequence[WALHold] = ()
     verifications: Sequence[WALVerification] = ()
+    backup_policies: Sequence[WALBackupPolicy] = ()
+    backups: Sequence[WALBackup] = ()
     not_read: tuple[str, ...] = ()
