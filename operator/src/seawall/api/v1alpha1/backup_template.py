@@ -99,7 +99,7 @@ class BackupSpec(APIModel):
     spark: SparkSpec
     """The Spark application that reads the log and writes objects."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
-    """User of Kafka for the job, which needs Read, Describe and DescribeConfigs on the topics and nothing else. Absent:
+    """User of Kafka for the job, which needs Read and Describe on the topics and nothing else. Absent:
     the job has Seawall's own user, and condition OwnKafkaUser says so."""
     kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
     """The same where Kafka knows its clients by certificate: the job's own."""
