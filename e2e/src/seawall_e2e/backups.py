@@ -137,7 +137,7 @@ class Backups(SparkJobs):
             "chain": None,
         }
         said = self.run_to_end(["python", "-c", _CHECK, json.dumps(request)], USER, {BACKUPS: ("/backups", True)})
-        found: Mapping[str, Any] = json.loads(said.rpartition("SUMMARY ")[2])
+        found: Mapping[str, Any] = json.loads(said.rpartition("SUMMARY ")[2].splitlines()[0])
         return found
 
     def table(self) -> str:
