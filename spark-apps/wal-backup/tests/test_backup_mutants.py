@@ -91,8 +91,8 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
         rewritten(
             Reader,
             "read",
-            "self._consumer.consume(_BATCH, _POLL_SECONDS)",
-            "filter(None, self._consumer.consume(_BATCH, _POLL_SECONDS))",
+            _MESSAGES,
+            f"filter(None, {_MESSAGES})",
         ),
         stories.all_kinds_of_nothing,
     ),
