@@ -25,7 +25,7 @@ from wal_backup.verify import Verifier
 
 pytest_plugins = ("spark_beds", "backup_beds")
 Patch = pytest.MonkeyPatch
-_MESSAGES = "self._consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS)"
+_MESSAGES = "consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS)"
 
 
 def no_offset_is_uncovered(patch: Patch) -> None:
@@ -94,8 +94,8 @@ ON_KAFKA: tuple[tuple[Callable[[Patch], None], Callable[[Bed], None]], ...] = (
         rewritten(
             Reader,
             "read",
-            "consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS)",
-            "filter(None, consumer.consume(min(_BATCH, wanted.end - expected), _POLL_SECONDS))",
+            _MESSAGES,
+            f"filter(None, {_MESSAGES})",
         ),
         stories.all_kinds_of_nothing,
     ),

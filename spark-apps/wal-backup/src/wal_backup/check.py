@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import Manifest, StoredObject, TopicBackup
 from wal_backup.parquet import Section, read_section, sha256_of
-from wal_backup.records import digest_of
+from wal_backup.records import digest_of, no_search_for_cycles
 from wal_backup.store import Damaged, Place, Store
 
 
@@ -97,7 +97,7 @@ def check_object(place: Place, each: ObjectToCheck) -> list[Finding]:
     found = list(find_missing_objects(store, [each]))
     if any(finding.kind is Kind.OBJECT_MISSING for finding in found):
         return found
-    with tempfile.TemporaryDirectory(prefix="wal-backup-") as folder:
+    with no_search_for_cycles(), tempfile.TemporaryDirectory(prefix="wal-backup-") as folder:
         local = Path(folder) / "object.parquet"
         try:
             store.fetch(path, local)

@@ -41,9 +41,9 @@ class Reader:
     """
 
     def __init__(self, options: Mapping[str, str], patience: float = PATIENCE_SECONDS) -> None:
-        self._options = options
-        self._consumer: Consumer | None = None
+        self._options = {**_OPTIONS, **options}
         self._patience = patience
+        self._consumer: Consumer | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +62,7 @@ class Reader:
             Interrupted: Kafka does not answer, or a transaction is open before the range's end.
         """
         self._close()
-        consumer = self._consumer = Consumer({**_OPTIONS, **self._options})
+        consumer = self._consumer = Consumer(self._options)
         consumer.assign([TopicPartition(wanted.topic, 0, wanted.start)])
         expected, waits_until = wanted.start, time.monotonic() + self._patience
         while expected < wanted.end:

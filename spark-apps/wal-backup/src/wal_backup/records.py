@@ -6,9 +6,11 @@ length before it (-1: null): so null differs from empty, and no part can end whe
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 Headers = list[tuple[str, bytes | None]] | None
@@ -76,3 +78,15 @@ def most_in_batch(record: Record, size: int) -> int:
     A batch has 61 bytes and a record 16 at most beside its content; a header has 8 of lengths.
     """
     return size + 77 + (8 * len(record.headers) if record.headers else 0)
+
+
+@contextmanager
+def no_search_for_cycles() -> Iterator[None]:
+    """Records refer to nothing that refers to them: to search them for cycles took a third of a task's CPU."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from wal_backup.manifest import LastRecord, StoredObject
 from wal_backup.parquet import Section, SectionWriter, sha256_of
 from wal_backup.plan import Range
 from wal_backup.reader import Reader
-from wal_backup.records import Record, digest_of
+from wal_backup.records import Record, digest_of, no_search_for_cycles
 from wal_backup.store import Place, Store
 
 
@@ -51,7 +49,7 @@ def write_object(
     Raises:
         RangeGone, Interrupted, Refused: as the reader and the store.
     """
-    with _no_search_for_cycles(), tempfile.TemporaryDirectory(prefix="wal-backup-") as local:
+    with no_search_for_cycles(), tempfile.TemporaryDirectory(prefix="wal-backup-") as local:
         file = Path(local) / "object.parquet"
         writer = SectionWriter(file, path)
         try:
@@ -64,18 +62,6 @@ def write_object(
         stored = StoredObject(path, file.stat().st_size, sha256_of(file))
         Store(place).put(f"{folder}/{path}", file)
         return TaskResult(found, tuple(writer.sections), stored)
-
-
-@contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
-    """Records refer to nothing that refers to them: to search them for cycles took a third of a task's CPU."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _copy(reader: Reader, wanted: Range, writer: SectionWriter) -> RangeRead:
