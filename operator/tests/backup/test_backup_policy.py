@@ -93,8 +93,9 @@ class PolicyWorld(BackupWorld):
         return found
 
     def backups(self) -> list[WALBackup]:
-        """Its backups, by the time for which they were due."""
-        return sorted(self.kube.list(WALBackup, NAMESPACE).items, key=lambda each: each.metadata.name)
+        """Its backups, the oldest first."""
+        found = self.kube.list(WALBackup, NAMESPACE).items
+        return sorted(found, key=lambda each: each.metadata.creation_timestamp)
 
     def modes(self) -> list[str]:
         """Of each backup whether it is full, and how it ended."""
@@ -135,6 +136,9 @@ def test_the_first_backup_is_full_and_the_others_continue_it() -> None:
     assert {each.status.chain for each in world.backups()} == {status.last.chain}
     assert world.condition() == ("True", "BackedUp")
     assert why(world.policy()) == ("Scheduled", "backups begin at */10 * * * * (UTC)")
+    world.declare_backups(hold={"ttl": "12m"})
+    settle(world.planner(), POLICY)
+    assert "a chain may end by that alone" in why(world.policy())[1]
 
 
 def test_the_log_is_held_from_the_end_of_the_last_backup_on_and_only_there() -> None:
@@ -237,6 +241,107 @@ def test_a_hold_that_is_lost_makes_the_next_backup_a_full_one() -> None:
     world.live(2 * TEN + timedelta(minutes=3))
     assert world.modes() == ["full BackedUp", "full BackedUp"]
     assert [each.status.state for each in world.kube.list(WALHold, NAMESPACE).items] != []
+
+
+def test_a_hold_of_somebody_else_with_the_name_of_the_next_one_is_told_and_holds_nothing_for_us() -> None:
+    world = declared()
+    world.time.time += TEN
+    settle(world.planner(), POLICY)
+    key = world.backups()[0].metadata.key
+    name = f"{key.name}-1-next"
+    world.kube.apply(Key(NAMESPACE, name), {"clusterRef": {"name": "wal"}, "topics": {"wal_0": 40}}, kind=WALHold)
+    world.live(timedelta(minutes=4))
+    assert why(world.walbackup(key)) == ("Releasing", f"WALHold {name} was not made by its policy: delete it")
+    assert why(world.policy())[0] == "HoldNameTaken"
+    world.kube.remove(Key(NAMESPACE, name), WALHold)
+    world.live(timedelta(minutes=8))
+    assert world.modes()[0] == "full BackedUp"
+    assert why(world.policy())[0] == "Scheduled"
+
+
+@pytest.mark.parametrize("is_of_all", [False, True], ids=["the operator's", "everybody's"])
+def test_a_clock_that_was_ahead_for_a_while_leaves_nothing_behind(*, is_of_all: bool) -> None:
+    world, ahead = declared(), timedelta(minutes=45)
+    world.declare_backups(successfulRunsHistoryLimit=20)
+    world.live(TEN + timedelta(minutes=3))
+    world.time.time += ahead
+    if not is_of_all:
+        world.kube._now = lambda: world.time.now() - ahead
+    world.live(2 * TEN)
+    world.time.time -= ahead
+    world.kube._now = world.time.now
+    world.live(5 * TEN)
+    newest = max(each.status.completion_time for each in world.backups() if each.status.completion_time is not None)
+    assert world.condition() == ("True", "BackedUp")
+    assert newest >= world.time.time - 2 * TEN
+    assert sum("ParentUnusable" in mode for mode in world.modes()) <= is_of_all  # told once, and then a full one
+
+
+def test_a_chain_that_somebody_deleted_in_the_store_is_followed_by_a_full_one() -> None:
+    world = declared()
+    world.live(TEN + timedelta(minutes=3))
+    world.forged |= set(world.stored)
+    world.stored.clear()
+    world.live(2 * TEN)
+    assert world.modes()[1:] == ["next RequestRefused", "full BackedUp"]
+
+
+def test_the_newest_backup_that_a_person_deletes_is_not_forked() -> None:
+    world = declared()
+    world.live(2 * TEN + timedelta(minutes=3))
+    assert world.modes() == ["full BackedUp", "next BackedUp"]
+    world.kube.remove(world.backups()[-1].metadata.key, WALBackup)
+    world.live(2 * TEN)
+    assert world.modes()[1:] == ["next ChainEnded", "full BackedUp"]
+
+
+@pytest.mark.parametrize("disturb", ["topic is deleted", "topics are narrowed"])
+def test_a_topic_of_the_parent_that_is_missing_ends_the_chain(disturb: str) -> None:
+    world = declared()
+    world.live(TEN + timedelta(minutes=3))
+    if disturb == "topic is deleted":
+        world.foreign.add("wal_1")
+        world.kafka.topics.pop("wal_1")
+    else:
+        world.declare_backups(topics=["wal_0", "wal_2"])
+    world.live(2 * TEN)
+    assert world.modes()[1].split()[1] in {"ChainEnded", "NotAllBackedUp"}
+    assert not [mode for mode in world.modes() if mode == "next BackedUp"]
+
+
+def test_what_is_left_out_keeps_no_other_topic_from_being_held_from_where_it_was_backed_up() -> None:
+    world = declared()
+    world.live(TEN + timedelta(minutes=3))
+    topic_made_again(world)
+    world.write("wal_0", 30)
+    world.live(TEN)
+    assert "NotAllBackedUp" in world.modes()[-1]
+    newest = world.backups()[-1]
+    assert world.holds() == [f"{newest.metadata.name}-1-next"]
+
+
+def test_a_walcluster_that_cannot_be_read_costs_no_chain() -> None:
+    world = declared()
+    world.live(TEN + timedelta(minutes=3))
+    good = world.spec()
+    world.kube.apply(WAL, {**good, "topics": {"count": "many"}})
+    world.live(TEN)
+    assert why(world.policy())[0] == "ClusterInvalid"
+    world.kube.apply(WAL, good)
+    world.live(TEN)
+    assert world.modes()[1].startswith("next ")
+
+
+def test_holds_are_looked_after_when_the_spec_of_the_policy_cannot_be_read() -> None:
+    world = declared()
+    world.time.time += TEN
+    settle(world.planner(), POLICY)
+    key = world.backups()[0].metadata.key
+    world.settle_backup(key, ticks=100)
+    world.declare_backups(hold={"ttl": "never"})
+    world.live(timedelta(minutes=3))
+    assert why(world.policy())[0] == "InvalidSpec"
+    assert world.walbackup(key).status.stage is JobStage.COMPLETED
 
 
 def test_a_full_one_that_is_due_begins_another_chain() -> None:

@@ -104,6 +104,11 @@ class BackupWorld(VerificationWorld):
         before = None if parent is None else self.stored.get((request["chain"], parent["name"]))
         if parent is not None and (before is None or sha256(before).hexdigest() != parent["digest"]):
             return Outcome.REFUSED, f"the store has no manifest {parent['name']} of this digest", {}
+        place, whom = 0 if before is None else json.loads(before)["place"] + 1, request["backup"]
+        end = f"-{place:06}.json.gz"
+        others = [n for c, n in self.stored if c == request["chain"] and n.endswith(end) and whom["name"] not in n]
+        if others:
+            return Outcome.FAILED, f"the chain goes on with {others[0]} already", {}
         gone = [topic["name"] for topic in request["topics"] if not self._is_this(topic)]
         if gone:
             return Outcome.FAILED, f"topic {gone[0]} is not the log that was meant", {}
@@ -116,8 +121,7 @@ class BackupWorld(VerificationWorld):
                 "message": "x",
             }
             return Outcome.FAILED, "an object is not what was written", {"findings": [finding], "errors": 1}
-        place, whom = 0 if before is None else json.loads(before)["place"] + 1, request["backup"]
-        name = f"{whom['name']}-{whom['attempt']}-{place:06}.json.gz"
+        name = f"{whom['name']}-{whom['attempt']}{end}"
         assert (request["chain"], name) not in self.stored, "a manifest is written over"
         topics = {topic["name"]: [topic["topicId"], topic["from"], topic["to"]] for topic in request["topics"]}
         content = json.dumps({"place": place, "parent": parent, "topics": topics}).encode()

@@ -117,6 +117,20 @@ def test_nothing_is_overwritten(bed: Bed) -> None:
     assert bed.manifest_path(first).read_bytes() == before
 
 
+def test_a_parent_that_another_backup_continued_is_not_continued_again_but_by_another_attempt(bed: Bed) -> None:
+    topic = filled(bed)
+    full = bed.back_up((topic, 0, 5))
+    bed.back_up((topic, 5, 10), parent=full, name="next")
+    before = sorted(path.name for path in (bed.chain / "manifests").iterdir())
+    ended(
+        bed.back_up((topic, 5, 10), parent=full, name="other"), "Failed", "goes on with next-1-000001.json.gz already"
+    )
+    assert sorted(path.name for path in (bed.chain / "manifests").iterdir()) == before
+    again = bed.back_up((topic, 5, 10), parent=full, name="next", attempt=2)  # the first's driver died unheard
+    assert again.summary["outcome"] == "Passed"
+    assert bed.inspect().summary["errors"] == 0
+
+
 def test_another_kafka_and_another_secret_are_refused(bed: Bed, tmp_path: Path) -> None:
     topic = filled(bed)
     kafka = {"bootstrapServers": bed.topics.servers.split(","), "clusterId": "another", "tls": None, "sasl": None}

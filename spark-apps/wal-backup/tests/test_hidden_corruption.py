@@ -48,14 +48,14 @@ class Story:
         bed.topics.append({name: records[20:30] for name, records in values.items()})
         self.second = bed.back_up((self.one, 20, 30), (self.other, 20, 30), parent=self.full, name="second")
         bed.topics.append({name: records[30:] for name, records in values.items()})
-        self.third = bed.back_up((self.one, 30, 40), (self.other, 30, 40), parent=self.second, name="third")
-        for answer in (self.full, self.second, self.third):
-            assert answer.summary["outcome"] == "Passed", answer.summary
         self.logs = {name: bed.log(name, 0, RECORDS) for name in (self.one, self.other)}
-        ranges = ((name, 30, RECORDS) for name in self.logs)
+        ranges = tuple((name, 30, RECORDS) for name in self.logs)
         twin = bed.manifest_path(bed.back_up(*ranges, parent=self.second, name="rival"))
         self.twin = twin.name, twin.read_bytes()
         twin.unlink()
+        self.third = bed.back_up(*ranges, parent=self.second, name="third")
+        for answer in (self.full, self.second, self.third):
+            assert answer.summary["outcome"] == "Passed", answer.summary
         assert (bed.inspect().summary["errors"], bed.check().summary["errors"]) == (0, 0)
 
     def copied(self, folder: Path) -> Story:

@@ -79,6 +79,7 @@ class Backup:
                 f"the Kafka cluster at {self._options['bootstrap.servers']} is {found}, not {request.cluster_id}"
             )
         parent = None if request.parent is None else read_parent(self._store, request.folder, request.parent)
+        self._require_no_fork(_place_after(parent))
         self._require(kafka)
         if parent is not None:
             self._require_continues(parent)
@@ -101,10 +102,18 @@ class Backup:
         content, path = manifest.to_bytes(), f"{manifests_folder(self._request.folder)}/{manifest.name}"
         if self._store.size(path) is not None:
             raise Refused(f"the manifest {path} is there already: nothing is overwritten")
+        self._require_no_fork(manifest.sequence)
         self._store.write(path, content)
         if self._store.read(path) != content:
             raise Interrupted(f"the manifest {path} is not what was written")
         return digest_of_manifest(content)
+
+    def _require_no_fork(self, place: int) -> None:
+        """No other backup has this place in the chain; another attempt of this one may: its driver died unheard."""
+        end = f"-{place:06}.json.gz"
+        for name in self._store.names(manifests_folder(self._request.folder)):
+            if name.endswith(end) and name.removesuffix(end).rpartition("-")[0] != self._request.backup:
+                raise LogChanged(f"the chain goes on with {name} already: a second one would make it a fork")
 
     def _require_stored(self, objects: Sequence[StoredObject]) -> None:
         for stored in objects:
@@ -167,7 +176,7 @@ class Backup:
             chain=request.chain,
             backup=request.backup,
             attempt=request.attempt,
-            sequence=0 if parent is None else parent.sequence + 1,
+            sequence=_place_after(parent),
             request_digest=request.digest,
             parent=request.parent,
             started_time=_text(began),
@@ -176,6 +185,10 @@ class Backup:
             objects=tuple(result.object for result in results if result.object is not None),
             last_records={topic.name: last[topic.name] for topic in request.topics if topic.name in last},
         )
+
+
+def _place_after(parent: Manifest | None) -> int:
+    return 0 if parent is None else parent.sequence + 1
 
 
 def _require_same_log(topic: TopicRange, old: TopicBackup) -> None:

@@ -131,7 +131,7 @@ class WALBackupStatus(JobStatus):
     """How far the backup is, and what it wrote."""
 
     location: Annotated[str, Field(max_length=1024)] | None = None
-    """Where it is kept, as `s3://bucket/prefix` or `claim:name`."""
+    """Where it is kept, as `s3://bucket/prefix`, `https://server/bucket/prefix` or `claim:name`."""
     chain: Annotated[str, Field(max_length=253)] | None = None
     """The full backup and all that continue it share one; it is a folder of the store."""
     manifest: BackupManifest | None = None

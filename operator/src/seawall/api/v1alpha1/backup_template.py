@@ -67,7 +67,8 @@ class BackupStorage(APIModel):
         """The place in one word: what a person types to find it, and what an incremental backup compares."""
         if self.s3 is None:
             return f"claim:{self.persistent_volume_claim}"
-        return f"s3://{self.s3.bucket}" + (f"/{self.s3.prefix}" if self.s3.prefix else "")
+        server = "s3:/" if self.s3.endpoint is None else self.s3.endpoint
+        return "/".join(part for part in (server, self.s3.bucket, self.s3.prefix) if part)
 
 
 class BackupLevel(StrEnum):

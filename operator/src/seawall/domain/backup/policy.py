@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
 from seawall.api.v1alpha1.backup_policy import (
+    BackupHold,
     LastBackup,
     WALBackupPolicy,
     WALBackupPolicySpec,
@@ -29,7 +30,6 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.reasons import PolicyReason, Reason
 from seawall.domain.backup.runs import (
-    MAX_POLICY_NAME,
     CreateBackup,
     OwnBackups,
     PolicyAction,
@@ -52,6 +52,7 @@ from seawall.domain.conditions import (
 )
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.schedule import BadSchedule, Cron, ScheduleReason, read_cron
+from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import POLICY_OBSERVE_SECONDS, POLICY_SKEW
 
@@ -100,8 +101,8 @@ class Case:
     def last_full(self) -> datetime | None:
         """For what time the last full backup was due that completed."""
         fulls = [each for each in self.own.completed if each.status.manifest is not None and not is_incremental(each)]
-        times = [due_time(self.own.policy, each.metadata.name) for each in fulls]
-        return max((time for time in (*times, self.policy.status.last_full_time) if time is not None), default=None)
+        times = [*(due_time(self.own.policy, each.metadata.name) for each in fulls), self.policy.status.last_full_time]
+        return max((time for time in times if time is not None and time <= self.now + POLICY_SKEW), default=None)
 
 
 def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
@@ -149,8 +150,13 @@ def _plan(case: Case) -> Plan:
     """Decides. Holds are looked after in any case; the spec must only be readable."""
     spec = case.policy.spec
     if isinstance(spec, InvalidSpec):
-        return Plan(_stalled(PolicyReason.INVALID_SPEC, spec.message))
-    tidying = (*plan_holds(case.policy, spec, case.own), *(RemoveBackup(each) for each in case.own.beyond(spec)))
+        holds = plan_holds(case.policy, BackupHold(), case.own)
+        return Plan(_stalled(PolicyReason.INVALID_SPEC, spec.message), actions=holds)
+    tidying = (*plan_holds(case.policy, spec.hold, case.own), *(RemoveBackup(each) for each in case.own.beyond(spec)))
+    taken = case.own.taken_hold()
+    if taken is not None:
+        message = f"WALHold {taken} exists and was not made by this policy: delete it, nobody holds the log meanwhile"
+        return Plan(_stalled(PolicyReason.HOLD_NAME_TAKEN, message), actions=tidying)
     times = _schedules(case.policy, spec)
     if isinstance(times, Verdict):
         return Plan(times, actions=tidying)
@@ -165,7 +171,7 @@ def _begin(case: Case, spec: WALBackupPolicySpec, times: Times) -> Plan:
     """The backup that is due, if there is one, and none is active."""
     since = case.last_run or case.created
     next_time = min(each.following(max(case.now, since)) for each in times.all)
-    ready = Verdict(Outlook.READY, PolicyReason.SCHEDULED, times.describe())
+    ready = Verdict(Outlook.READY, PolicyReason.SCHEDULED, f"{times.describe()}{_short_ttl(case, spec)}")
     due = [time for each in times.all if (time := each.latest(since, case.now)) is not None]
     if not due or case.own.active is not None:
         return Plan(ready, next_time)
@@ -174,6 +180,14 @@ def _begin(case: Case, spec: WALBackupPolicySpec, times: Times) -> Plan:
         message = f"WALBackup {key.name} exists and was not made by this policy: delete it, or wait for the next one"
         return Plan(_stalled(PolicyReason.RUN_NAME_TAKEN, message), next_time)
     return Plan(ready, next_time, (_create(case, spec, key, times),))
+
+
+def _short_ttl(case: Case, spec: WALBackupPolicySpec) -> str:
+    """A warning, if a hold may expire before the next backup has begun."""
+    period = expected_period(case.policy, case.now)
+    if period is None or 2 * spec.hold.ttl >= 3 * period:
+        return ""
+    return "; hold.ttl is less than one and a half times the time between two: a chain may end by that alone"
 
 
 def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> CreateBackup:
@@ -216,10 +230,11 @@ class Times:
 
 def _schedules(policy: WALBackupPolicy, spec: WALBackupPolicySpec) -> Times | Verdict:
     """When backups are due; or why that is not known."""
-    if len(policy.metadata.name) > MAX_POLICY_NAME:
-        message = f"the name is longer than {MAX_POLICY_NAME} characters: its backups could not be named after it"
-        return _stalled(PolicyReason.NAME_TOO_LONG, message)
     since = policy.metadata.creation_timestamp
+    problem = why_unusable(backup_name_at(policy.metadata.name, since))
+    if problem is not None:
+        message = f"its backups are called {backup_name_at(policy.metadata.name, since)}, and {problem}"
+        return _stalled(PolicyReason.NAME_UNUSABLE, message)
     schedule = read_cron(spec.schedule, spec.time_zone, since)
     if isinstance(schedule, BadSchedule):
         return _stalled(schedule.reason, schedule.message)
@@ -236,7 +251,9 @@ def _why_none_may_begin(
     if cluster is None:
         message = f"there is no WALCluster {name} in this namespace, or it is being deleted"
         return _stalled(PolicyReason.CLUSTER_MISSING, message)
-    if not isinstance(cluster.spec, InvalidSpec) and cluster.spec.backup is None:
+    if isinstance(cluster.spec, InvalidSpec):
+        return _stalled(PolicyReason.CLUSTER_INVALID, f"WALCluster {name} has an invalid spec: {cluster.spec.message}")
+    if cluster.spec.backup is None:
         message = f"WALCluster {name} does not say where backups go: set its spec.backup"
         return _stalled(PolicyReason.NOT_DECLARED, message)
     if policy.metadata.is_paused:

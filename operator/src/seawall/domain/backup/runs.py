@@ -13,22 +13,32 @@ from datetime import datetime
 from typing import Self
 
 from seawall.api.meta import ConditionType, Key
-from seawall.api.v1alpha1.backup import WALBackup, WALBackupSpec
-from seawall.api.v1alpha1.backup_policy import WALBackupPolicy, WALBackupPolicySpec
+from seawall.api.v1alpha1.backup import ParentRef, WALBackup, WALBackupSpec
+from seawall.api.v1alpha1.backup_policy import BackupHold, WALBackupPolicy, WALBackupPolicySpec
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.conditions import find_condition
 from seawall.domain.schedule import TimeInName
-from seawall.domain.spark_job.actions import MAX_NAME, attempt_key
+from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.case import is_granted
+from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.step import Event, EventType
 
 _TIME = TimeInName("%y%m%d%H%M", 10)
-MAX_POLICY_NAME = MAX_NAME - _TIME.length - 1
+_MARK = "b"
+"""Verifications by a schedule are named after their WALCluster and a time, and a policy may have the same name."""
 
-ENDS_CHAIN = frozenset({Reason.CHAIN_ENDED, Reason.PARENT_UNUSABLE})
-"""After which the next backup is a full one."""
+ENDS_CHAIN: frozenset[str] = frozenset(
+    {
+        Reason.CHAIN_ENDED,
+        Reason.PARENT_UNUSABLE,
+        Reason.DAMAGED,
+        JobReason.REQUEST_REFUSED,
+        JobReason.TOO_MANY_TOPICS,
+    }
+)
+"""Ends of an incremental backup after which the next one is full: the same parent would have them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +95,12 @@ PolicyAction = CreateBackup | RemoveBackup | HoldForNext | DropHold
 
 def backup_name_at(policy: str, due: datetime) -> str:
     """The name of the backup that was due at a time."""
-    return f"{policy}-{_TIME.write(due)}"
+    return f"{policy}-{_MARK}{_TIME.write(due)}"
 
 
 def due_time(policy: str, backup: str) -> datetime | None:
     """The time for which a backup was due, by its name; None when it is no name of a backup of this policy."""
-    text = backup.removeprefix(f"{policy}-")
+    text = backup.removeprefix(f"{policy}-{_MARK}")
     return None if text == backup else _TIME.read(text)
 
 
@@ -113,20 +123,29 @@ def reason_of(backup: WALBackup) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnBackups:
-    """The backups that a policy controls, the oldest first, and the holds."""
+    """The backups that a policy controls, in the order in which the API server got them, and the holds.
+
+    Names have times of our clock, which may have been wrong; only one backup goes on at a time.
+
+    Attributes:
+        holds: those that the policy controls, by name.
+        others: the names of all other holds.
+    """
 
     policy: str
     all: tuple[WALBackup, ...]
     holds: Mapping[str, WALHold]
+    others: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, policy: WALBackupPolicy, backups: Iterable[WALBackup], holds: Iterable[WALHold]) -> Self:
         """Picks them out of all of the namespace."""
         uid, name = policy.metadata.uid, policy.metadata.name
         own = [each for each in backups if each.metadata.controller_uid == uid]
-        own.sort(key=lambda each: each.metadata.name)
-        held = {each.metadata.name: each for each in holds if each.metadata.controller_uid == uid}
-        return cls(name, tuple(own), held)
+        own.sort(key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))
+        by_name = {each.metadata.name: each for each in holds}
+        held = {key: each for key, each in by_name.items() if each.metadata.controller_uid == uid}
+        return cls(name, tuple(own), held, frozenset(by_name.keys() - held.keys()))
 
     @property
     def active(self) -> WALBackup | None:
@@ -177,9 +196,26 @@ class OwnBackups:
             return self.lost_hold
         if last.status.location != location:
             return f"{last.metadata.name} is kept at {last.status.location}"
-        since = [each for each in self.failed if each.metadata.name > last.metadata.name]
-        broken = next((each for each in since if reason_of(each) in ENDS_CHAIN or each.status.manifest), None)
+        since = {each.metadata.name for each in self.all[self.all.index(last) + 1 :]}
+        after = (each for each in self.all if each.metadata.name in since or _continues(each, last))
+        broken = next((each for each in after if _ends_chain(each)), None)
         return None if broken is None else f"the chain ended with {broken.metadata.name}: {reason_of(broken)}"
+
+    @property
+    def newest_written(self) -> WALBackup | None:
+        """The newest that wrote something that counts, whether all of it could be written or not."""
+        written = (each for each in reversed(self.all) if each.status.is_over and each.status.manifest is not None)
+        return next(written, None)
+
+    def taken_hold(self) -> str | None:
+        """The name of a hold that is to be placed, and is somebody else's; None: none is."""
+        return next((name for name in self.wanted_holds() if name in self.others), None)
+
+    def wanted_holds(self) -> dict[str, WALBackup]:
+        """By name the holds that keep the log for the next backup, and from the ends of which one."""
+        return {
+            hold_key(each).name: each for each in (self.newest_written, _with_ends(self.active)) if each is not None
+        }
 
     def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALBackup, ...]:
         """Those beyond the history limits, which are at least 1: the one to continue is the newest that completed."""
@@ -187,18 +223,30 @@ class OwnBackups:
         return tuple(each for found, limit in limits for each in found[: max(0, len(found) - limit)])
 
 
-def plan_holds(policy: WALBackupPolicy, spec: WALBackupPolicySpec, own: OwnBackups) -> tuple[PolicyAction, ...]:
+def _continues(backup: WALBackup, parent: WALBackup) -> bool:
+    spec = backup.spec
+    return isinstance(spec, WALBackupSpec) and spec.parent_ref == ParentRef(name=parent.metadata.name)
+
+
+def _ends_chain(backup: WALBackup) -> bool:
+    """Whether the next backup must be full: it failed, and the parent would be continued twice, or in vain."""
+    if backup.status.stage is not JobStage.FAILED:
+        return False
+    return backup.status.manifest is not None or (is_incremental(backup) and reason_of(backup) in ENDS_CHAIN)
+
+
+def plan_holds(policy: WALBackupPolicy, spec: BackupHold, own: OwnBackups) -> tuple[PolicyAction, ...]:
     """What keeps the log from each end on that may be continued; others go once the newest of them is granted.
 
     The end of a backup that runs is held as soon as its status has it: its own hold is let go only after that.
     """
-    wanted = {hold_key(each).name: each for each in (own.last, _with_ends(own.active)) if each is not None}
+    wanted = own.wanted_holds()
     placed = tuple(
         HoldForNext(Key(policy.metadata.namespace, name), _spec_of_hold(spec, each))
         for name, each in wanted.items()
-        if name not in own.holds
+        if name not in own.holds and name not in own.others and isinstance(each.spec, WALBackupSpec)
     )
-    newest = None if own.last is None else own.holds.get(hold_key(own.last).name)
+    newest = None if own.newest_written is None else own.holds.get(hold_key(own.newest_written).name)
     if newest is None or not (is_granted(newest) or (newest.status.state is not None and newest.status.state.is_final)):
         return placed
     dropped = (hold for name, hold in own.holds.items() if name not in wanted)
@@ -210,13 +258,15 @@ def _with_ends(active: WALBackup | None) -> WALBackup | None:
     return active if is_frozen and active is not None and active.status.topics else None
 
 
-def _spec_of_hold(spec: WALBackupPolicySpec, backup: WALBackup) -> WALHoldSpec:
+def _spec_of_hold(spec: BackupHold, backup: WALBackup) -> WALHoldSpec:
+    if not isinstance(backup.spec, WALBackupSpec):
+        raise TypeError("a backup that was made by a policy has a spec")
     return WALHoldSpec(
-        cluster_ref=spec.cluster_ref,
+        cluster_ref=backup.spec.cluster_ref,
         topics={row.name: row.end for row in backup.status.topics},
-        ttl=spec.hold.ttl,
-        max_lag_bytes=spec.hold.max_lag_bytes,
-        max_lag_age=spec.hold.max_lag_age,
+        ttl=spec.ttl,
+        max_lag_bytes=spec.max_lag_bytes,
+        max_lag_age=spec.max_lag_age,
         reason=f"the backup that continues {backup.metadata.name}",
     )
 
@@ -229,6 +279,8 @@ def why_hold_stays(backup: WALBackup, hold: WALHold | None) -> str | None:
     """
     if hold is None:
         return f"WALHold {hold_key(backup).name} of its policy is not there yet"
+    if hold.metadata.controller_uid != backup.metadata.controller_uid:
+        return f"WALHold {hold.metadata.name} was not made by its policy: delete it"
     if is_granted(hold) or (hold.status.state is not None and hold.status.state.is_final):
         return None
     return f"WALHold {hold.metadata.name} of its policy is not granted yet"

@@ -39,7 +39,7 @@ def select(
     """Sorts the topics of the pool that the spec selects. `parent` has those of the backup that is continued."""
     topics = Topics(observation, selects)
     left = topics.against(UNREADABLE)
-    breaks = [why for name in parent if name in topics.rows and (why := _break(topics, parent[name], left.get(name)))]
+    breaks = [why for name, row in parent.items() if (why := _break(topics, row, left.get(name)))]
     idle = tuple(name for name in topics.rows if name not in left and name not in parent and topics.is_idle(name))
     found = [_range(topics, name, parent.get(name)) for name in topics.rows if name not in left and name not in idle]
     new = {name: why for name, why in topics.against(PASSING).items() if name not in parent}
@@ -50,9 +50,16 @@ def select(
 
 def _break(topics: Topics, parent: BackedUpTopic, against: Reason | None) -> str | None:
     """Why a topic does not go on where its parent ended; None: it does, or that is not known now."""
-    name, log = parent.name, topics.log(parent.name)
+    name = parent.name
+    if name not in topics.rows:
+        return f"topic {name}, which the parent has, is not there any more, or not selected"
     if against is not None and against not in PASSING:
         return f"topic {name}: {against}"
+    return _break_in_log(topics, parent)
+
+
+def _break_in_log(topics: Topics, parent: BackedUpTopic) -> str | None:
+    name, log = parent.name, topics.log(parent.name)
     if log.topic_id is None or log.log_start is None or log.high_watermark is None:
         return None
     if log.topic_id != parent.topic_id:
@@ -68,7 +75,7 @@ def _range(topics: Topics, name: str, parent: BackedUpTopic | None) -> TopicRang
     log, regions = topics.log(name), topics.regions(name)
     if log.topic_id is None or log.log_start is None or log.high_watermark is None:
         raise ValueError(f"topic {name} has no offsets, and the ledger says nothing against it")
-    start = log.log_start
+    start = max(log.log_start, topics.intent(name))  # below it a delete may be under way, and cannot be held off
     if parent is not None:
         start = parent.end
     elif regions:

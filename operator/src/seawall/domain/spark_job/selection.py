@@ -90,6 +90,10 @@ class Topics:
         """What Kafka says of its log."""
         return self._logs[name]
 
+    def intent(self, name: str) -> int:
+        """Up to which offset records were meant to be deleted; 0: nothing ever was."""
+        return self._case.bounds.intent.at(self.rows[name]) or 0
+
     def is_idle(self, name: str) -> bool:
         """Whether no region writes to it."""
         return bool(self._without_regions[self.rows[name]])
