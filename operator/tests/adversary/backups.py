@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackup
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
+from seawall.domain.backup.runs import hold_key
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import Arena, tick
 from tests.adversary.judge import Violation
 from tests.adversary.lives import ALL
 from tests.adversary.moves import CLUSTER, HOLD, move
-from tests.worlds.backup_world import BACKUP, FULL, NEXT
+from tests.adversary.world_moves import TOPIC
+from tests.worlds.backup_world import BACKUP, FULL, NEXT, POLICY
 from tests.worlds.purge_world import NAMESPACE
 from tests.worlds.verification_world import SERVICE_ACCOUNT
 
 BACKUPS = "kube:WALBackup"
 SPEC = {"clusterRef": {"name": "wal"}, "parentRef": {"name": FULL.name}}
+OFTEN = {"clusterRef": {"name": "wal"}, "schedule": "* * * * *"}
 RIVAL = Key(NAMESPACE, "rival")
 
 
@@ -73,6 +78,58 @@ def continued_by_another(arena: Arena) -> None:
     arena.beside.append(lambda: tick(process, RIVAL))
 
 
+def backs_up(arena: Arena) -> Callable[[], None]:
+    """The controller of backups, which works on each."""
+    process: Reconciler[Any, Any, Any, Any] = arena.backer(arena.referee)
+
+    def work() -> None:
+        for backup in arena.kube.list(WALBackup, NAMESPACE).items:
+            tick(process, backup.metadata.key)
+
+    return work
+
+
+def backups_over(arena: Arena) -> int:
+    """How many backups have ended."""
+    return sum(each.status.is_over for each in arena.kube.list(WALBackup, NAMESPACE).items)
+
+
+def edit_policy(arena: Arena) -> None:
+    """Fewer topics."""
+    if ("WALBackupPolicy", POLICY) in arena.kube._objects:
+        arena.kube.apply(POLICY, {**OFTEN, "topics": [TOPIC]}, kind=WALBackupPolicy)
+
+
+def suspend_policy(arena: Arena) -> None:
+    if ("WALBackupPolicy", POLICY) in arena.kube._objects:
+        arena.kube.apply(POLICY, {**OFTEN, "suspend": True}, kind=WALBackupPolicy)
+
+
+def delete_policy(arena: Arena) -> None:
+    if ("WALBackupPolicy", POLICY) in arena.kube._objects:
+        arena.kube.remove(POLICY, WALBackupPolicy)
+
+
+def delete_newest_backup(arena: Arena) -> None:
+    found = sorted(arena.kube.list(WALBackup, NAMESPACE).items, key=lambda each: each.metadata.name)
+    if found:
+        arena.kube.remove(found[-1].metadata.key, WALBackup)
+
+
+def take_the_name_of_the_next_hold(arena: Arena) -> None:
+    """Somebody holds something else by the name that the policy's next hold will have."""
+    for backup in arena.kube.list(WALBackup, NAMESPACE).items:
+        key = hold_key(backup)
+        if ("WALHold", key) not in arena.kube._objects:
+            arena.place(key, {"clusterRef": {"name": "wal"}, "topics": {TOPIC: 10**6}})
+
+
+OF_POLICIES = (
+    *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
+    *(move(make, "kube:WALBackupPolicy") for make in (edit_policy, suspend_policy, delete_policy)),
+    move(delete_newest_backup, BACKUPS),
+    move(take_the_name_of_the_next_hold, HOLD),
+)
 OF_BACKUPS = (
     *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
     *(move(make, BACKUPS) for make in (delete_parent, recreate_backup)),

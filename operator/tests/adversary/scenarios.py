@@ -7,12 +7,21 @@ from functools import partial
 from typing import Any
 
 from seawall.api.meta import Key
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
 from tests.adversary.arena import RUNS, Arena, granter_of
-from tests.adversary.backups import OF_BACKUPS, check_backups, is_over
+from tests.adversary.backups import (
+    OF_BACKUPS,
+    OF_POLICIES,
+    OFTEN,
+    backs_up,
+    backups_over,
+    check_backups,
+    is_over,
+)
 from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
@@ -22,7 +31,7 @@ from tests.adversary.roll import roll, rollable
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.cluster.test_topic_deletion import controller
-from tests.worlds.backup_world import BACKUP, FULL, NEXT
+from tests.worlds.backup_world import BACKUP, FULL, NEXT, POLICY
 from tests.worlds.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, SERVICE_ACCOUNT, SPEC
 
@@ -199,6 +208,32 @@ def back_up(arena: Arena, adversary: Adversary) -> None:
     afterwards(arena)
 
 
+def planned() -> Arena:
+    """A policy has made a full backup, and the database wrote since."""
+    arena = with_history()
+    arena.edit(backup=BACKUP)
+    arena.operate()
+    arena.beside.append(backs_up(arena))
+    arena.kube.apply(POLICY, OFTEN, kind=WALBackupPolicy)
+    arena.live(arena.planner(arena.referee), POLICY, lambda: backups_over(arena) > 0, 40)
+    arena.work()
+    arena.remember()
+    arena.beside.clear()
+    return arena
+
+
+def plan_backups(arena: Arena, adversary: Adversary) -> None:
+    """A policy makes another backup, and a run deletes what it may."""
+    watched_by(arena, adversary)
+    arena.beside.append(backs_up(arena))
+    arena.referee.beside = [partial(check_backups, arena, set(arena.spark.specs))]
+    arena.live(adversary.acting(arena.planner(adversary)), POLICY, lambda: False, 8)
+    adversary.between()
+    del arena.beside[0]
+    afterwards(arena)
+    arena.live(arena.planner(arena.referee), POLICY, lambda: False, 4)
+
+
 def scenario(name: str, start: Callable[[], Arena], live: Any, *moves: Any) -> Scenario:
     """One scenario."""
     return Scenario(name, start, live, tuple(COMMON + sum(moves, ())))
@@ -217,4 +252,5 @@ SCENARIOS = (
     Scenario("reassignment, balance", balancing, reassign, OF_REPLICAS),
     scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
     scenario("incremental backup", backing_up, back_up, OF_BACKUPS),
+    scenario("policy of backups", planned, plan_backups, OF_POLICIES),
 )

@@ -17,16 +17,14 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.api.v1alpha1.spark_job import JobStage
-from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.controllers.hold import WALHoldController
 from seawall.domain.conditions import find_condition
 from seawall.reconciler import Outcome, Reconciler
 from tests.support.deaths import die_at_every_call
-from tests.worlds.backup_world import BACKUP, BackupWorld
-from tests.worlds.purge_world import NAMESPACE, RUN, TOPICS, WAL, Calls, Guard
+from tests.worlds.backup_world import BACKUP, POLICY, BackupWorld
+from tests.worlds.purge_world import NAMESPACE, RUN, TOPICS, WAL
 from tests.worlds.verification_world import why
 
-POLICY = Key(NAMESPACE, "p")
 SPEC: dict[str, Any] = {"clusterRef": {"name": "wal"}, "schedule": "*/10 * * * *"}
 TEN = timedelta(minutes=10)
 STEP = timedelta(seconds=20)
@@ -46,12 +44,6 @@ class PolicyWorld(BackupWorld):
     def declare_backups(self, **spec: Any) -> None:
         """Somebody makes or edits the policy."""
         self.kube.apply(POLICY, {**SPEC, **spec}, kind=WALBackupPolicy)
-
-    def planner(self, calls: Guard | None = None) -> Process:
-        """A new operator process that looks after the policy."""
-        calls = calls or Calls(self.check)
-        controller = WALBackupPolicyController(calls.guard(self.kube), self.time, self.meters)
-        return Reconciler(controller, may_write=lambda: True)
 
     def live(self, span: timedelta) -> None:
         """Time passes."""

@@ -162,8 +162,8 @@ def plans_backups(refusal: Refusal) -> Stage:
     world = backups.declared()
     world.live(timedelta(minutes=11))
     process = world.planner(refusal)
-    found = ready_of(world.kube, WALBackupPolicy, backups.POLICY)
-    return Stage(process, backups.POLICY, world.kube, found, let_pass(world.time), own_pace=True)
+    found = ready_of(world.kube, WALBackupPolicy, backup_world.POLICY)
+    return Stage(process, backup_world.POLICY, world.kube, found, let_pass(world.time), own_pace=True)
 
 
 def watches_a_ledger(refusal: Refusal) -> Stage:

@@ -140,7 +140,9 @@ def test_a_hold_that_is_renewed_wakes_itself_only(changed_status: EventFilter) -
 
 
 def test_a_hold_that_is_granted_wakes_the_runs_and_the_verification_that_placed_it(changed_status: EventFilter) -> None:
-    assert wakes(changed_status, {**BACKUP, "status": {"state": "Active"}}) == of(WAL, RUN, OTHER_RUN, CHECK)
+    assert wakes(changed_status, {**BACKUP, "status": {"state": "Active"}}) == of(
+        WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY
+    )
 
 
 def test_a_verification_that_ends_wakes_the_runs_that_wait_for_it(changed_status: EventFilter) -> None:
@@ -149,7 +151,7 @@ def test_a_verification_that_ends_wakes_the_runs_that_wait_for_it(changed_status
 
 def test_an_object_that_was_deleted_is_woken_no_more(changed_status: EventFilter) -> None:
     wakes(changed_status, RUN, deleted=True)
-    assert wakes(changed_status, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK)
+    assert wakes(changed_status, BACKUP, deleted=True) == of(BACKUP, WAL, OTHER_RUN, CHECK, COPY, HOURLY)
 
 
 def test_the_dependents_are_those_of_kinds_that_there_are() -> None:

@@ -17,13 +17,14 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.controllers.backup import WALBackupController
+from seawall.controllers.backup_policy import WALBackupPolicyController
 from seawall.domain.spark_job.application import Ended
 from seawall.domain.spark_job.request import EXIT_CODES
 from seawall.reconciler import Reconciler
 from tests.worlds.purge_world import NAMESPACE, WAL, Calls, Guard
 from tests.worlds.verification_world import VerificationWorld
 
-FULL, NEXT = Key(NAMESPACE, "full"), Key(NAMESPACE, "next")
+FULL, NEXT, POLICY = Key(NAMESPACE, "full"), Key(NAMESPACE, "next"), Key(NAMESPACE, "p")
 STORAGE: dict[str, Any] = {"s3": {"bucket": "wal", "prefix": "greptimedb"}}
 BACKUP: dict[str, Any] = {"storage": STORAGE, "spark": {"image": "wal-backup:1"}}
 
@@ -68,6 +69,12 @@ class BackupWorld(VerificationWorld):
         controller = WALBackupController(
             calls.guard(self.kube), calls.guard(self.spark), self.observer(calls), self.time, self.meters
         )
+        return Reconciler(controller, may_write=lambda: True)
+
+    def planner(self, calls: Guard | None = None) -> Reconciler[Any, Any, Any, Any]:
+        """A new operator process that looks after policies of backups."""
+        calls = calls or Calls(self.check)
+        controller = WALBackupPolicyController(calls.guard(self.kube), self.time, self.meters)
         return Reconciler(controller, may_write=lambda: True)
 
     def settle_backup(

@@ -101,11 +101,11 @@ def test_a_user_of_kafka_who_may_describe_and_read_is_enough_and_less_is_told_at
     more = bed.back_up((ALLOWED, 20, LOG.end), parent=full, name="more", kafka=kafka, verify="Integrity")
     assert (full.code, more.code) == (0, 0), (full.summary, more.summary)
     refused(
-        bed.back_up((ALLOWED, 0, LOG.end), (DESCRIBED, 0, LOG.end), kafka=kafka, name="other"),
+        bed.back_up((ALLOWED, 0, LOG.end), (DESCRIBED, 0, LOG.end), kafka=kafka, name="other", chain="other"),
         f"the user of Kafka may not read topic {DESCRIBED}",
     )
     refused(
-        bed.back_up((ALLOWED, 0, LOG.end), (FORBIDDEN, 0, LOG.end), kafka=kafka, name="another"),
+        bed.back_up((ALLOWED, 0, LOG.end), (FORBIDDEN, 0, LOG.end), kafka=kafka, name="another", chain="another"),
         f"the user of Kafka may not describe topic {FORBIDDEN}",
     )
     assert kafka_users.delete_as(boss, ALLOWED, "1", *who) == "TOPIC_AUTHORIZATION_FAILED"

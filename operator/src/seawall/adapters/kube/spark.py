@@ -42,7 +42,7 @@ class KubeSparkApplications:
             raise Refused(
                 f"there is no ServiceAccount {service_account} in namespace {key.namespace}: let Seawall's chart make "
                 "it (replayVerification.create), or name another in the WALCluster's "
-                "spec.verification.spark.serviceAccountName"
+                "spark.serviceAccountName"
             )
         metadata = {
             "name": key.name,
