@@ -223,7 +223,7 @@ def backup_asked_once(patch: Patch) -> None:
 
 def forks_allowed(patch: Patch) -> None:
     """Two backups continue one parent."""
-    patch.setattr(wal_backup.WALBackupController, "rival", lambda *_: None)
+    patch.setattr(wal_backup.WALBackupController, "sibling", lambda *_: None)
 
 
 def maintenance_forgotten(patch: Patch) -> None:

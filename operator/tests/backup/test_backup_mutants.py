@@ -64,7 +64,7 @@ def any_store(patch: Patch) -> None:
 
 def forks_allowed(patch: Patch) -> None:
     """Two continue one parent."""
-    patch.setattr(WALBackupController, "rival", lambda *_: None)
+    patch.setattr(WALBackupController, "sibling", lambda *_: None)
 
 
 def youngest_wins(patch: Patch) -> None:

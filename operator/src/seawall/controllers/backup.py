@@ -12,7 +12,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.spark_job import SparkJobController
 from seawall.domain.backup.kind import Backup
-from seawall.domain.backup.parent import rival_of
+from seawall.domain.backup.parent import sibling_of
 from seawall.domain.backup.runs import hold_key, why_hold_stays
 from seawall.ports import BackupMeter
 
@@ -44,11 +44,11 @@ class WALBackupController(SparkJobController[WALBackup, WALBackupStatus]):
             return None
         return self.kube.get(WALBackup, Key(obj.metadata.namespace, obj.spec.parent_ref.name))
 
-    def rival(self, obj: WALBackup) -> str | None:
+    def sibling(self, obj: WALBackup) -> str | None:
         """Two that continue one parent would make the chain a fork."""
         if isinstance(obj.spec, InvalidSpec) or obj.spec.parent_ref is None:
             return None
-        return rival_of(obj, obj.spec.parent_ref, self.kube.list(WALBackup, obj.metadata.namespace).items)
+        return sibling_of(obj, obj.spec.parent_ref, self.kube.list(WALBackup, obj.metadata.namespace).items)
 
     def hold_stays(self, obj: WALBackup) -> str | None:
         """Until the hold of its policy is granted; a backup that nobody continues by itself has none to wait for."""

@@ -62,7 +62,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         """What it continues; None: nothing, or it is gone."""
         return None
 
-    def rival(self, obj: ObjectT) -> str | None:  # noqa: ARG002 - who overrides it needs it
+    def sibling(self, obj: ObjectT) -> str | None:  # noqa: ARG002 - who overrides it needs it
         """Which other one continues the same parent, and comes first; None: none."""
         return None
 
@@ -106,7 +106,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             parent=self.parent(obj),
-            rival=self.rival(obj),
+            sibling=self.sibling(obj),
             hold_stays=self.hold_stays(obj),
         )
 

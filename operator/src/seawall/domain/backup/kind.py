@@ -143,8 +143,8 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             parent = as_parent(case.observed.parent, case.spec, _declared(case).storage)
             if isinstance(parent, str):
                 return case.ends(Reason.PARENT_UNUSABLE, f"WALBackup {case.spec.parent_ref.name} {parent}")
-            if case.observed.rival is not None:
-                message = f"WALBackup {parent.metadata.name} is continued by {case.observed.rival} already"
+            if case.observed.sibling is not None:
+                message = f"WALBackup {parent.metadata.name} is continued by {case.observed.sibling} already"
                 return case.ends(Reason.PARENT_UNUSABLE, message)
             topics = {row.name: row for row in parent.status.topics}
         selection = select(case.observed.observation, case.spec.selects, topics)

@@ -27,7 +27,7 @@ def as_parent(found: Resource[Any, Any] | None, spec: WALBackupSpec, storage: Ba
     return found
 
 
-def rival_of(obj: WALBackup, parent: ParentRef, others: Iterable[WALBackup]) -> str | None:
+def sibling_of(obj: WALBackup, parent: ParentRef, others: Iterable[WALBackup]) -> str | None:
     """The name of another backup that continues this parent: it wrote something that counts, or it was made before.
 
     One that failed and wrote nothing is none; so whoever comes after it may go on from where it began.

@@ -48,7 +48,7 @@ class Observed:
     driver: Driver = None
     parent: Resource[Any, JobStatus] | None = None
     """What this one continues, where its kind does so; None: nothing, or it is gone."""
-    rival: str | None = None
+    sibling: str | None = None
     """Another one of its kind that continues the same parent, and comes first."""
     hold_stays: str | None = None
     """Why its hold must stay when it has passed: who holds next does not yet. None: it may go."""
