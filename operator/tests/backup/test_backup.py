@@ -60,7 +60,7 @@ def test_the_job_is_told_whose_log_it_is_and_where_it_goes() -> None:
     assert (request["verify"], request["kafka"]["clusterId"]) == ("Integrity", "fake-cluster")
     assert request["storage"]["s3"] == {
         "bucket": "wal",
-        "prefix": "",
+        "prefix": None,
         "region": "us-east-1",
         "endpoint": "https://s3.example",
         "caFile": "/etc/seawall/store/ca/ca.crt",

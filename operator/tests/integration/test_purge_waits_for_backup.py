@@ -74,7 +74,7 @@ def ends(backup: Object) -> dict[str, int]:
 def check(runner: BackupRunner, purged: Purged, s3: S3Process, folder: Path) -> Any:
     """What the store has, asked without Seawall."""
     kafka = purged.site.read()["status"]["kafka"]["clusterId"]
-    storage = {"s3": {"bucket": BUCKET, "prefix": "", "endpoint": s3.endpoint, "region": s3.region}}
+    storage = {"s3": {"bucket": BUCKET, "endpoint": s3.endpoint, "region": s3.region}}
     request = {"version": 1, "level": "Checksums", "storage": storage, "clusterId": kafka, "chain": None}
     (folder / "check.json").write_text(json.dumps(request))
     _, summary = runner.wal_backup("check", folder / "check.json")

@@ -77,7 +77,7 @@ def _storage(storage: BackupStorage) -> dict[str, object]:
     return {
         "s3": {
             "bucket": s3.bucket,
-            "prefix": s3.prefix,
+            "prefix": s3.prefix or None,
             "region": s3.region,
             "endpoint": s3.endpoint,
             "caFile": None if s3.ca_secret_ref is None else f"{STORE_FOLDER}/ca/ca.crt",

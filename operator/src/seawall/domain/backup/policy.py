@@ -196,12 +196,12 @@ def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> Cr
     if why is None and times.full is not None:
         due = times.full.latest(case.last_full() or case.created, case.now)
         why = None if due is None else f"a full one was due at {due:%Y-%m-%d %H:%MZ}"
-    told = {name: getattr(spec, name) for name in ("cluster_ref", "topics", "verify", "timeout", "spark")}
+    asked = {name: getattr(spec, name) for name in ("cluster_ref", "topics", "verify", "timeout", "spark")}
     last = case.own.last
     if last is None or why is not None:
-        return CreateBackup(key, WALBackupSpec(**told), why or "it is the first")
+        return CreateBackup(key, WALBackupSpec(**asked), why or "it is the first")
     name = last.metadata.name
-    return CreateBackup(key, WALBackupSpec(parent_ref=ParentRef(name=name), **told), f"it continues {name}")
+    return CreateBackup(key, WALBackupSpec(parent_ref=ParentRef(name=name), **asked), f"it continues {name}")
 
 
 def _location(cluster: WALCluster | None) -> str | None:
