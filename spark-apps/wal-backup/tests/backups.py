@@ -47,6 +47,7 @@ class Bed:
     Attributes:
         objects: the folder in which the store's objects are.
         storage: the store, as a request names it.
+        chain_name: the chain that is written, and looked into.
     """
 
     spark: SparkSession
@@ -56,6 +57,7 @@ class Bed:
     objects: Path
     storage: Mapping[str, Any]
     asked: int = 0
+    chain_name: str = CHAIN
     answers: list[Answer] = field(default_factory=list)
 
     def back_up(
@@ -96,7 +98,7 @@ class Bed:
             "backup": {"name": name, "attempt": attempt},
             "verify": verify,
             "databaseVersion": "1.1.3",
-            "chain": CHAIN,
+            "chain": self.chain_name,
             "parent": given,
             "kafka": {"bootstrapServers": servers, "clusterId": self.cluster_id, "tls": None, "sasl": None},
             "storage": self.storage,
@@ -122,7 +124,7 @@ class Bed:
     @property
     def chain(self) -> Path:
         """The folder of the chain."""
-        return self.objects / chain_folder(self.cluster_id, CHAIN)
+        return self.objects / chain_folder(self.cluster_id, self.chain_name)
 
     def manifest_path(self, answer: Answer) -> Path:
         """Of what a backup wrote."""

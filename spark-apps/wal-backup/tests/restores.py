@@ -31,6 +31,8 @@ from wal_backup.store import Store
 
 GUARDED = {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}
 MOST_BYTES = 1_048_588
+ASKED = 5
+"""Times in a row that Kafka says the same: one of its brokers may not know yet."""
 
 
 @dataclass
@@ -55,7 +57,14 @@ class Restores:
         return {"bootstrap.servers": self.servers}
 
     def make_anew(self, *names: str) -> None:
-        """Empty topics of these names, whether there are some or not."""
+        """Empty topics of these names, whether there are some or not; every broker that is asked knows the new ones."""
+        before = set(self.ids(*names).values())
+
+        def are_there() -> bool:
+            first, *others = [self.ids(*names) for _ in range(ASKED)]
+            is_new = set(first) == set(names) and before.isdisjoint(first.values())
+            return is_new and all(each == first for each in others)
+
         for name in names:
             with suppress(KafkaException):
                 self.topics.delete(name)
@@ -69,7 +78,7 @@ class Restores:
                 except KafkaException:  # the old one is not gone yet
                     assert time.monotonic() < give_up
                     future = admin.create_topics([topic for topic in new if topic.topic == name])[name]  # noqa: PLW2901
-        wait_until(lambda: set(self.kafka.topics(names)) == set(names), "the topics are there")
+        wait_until(are_there, "the topics are there")
 
     def plan_request(self, *names: str, **other: Any) -> dict[str, Any]:
         """By default all that the chain has of these topics."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from backups import Bed
@@ -58,6 +59,7 @@ def transaction(bed: Bed, topic: str, values: list[bytes], *, commits: bool) -> 
 @given(logs=LOGS)
 def test_whatever_is_written_is_backed_up_as_it_is(bed: Bed, logs: list[list[Written]]) -> None:
     stem = secrets.token_hex(4)
+    bed = replace(bed, chain_name=stem)  # each full backup begins a chain
     topics = [f"{stem}_{number}" for number in range(len(logs))]
     bed.topics.create(*topics, config={"retention.ms": "-1"})
     for topic, records in zip(topics, logs, strict=True):
