@@ -162,7 +162,7 @@ class Bed:
         parent = json.loads((self._folder / "summary.json").read_bytes())["manifest"]
         ours, empty = list[float](), list[float]()
         for number in range(self._size.quiet):
-            request = work.request(f"more{number}", 1, parent, new=False)
+            request = work.request("more", 1, parent, attempt=number + 1, new=False)
             ours.append(self._program("backup", request).seconds)
             if json.loads((self._folder / "summary.json").read_bytes())["counts"]["objects"]:
                 raise RuntimeError("nothing was new, and there is an object")

@@ -42,7 +42,7 @@ class Work:
     tenth: bool
 
     def request(
-        self, name: str, part: int, parent: dict[str, str] | None = None, *, new: bool = True
+        self, name: str, part: int, parent: dict[str, str] | None = None, *, attempt: int = 1, new: bool = True
     ) -> dict[str, Any]:
         """The request of a backup of one part in so many of each topic; with `new=False` of nothing after it."""
         topics = [
@@ -59,7 +59,7 @@ class Work:
         ]
         return {
             "version": 1,
-            "backup": {"name": name, "attempt": 1},
+            "backup": {"name": name, "attempt": attempt},
             "verify": "None",
             "chain": name if parent is None else parent["name"].partition("-1-")[0],
             "parent": parent,
