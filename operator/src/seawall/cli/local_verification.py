@@ -99,7 +99,7 @@ class LocalVerification:
             hold = self.kube.get(WALHold, key)
             if hold is not None and is_granted(hold):
                 return
-            if hold is None or (hold.status.state is not None and hold.status.state.is_final):
+            if hold is None or hold.status.is_final:
                 raise Refused(f"WALHold {key.name} was lost before it was granted")
             self.pause()
         raise OutsideUnavailable(f"WALHold {key.name} is not granted: does Seawall's operator run?")

@@ -11,7 +11,8 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy, WALBackupPolicyS
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.controllers.controller import Controller
 from seawall.domain.backup.policy import BackupPolicyDecision, Observed, decide, expected_period
-from seawall.domain.backup.runs import CreateBackup, DropHold, HoldForNext, PolicyAction, RemoveBackup
+from seawall.domain.backup.runs import CreateBackup, HoldForNext, PolicyAction, RemoveBackup
+from seawall.domain.spark_job.actions import ReleaseHold
 from seawall.domain.step import Event
 from seawall.observe.opened_cluster import named_cluster
 from seawall.ports import BackupPolicyMeter, Clock, Kube
@@ -57,7 +58,7 @@ class WALBackupPolicyController(Controller[WALBackupPolicy, Observed, WALBackupP
                 self.kube.create(WALHold, action.key, action.spec, owner=obj)
             case RemoveBackup():
                 self.kube.delete(action.backup)
-            case DropHold():
+            case ReleaseHold():
                 self.kube.delete(action.hold)
             case _:
                 assert_never(action)

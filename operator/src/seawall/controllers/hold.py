@@ -38,7 +38,7 @@ class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecord
 
     def observe(self, obj: WALHold) -> Observed:
         """Looks, after the hold was read: so the intents are those of a time at which it existed."""
-        if isinstance(obj.spec, InvalidSpec) or _is_over(obj):
+        if isinstance(obj.spec, InvalidSpec) or obj.status.is_final:
             return Observed(self.clock.trusted())
         cluster = self.kube.get(WALCluster, Key(obj.metadata.namespace, obj.spec.cluster_ref.name))
         if cluster is None or (cluster.metadata.deletion_timestamp is not None and _has_request(obj)):
@@ -95,10 +95,6 @@ class WALHoldController(Controller[WALHold, Observed, WALHoldStatus, WriteRecord
 def _has_request(obj: WALHold) -> bool:
     """Whether there is anything that is not granted yet."""
     return isinstance(obj.spec, InvalidSpec) or obj.status.granted != obj.spec.topics
-
-
-def _is_over(obj: WALHold) -> bool:
-    return obj.status.state is not None and obj.status.state.is_final
 
 
 def _held(obj: WALHold, observation: Observation) -> list[str]:

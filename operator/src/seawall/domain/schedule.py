@@ -1,4 +1,4 @@
-"""When runs are due: a cron expression in a time zone, or an interval; and the times in the names of runs.
+"""When runs are due: a cron expression in a time zone, or an interval; the times in names of runs, and which are kept.
 
 A change of the clocks is met as Debian's cron meets it: a time that is skipped is made up for right after the change,
 one that comes twice counts once, and expressions whose minute or hour begins with `*` go on as time itself does.
@@ -6,16 +6,20 @@ one that comes twice counts once, and expressions whose minute or hour begins wi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
 from seawall.api.duration import format_duration
 from seawall.api.v1alpha1.policy import WALPurgePolicySpec
+from seawall.domain.times import POLICY_OBSERVE_SECONDS, POLICY_SKEW
+
+RunT = TypeVar("RunT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,29 @@ class Schedule(Protocol):
     def describe(self) -> str:
         """For people."""
         ...
+
+
+def period(schedule: Schedule, now: datetime) -> timedelta:
+    """The time from the next run to the one after."""
+    following = schedule.following(now)
+    return schedule.following(following) - following
+
+
+def newest(times: Iterable[datetime | None], now: datetime) -> datetime | None:
+    """The last of these times, as far as they are known; those of a clock that was ahead count for nothing."""
+    return max((time for time in times if time is not None and time <= now + POLICY_SKEW), default=None)
+
+
+def seconds_until(next_time: datetime | None, now: datetime) -> float | None:
+    """Until the next look at the clock at the latest; None: no time is waited for."""
+    if next_time is None:
+        return None
+    return min(max(0.0, (next_time - now).total_seconds()), POLICY_OBSERVE_SECONDS)
+
+
+def all_but_newest(runs: Sequence[RunT], limit: int) -> Sequence[RunT]:
+    """Those beyond a history limit, of runs that stand in their order, the oldest first."""
+    return runs[: max(0, len(runs) - limit)]
 
 
 class ScheduleReason(StrEnum):

@@ -117,7 +117,7 @@ def read_holds(kube: Kube, cluster: WALCluster) -> list[Hold] | str:
     """
     try:
         listing = kube.list(WALHold, cluster.metadata.namespace)
-        unfinished = [each for each in listing.items if not _is_over(each)]
+        unfinished = [each for each in listing.items if not each.status.is_final]
         others = _with_other_pools(kube, cluster, unfinished)
     except SeawallError as error:
         return str(error)
@@ -153,7 +153,3 @@ def _is_of(policy: WALPurgePolicy, cluster: WALCluster) -> bool:
 
 def _is_going(obj: WALVerification) -> bool:
     return obj.metadata.deletion_timestamp is not None
-
-
-def _is_over(hold: WALHold) -> bool:
-    return hold.status.state is not None and hold.status.state.is_final

@@ -130,6 +130,11 @@ class WALHoldStatus(ObjectStatus):
     lag_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes from its offsets to the end of the topics, estimated from their sizes."""
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it was looked at, and holds nothing any more."""
+        return self.state is not None and self.state.is_final
+
 
 WAL_HOLD = Kind(
     kind="WALHold",

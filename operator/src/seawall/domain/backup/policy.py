@@ -51,10 +51,9 @@ from seawall.domain.conditions import (
     transition_events,
 )
 from seawall.domain.decision import Decision, Published, silent
-from seawall.domain.schedule import BadSchedule, Cron, ScheduleReason, read_cron
+from seawall.domain.schedule import BadSchedule, Cron, ScheduleReason, newest, period, read_cron, seconds_until
 from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.step import Event, EventType
-from seawall.domain.times import POLICY_OBSERVE_SECONDS, POLICY_SKEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class Case:
         """For what time the last full backup was due that completed."""
         fulls = [each for each in self.own.completed if each.status.manifest is not None and not is_incremental(each)]
         times = [*(due_time(self.own.policy, each.metadata.name) for each in fulls), self.policy.status.last_full_time]
-        return max((time for time in times if time is not None and time <= self.now + POLICY_SKEW), default=None)
+        return newest(times, self.now)
 
 
 def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
@@ -124,14 +123,14 @@ def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
         publish,
         publishes_first=True,
         published_in=ConditionType.READY,
-        at_latest=_until(plan.next_time, observed.now),
+        at_latest=seconds_until(plan.next_time, observed.now),
     )
 
 
 def last_run_time(policy: WALBackupPolicy, own: OwnBackups, now: datetime) -> datetime | None:
     """The last time for which a backup was due, by the status and by the names of the backups that there are."""
     times = [*own.due_times(), policy.status.last_run_time]
-    return max((time for time in times if time is not None and time <= now + POLICY_SKEW), default=None)
+    return newest(times, now)
 
 
 def expected_period(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
@@ -140,10 +139,7 @@ def expected_period(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
     if isinstance(spec, InvalidSpec) or spec.suspend:
         return None
     schedule = read_cron(spec.schedule, spec.time_zone, policy.metadata.creation_timestamp)
-    if isinstance(schedule, BadSchedule):
-        return None
-    following = schedule.following(now)
-    return schedule.following(following) - following
+    return None if isinstance(schedule, BadSchedule) else period(schedule, now)
 
 
 def _plan(case: Case) -> Plan:
@@ -184,8 +180,8 @@ def _begin(case: Case, spec: WALBackupPolicySpec, times: Times) -> Plan:
 
 def _short_ttl(case: Case, spec: WALBackupPolicySpec) -> str:
     """A warning, if a hold may expire before the next backup has begun."""
-    period = expected_period(case.policy, case.now)
-    if period is None or 2 * spec.hold.ttl >= 3 * period:
+    between = expected_period(case.policy, case.now)
+    if between is None or 2 * spec.hold.ttl >= 3 * between:
         return ""
     return "; hold.ttl is less than one and a half times the time between two: a chain may end by that alone"
 
@@ -296,17 +292,17 @@ def _as_last(backup: WALBackup | None) -> LastBackup | None:
 
 def _backed_up(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
     """How the newest backup ended; none before the first."""
-    kind, newest = ConditionType.BACKED_UP, case.own.newest_over
+    kind, ended = ConditionType.BACKED_UP, case.own.newest_over
     lost = case.own.lost_hold
-    if lost is not None and newest == case.own.last:
+    if lost is not None and ended == case.own.last:
         return (build(kind, "False", Reason.CHAIN_ENDED, f"the next backup is a full one: {lost}"),)
-    if newest is None:
+    if ended is None:
         before = find_condition(case.policy.status.conditions, kind)
         return () if before is None else (before,)
-    ready = find_condition(newest.status.conditions, ConditionType.READY)
-    message = f"WALBackup {newest.metadata.name}: {ready.message if ready is not None else ''}"
-    is_good = newest.status.stage is JobStage.COMPLETED
-    return (build(kind, as_status(is_good), reason_of(newest) or "Unknown", message),)
+    ready = find_condition(ended.status.conditions, ConditionType.READY)
+    message = f"WALBackup {ended.metadata.name}: {ready.message if ready is not None else ''}"
+    is_good = ended.status.stage is JobStage.COMPLETED
+    return (build(kind, as_status(is_good), reason_of(ended) or "Unknown", message),)
 
 
 def _events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
@@ -317,12 +313,6 @@ def _events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
         events.append(Event(EventType.WARNING, "BackupGone", f"WALBackup {before} was deleted before it ended"))
     lost = loss_event(conditions, status.conditions, ConditionType.BACKED_UP, "backed up again")
     return (*events, *(() if lost is None else (lost,)), *transition_events(conditions, status.conditions))
-
-
-def _until(next_time: datetime | None, now: datetime) -> float | None:
-    if next_time is None:
-        return None
-    return min(max(0.0, (next_time - now).total_seconds()), POLICY_OBSERVE_SECONDS)
 
 
 def _stalled(reason: PolicyReason | ScheduleReason, message: str) -> Verdict:

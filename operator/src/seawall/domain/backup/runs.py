@@ -19,8 +19,8 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.conditions import find_condition
-from seawall.domain.schedule import TimeInName
-from seawall.domain.spark_job.actions import attempt_key
+from seawall.domain.schedule import TimeInName, all_but_newest
+from seawall.domain.spark_job.actions import ReleaseHold, attempt_key
 from seawall.domain.spark_job.case import is_granted
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.step import Event, EventType
@@ -79,18 +79,7 @@ class HoldForNext:
         return Event(EventType.NORMAL, "HoldPlaced", f"Placed WALHold {self.key.name} for the next backup")
 
 
-@dataclass(frozen=True, slots=True)
-class DropHold:
-    """Let a hold go that a newer backup has made needless, by deleting it."""
-
-    hold: WALHold
-
-    def event(self) -> Event:
-        """What the event says."""
-        return Event(EventType.NORMAL, "HoldReleased", f"Deleted WALHold {self.hold.metadata.name}")
-
-
-PolicyAction = CreateBackup | RemoveBackup | HoldForNext | DropHold
+PolicyAction = CreateBackup | RemoveBackup | HoldForNext | ReleaseHold
 
 
 def backup_name_at(policy: str, due: datetime) -> str:
@@ -181,7 +170,7 @@ class OwnBackups:
     def lost_hold(self) -> str | None:
         """That the log is not held for the next backup any more, and why, in one clause; None: it is."""
         hold = None if self.last is None else self.holds.get(hold_key(self.last).name)
-        if hold is None or hold.status.state is None or not hold.status.state.is_final:
+        if hold is None or not hold.status.is_final:
             return None
         ready = find_condition(hold.status.conditions, ConditionType.READY)
         why = "" if ready is None else f": {ready.message}"
@@ -220,7 +209,7 @@ class OwnBackups:
     def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALBackup, ...]:
         """Those beyond the history limits, which are at least 1: the one to continue is the newest that completed."""
         limits = ((self.completed, spec.successful_runs_history_limit), (self.failed, spec.failed_runs_history_limit))
-        return tuple(each for found, limit in limits for each in found[: max(0, len(found) - limit)])
+        return tuple(each for found, limit in limits for each in all_but_newest(found, limit))
 
 
 def _continues(backup: WALBackup, parent: WALBackup) -> bool:
@@ -247,10 +236,10 @@ def plan_holds(policy: WALBackupPolicy, spec: BackupHold, own: OwnBackups) -> tu
         if name not in own.holds and name not in own.others and isinstance(each.spec, WALBackupSpec)
     )
     newest = None if own.newest_written is None else own.holds.get(hold_key(own.newest_written).name)
-    if newest is None or not (is_granted(newest) or (newest.status.state is not None and newest.status.state.is_final)):
+    if newest is None or not (is_granted(newest) or newest.status.is_final):
         return placed
     dropped = (hold for name, hold in own.holds.items() if name not in wanted)
-    return (*placed, *(DropHold(hold) for hold in dropped if hold.metadata.deletion_timestamp is None))
+    return (*placed, *(ReleaseHold(hold) for hold in dropped if hold.metadata.deletion_timestamp is None))
 
 
 def _with_ends(active: WALBackup | None) -> WALBackup | None:
@@ -281,6 +270,6 @@ def why_hold_stays(backup: WALBackup, hold: WALHold | None) -> str | None:
         return f"WALHold {hold_key(backup).name} of its policy is not there yet"
     if hold.metadata.controller_uid != backup.metadata.controller_uid:
         return f"WALHold {hold.metadata.name} was not made by its policy: delete it"
-    if is_granted(hold) or (hold.status.state is not None and hold.status.state.is_final):
+    if is_granted(hold) or hold.status.is_final:
         return None
     return f"WALHold {hold.metadata.name} of its policy is not granted yet"

@@ -135,7 +135,7 @@ def build_page(snapshot: Snapshot) -> StatusPage:
 
 
 def _holds(snapshot: Snapshot) -> tuple[HoldLine, ...]:
-    live = [hold for hold in snapshot.holds if hold.status.state is None or not hold.status.state.is_final]
+    live = [hold for hold in snapshot.holds if not hold.status.is_final]
     ordered = sorted(live, key=lambda hold: (_WORST_FIRST.index(hold.status.state), hold.metadata.name))
     return tuple(map(_hold_line, ordered))
 

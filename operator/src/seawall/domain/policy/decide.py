@@ -19,8 +19,8 @@ from seawall.domain.conditions import ConditionBuilder, Verdict, find_condition,
 from seawall.domain.decision import Decision, Published, silent
 from seawall.domain.policy.plan import Observed, last_run_time, make_plan
 from seawall.domain.policy.runs import OwnRuns, PolicyAction, due_time
+from seawall.domain.schedule import seconds_until
 from seawall.domain.step import Event, EventType
-from seawall.domain.times import POLICY_OBSERVE_SECONDS
 
 
 def status_of(
@@ -92,11 +92,5 @@ def decide(policy: WALPurgePolicy, observed: Observed) -> PolicyDecision:
         publish,
         publishes_first=True,
         published_in=ConditionType.READY,
-        at_latest=_until(plan.next_time, observed.now),
+        at_latest=seconds_until(plan.next_time, observed.now),
     )
-
-
-def _until(next_time: datetime | None, now: datetime) -> float | None:
-    if next_time is None:
-        return None
-    return min(max(0.0, (next_time - now).total_seconds()), POLICY_OBSERVE_SECONDS)

@@ -33,8 +33,8 @@ from seawall.domain.policy.runs import (
     beyond_history,
     run_name,
 )
-from seawall.domain.schedule import BadSchedule, Every, Schedule, ScheduleReason, read_schedule
-from seawall.domain.times import POLICY_SKEW, POLICY_TRIGGER_SECONDS
+from seawall.domain.schedule import BadSchedule, Every, Schedule, ScheduleReason, newest, period, read_schedule
+from seawall.domain.times import POLICY_TRIGGER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Plan:
 def last_run_time(policy: WALPurgePolicy, own: OwnRuns, now: datetime) -> datetime | None:
     """The last time for which a run was due, by the status and by the names of the runs that there are."""
     times = [*own.due_times(policy.metadata.name), policy.status.last_run_time]
-    return max((time for time in times if time is not None and time <= now + POLICY_SKEW), default=None)
+    return newest(times, now)
 
 
 def expected_period(policy: WALPurgePolicy, now: datetime) -> timedelta | None:
@@ -166,10 +166,7 @@ def expected_period(policy: WALPurgePolicy, now: datetime) -> timedelta | None:
     if isinstance(spec, InvalidSpec) or spec.suspend or (spec.schedule is None and spec.interval is None):
         return None
     schedule = read_schedule(spec, policy.metadata.creation_timestamp)
-    if isinstance(schedule, BadSchedule):
-        return None
-    following = schedule.following(now)
-    return schedule.following(following) - following
+    return None if isinstance(schedule, BadSchedule) else period(schedule, now)
 
 
 def make_plan(policy: WALPurgePolicy, observed: Observed, own: OwnRuns, last: datetime | None) -> Plan:

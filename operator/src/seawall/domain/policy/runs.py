@@ -6,7 +6,7 @@ read from it: nothing else has to be remembered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -14,7 +14,7 @@ from typing import Self
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec
 from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec
-from seawall.domain.schedule import TimeInName
+from seawall.domain.schedule import TimeInName, all_but_newest
 from seawall.domain.step import Event, EventType
 
 
@@ -96,13 +96,9 @@ class OwnRuns:
 def beyond_history(spec: WALPurgePolicySpec, own: OwnRuns) -> tuple[WALPurge, ...]:
     """Finished runs that are more than the limits keep; the newest are kept."""
     return (
-        *_all_but_newest(own.completed, spec.successful_runs_history_limit),
-        *_all_but_newest(own.failed, spec.failed_runs_history_limit),
+        *all_but_newest(own.completed, spec.successful_runs_history_limit),
+        *all_but_newest(own.failed, spec.failed_runs_history_limit),
     )
-
-
-def _all_but_newest(runs: Sequence[WALPurge], limit: int) -> Sequence[WALPurge]:
-    return runs[: max(0, len(runs) - limit)]
 
 
 def _age(run: WALPurge) -> tuple[datetime, str]:

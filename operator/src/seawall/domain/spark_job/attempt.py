@@ -115,7 +115,7 @@ WITHOUT_VERDICT = frozenset({Outcome.INTERRUPTED, None})
 def release(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
     """Lets the hold go, and of an attempt that was interrupted the application too; both only if they are its own."""
     hold, stays = case.observed.hold, case.observed.hold_stays
-    holds = hold is not None and (hold.status.state is None or not hold.status.state.is_final)
+    holds = hold is not None and not hold.status.is_final
     if case.status.outcome is Outcome.PASSED and holds and stays is not None:
         return case.stays(case.goes_on(JobReason.RELEASING, stays))
     actions = leftovers(case.obj, case.observed)

@@ -68,9 +68,9 @@ def wait_for_reports(
 
 
 def _wait_for(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
-    state, condition = found.status.state, find_condition(found.status.conditions, ConditionType.READY)
+    condition = find_condition(found.status.conditions, ConditionType.READY)
     reported = condition.message if condition is not None else "nobody has looked at it yet"
-    if (state is not None and state.is_final) or found.metadata.deletion_timestamp is not None:
+    if found.status.is_final or found.metadata.deletion_timestamp is not None:
         return case.attempt_ends(Outcome.INTERRUPTED, f"WALHold {found.metadata.name} was lost: {reported}")
     return case.stays(case.goes_on(JobReason.HOLDING, f"WALHold {found.metadata.name} is not granted yet: {reported}"))
 
