@@ -64,7 +64,7 @@ def write_request(
             "databaseVersion": plan.database_version,
             "kafka": kafka,
             "storage": _storage(plan.storage),
-            "topics": [_topic(topic, plan.config) for topic in topics],
+            "topics": [topic.to_json(config=dict(plan.config)) for topic in topics],
         }
     )
 
@@ -84,19 +84,6 @@ def _storage(storage: BackupStorage) -> dict[str, object]:
             "accessKeyIdFile": f"{STORE_FOLDER}/key/accessKeyId" if has_key else None,
             "secretAccessKeyFile": f"{STORE_FOLDER}/key/secretAccessKey" if has_key else None,
         }
-    }
-
-
-def _topic(topic: TopicRange, config: Mapping[str, str]) -> dict[str, object]:
-    regions = [{"id": each.region_id, "readsFrom": each.reads_from, "flushed": each.flushed} for each in topic.regions]
-    return {
-        "name": topic.name,
-        "topicId": topic.topic_id,
-        "logStart": topic.log_start,
-        "from": topic.start,
-        "to": topic.end,
-        "config": dict(config),
-        "regions": regions,
     }
 
 

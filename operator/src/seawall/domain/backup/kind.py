@@ -17,20 +17,17 @@ from seawall.api.v1alpha1.backup import (
 from seawall.api.v1alpha1.backup_template import BackupSpec
 from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, NotReadTopic, Outcome
+from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec
-from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, write_request
 from seawall.domain.backup.parent import as_parent
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.selection import BackupSelection, select
-from seawall.domain.ledger.observation import Observation
 from seawall.domain.spark_job.application import Body, Ended, build_application
 from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
-from seawall.domain.spark_job.holding import is_held, wait_for_reports
-from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.holding import rows_of, split_by_hold, wait_for_reports, why_none
 from seawall.domain.spark_job.request import PATHS, database_version, kafka_of
 
 BackupCase = Case[WALBackupSpec, WALBackupStatus]
@@ -43,6 +40,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
     noun: ClassVar = "backup"
     may: ClassVar = "back it up"
     purpose: ClassVar = "backup"
+    does: ClassVar = "copies"
     nothing: ClassVar = "wrote nothing that counts"
 
     def declared(self, spec: WALClusterSpec) -> BackupSpec | None:
@@ -54,10 +52,11 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         selection = self._selection(case)
         if not isinstance(selection, BackupSelection):
             return selection
-        end = _nothing_to_copy(case, selection) or _wait_for_reports(case, selection)
+        topics = selection.topics
+        counts = BackupTopicCounts(idle=len(topics.idle), not_backed_up=len(topics.against))
+        end = why_none(case, topics, counts, Reason.NOTHING_TO_BACK_UP) or _wait_for_reports(case, selection)
         if end is not None:
             return end
-        topics = selection.topics
         if not topics.readable:
             return case.ends(Reason.NOT_ALL_BACKED_UP, f"no topic can be backed up: {topics.report()}")
         return {topic.name: topic.start for topic in topics.readable}
@@ -71,21 +70,18 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if patience is not None:
             return patience
         found = selection.topics
-        topics = tuple(topic for topic in found.readable if is_held(topic.start, held.get(topic.name)))
+        topics, left = split_by_hold(found, held)
         if not topics:
             message = f"no topic that is held can be backed up: {found.report()}"
             return case.attempt_ends(Outcome.INTERRUPTED, message)
         plan = _plan(case)
         kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
         data = write_request(case.subject, plan, kafka, topics)
-        read = {topic.name for topic in topics}
-        left = {name: str(reason) for name, reason in found.against.items()}
-        left |= {topic.name: "NotHeld" for topic in found.readable if topic.name not in read}
         update = {
             "location": plan.storage.describe(),
             "chain": plan.chain,
             "topics": tuple(BackedUpTopic(name=t.name, topic_id=t.topic_id, start=t.start, end=t.end) for t in topics),
-            "not_backed_up": tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ]),
+            "not_backed_up": rows_of(left),
             "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
         }
         return Request(data, len(topics), update)
@@ -136,8 +132,6 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
 
     def _selection(self, case: BackupCase) -> BackupSelection | BackupDecision:
         """What is copied; or the end, because the parent cannot be continued."""
-        if not isinstance(case.observed.observation, Observation):
-            raise TypeError("it is asked only when the ledger was observed")
         topics: Mapping[str, BackedUpTopic] = {}
         if case.spec.parent_ref is not None:
             parent = as_parent(case.observed.parent, case.spec, _declared(case).storage)
@@ -147,7 +141,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
                 message = f"WALBackup {parent.metadata.name} is continued by {case.observed.sibling} already"
                 return case.ends(Reason.PARENT_UNUSABLE, message)
             topics = {row.name: row for row in parent.status.topics}
-        selection = select(case.observed.observation, case.spec.selects, topics)
+        selection = select(case.ledger, case.spec.selects, topics)
         if selection.break_ is not None:
             return case.ends(Reason.CHAIN_ENDED, selection.break_)
         return selection
@@ -177,22 +171,3 @@ def _wait_for_reports(case: BackupCase, selection: BackupSelection) -> BackupDec
         watched_too_briefly=selection.topics.watched_too_briefly,
         reported=reported,
     )
-
-
-def _nothing_to_copy(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:
-    """The end, if no topic is selected, too many are, or nothing of them is ever replayed."""
-    found = selection.topics
-    counts = BackupTopicCounts(idle=len(found.idle), not_backed_up=len(found.against))
-    if not found.count:
-        message = f"no topic of WALCluster {case.cluster.metadata.name} is selected by spec.topics"
-        return case.ends(JobReason.NO_TOPICS, message, topic_counts=counts)
-    if len(found.readable) + len(found.against) > MAX_TOPICS:
-        message = (
-            f"{found.count} topics are selected, and one backup copies at most {MAX_TOPICS}: "
-            "narrow spec.topics, and make several"
-        )
-        return case.ends(JobReason.TOO_MANY_TOPICS, message)
-    if not found.readable and not found.against:
-        message = f"no region writes to any of the {found.count} topics"
-        return case.ends(Reason.NOTHING_TO_BACK_UP, message, complete=True, topic_counts=counts)
-    return None

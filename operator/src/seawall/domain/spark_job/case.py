@@ -98,6 +98,8 @@ class JobKind(ABC, Generic[SpecT, StatusT]):
     """What it may do with the WALCluster: `verify it`."""
     purpose: ClassVar[str]
     """Why its hold is there: `replay verification`."""
+    does: ClassVar[str]
+    """What it does with topics: `reads`."""
     nothing: ClassVar[str]
     """What an attempt did that was interrupted: `proved nothing`."""
 
@@ -169,6 +171,17 @@ class Case(Generic[SpecT, StatusT]):
     def external_kafka(self) -> ExternalKafka:
         """The Kafka of the WALCluster as the job reaches it."""
         return kafka_of_job(self.kafka, self.kind.declared(self.kafka))
+
+    @property
+    def ledger(self) -> Observation:
+        """What of the ledger was observed: a kind is only asked for its plans when it was.
+
+        Raises:
+            TypeError: it was not.
+        """
+        if not isinstance(self.observed.observation, Observation):
+            raise TypeError("it is asked only when the ledger was observed")
+        return self.observed.observation
 
     @property
     def cluster_id(self) -> str:

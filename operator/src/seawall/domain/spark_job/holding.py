@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from seawall.api.meta import ConditionType, InvalidSpec
+from collections.abc import Mapping
+
+from seawall.api.meta import ConditionType, InvalidSpec, StatusModel
 from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
-from seawall.api.v1alpha1.spark_job import JobStage, Outcome
+from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStage, NotReadTopic, Outcome
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Decision
 from seawall.domain.kubernetes import ConfigMap
@@ -21,6 +24,7 @@ from seawall.domain.spark_job.case import (
 )
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import FILE, MAX_BYTES, digest_of
+from seawall.domain.spark_job.selection import Selection, TopicRange
 from seawall.domain.times import JOB_PATIENCE, JOB_SLACK
 
 
@@ -98,8 +102,39 @@ def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
     return Decision(status, verdict, (FreezeRequest(config_map, request.topics),))
 
 
-def is_held(start: int, held_from: object) -> bool:
-    """Whether a hold keeps all records from an offset on."""
+def why_none(
+    case: Case[SpecT, StatusT], selection: Selection, counts: StatusModel, nothing: str
+) -> JobDecision[StatusT] | None:
+    """The end, if no topic is selected, too many are, or nothing of them is ever replayed, for which reason."""
+    if not selection.count:
+        message = f"no topic of WALCluster {case.cluster.metadata.name} is selected by spec.topics"
+        return case.ends(JobReason.NO_TOPICS, message, topic_counts=counts)
+    if len(selection.readable) + len(selection.against) > MAX_TOPICS:
+        message = (
+            f"{selection.count} topics are selected, and one {case.kind.noun} {case.kind.does} at most {MAX_TOPICS}: "
+            "narrow spec.topics, and make several"
+        )
+        return case.ends(JobReason.TOO_MANY_TOPICS, message)
+    if not selection.readable and not selection.against:
+        message = f"no region writes to any of the {selection.count} topics"
+        return case.ends(nothing, message, complete=True, topic_counts=counts)
+    return None
+
+
+def split_by_hold(selection: Selection, held: Mapping[str, object]) -> tuple[tuple[TopicRange, ...], Mapping[str, str]]:
+    """The topics of which a hold keeps all records that are read, and by topic why the others are left out."""
+    topics = tuple(topic for topic in selection.readable if _is_held(topic.start, held.get(topic.name)))
+    read = {topic.name for topic in topics}
+    left = {name: str(reason) for name, reason in selection.against.items()}
+    return topics, left | {topic.name: "NotHeld" for topic in selection.readable if topic.name not in read}
+
+
+def rows_of(left: Mapping[str, str]) -> tuple[NotReadTopic, ...]:
+    """As many as a status has."""
+    return tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ])
+
+
+def _is_held(start: int, held_from: object) -> bool:
     return isinstance(held_from, int) and held_from <= start
 
 

@@ -33,6 +33,10 @@ class RegionRange:
     reads_from: int
     flushed: int | None
 
+    def to_json(self) -> dict[str, object]:
+        """As the contracts have it."""
+        return {"id": self.region_id, "readsFrom": self.reads_from, "flushed": self.flushed}
+
 
 @dataclass(frozen=True, slots=True)
 class TopicRange:
@@ -44,6 +48,18 @@ class TopicRange:
     start: int
     end: int
     regions: tuple[RegionRange, ...]
+
+    def to_json(self, **more: object) -> dict[str, object]:
+        """As the contracts have it; `more` is what one of them alone has."""
+        return {
+            "name": self.name,
+            "topicId": self.topic_id,
+            "logStart": self.log_start,
+            "from": self.start,
+            "to": self.end,
+            **more,
+            "regions": [region.to_json() for region in self.regions],
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,22 +41,10 @@ def write_request(
         "level": template.level.value,
         "databaseVersion": database_version,
         "kafka": kafka_of(kafka, cluster_id, files),
-        "topics": [_topic(topic) for topic in topics],
+        "topics": [topic.to_json() for topic in topics],
         "snapshot": None if template.snapshot is None else {"uri": template.snapshot.uri},
     }
     return store(body)
-
-
-def _topic(topic: TopicRange) -> dict[str, object]:
-    regions = [{"id": each.region_id, "readsFrom": each.reads_from, "flushed": each.flushed} for each in topic.regions]
-    return {
-        "name": topic.name,
-        "topicId": topic.topic_id,
-        "logStart": topic.log_start,
-        "from": topic.start,
-        "to": topic.end,
-        "regions": regions,
-    }
 
 
 class SummaryFinding(StatusModel):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
-from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, NotReadTopic, Outcome
+from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification import (
     MAX_FINDINGS,
@@ -17,8 +17,7 @@ from seawall.api.v1alpha1.verification import (
     WALVerificationSpec,
     WALVerificationStatus,
 )
-from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationSchedule, VerificationTemplate
-from seawall.domain.ledger.observation import Observation
+from seawall.api.v1alpha1.verification_template import VerificationSchedule, VerificationTemplate
 from seawall.domain.spark_job.allowed import own_secrets
 from seawall.domain.spark_job.application import (
     REQUEST_FOLDER,
@@ -32,8 +31,7 @@ from seawall.domain.spark_job.application import (
 )
 from seawall.domain.spark_job.attempt import verdict_of
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
-from seawall.domain.spark_job.holding import is_held, wait_for_reports
-from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.holding import rows_of, split_by_hold, wait_for_reports, why_none
 from seawall.domain.spark_job.request import FILE, database_version
 from seawall.domain.spark_job.selection import Selection, TopicRange
 from seawall.domain.verification.contract import Summary, write_request
@@ -54,6 +52,7 @@ class Verification(JobKind[WALVerificationSpec, WALVerificationStatus]):
     noun: ClassVar = "verification"
     may: ClassVar = "verify it"
     purpose: ClassVar = "replay verification"
+    does: ClassVar = "reads"
     nothing: ClassVar = "proved nothing"
 
     def declared(self, spec: WALClusterSpec) -> VerificationSchedule | None:
@@ -62,8 +61,9 @@ class Verification(JobKind[WALVerificationSpec, WALVerificationStatus]):
 
     def plan_hold(self, case: VerificationCase) -> Mapping[str, int] | VerificationDecision:
         """From the first offset on that any region would read."""
-        selection = select(_observation(case), case.spec.selects)
-        end = _nothing_to_read(case, selection) or _wait_for_reports(case, selection)
+        selection = select(case.ledger, case.spec.selects)
+        counts = TopicCounts(idle=len(selection.idle), not_read=len(selection.against))
+        end = why_none(case, selection, counts, Reason.NOTHING_TO_REPLAY) or _wait_for_reports(case, selection)
         if end is not None:
             return end
         if not selection.readable:
@@ -72,16 +72,16 @@ class Verification(JobKind[WALVerificationSpec, WALVerificationStatus]):
 
     def plan_request(self, case: VerificationCase, held: Mapping[str, object]) -> Request | VerificationDecision:
         """Of each topic that is held what is there now."""
-        selection = select(_observation(case), case.spec.selects)
+        selection = select(case.ledger, case.spec.selects)
         patience = _wait_for_reports(case, selection)
         if patience is not None:
             return patience
-        topics = tuple(topic for topic in selection.readable if is_held(topic.start, held.get(topic.name)))
+        topics, left = split_by_hold(selection, held)
         if not topics:
             return case.attempt_ends(Outcome.INTERRUPTED, f"no topic that is held can be read: {selection.report()}")
         kafka, version = case.external_kafka, database_version(case.cluster, case.kafka)
         data = write_request(case.subject, case.spec, kafka, case.cluster_id, topics, database_version=version)
-        return Request(data, len(topics), _announced(topics, selection))
+        return Request(data, len(topics), _announced(topics, left, selection))
 
     def application(
         self, case: VerificationCase, spark: SparkSpec, kafka: ExternalKafka
@@ -156,12 +156,6 @@ def report_uri(key: Key, template: VerificationTemplate) -> str | None:
     return f"file://{REPORTS_FOLDER}/{key.namespace}/{key.name}.json"
 
 
-def _observation(case: VerificationCase) -> Observation:
-    if not isinstance(case.observed.observation, Observation):
-        raise TypeError("it is asked only when the ledger was observed")
-    return case.observed.observation
-
-
 def _wait_for_reports(case: VerificationCase, selection: Selection) -> VerificationDecision | None:
     return wait_for_reports(
         case,
@@ -171,39 +165,14 @@ def _wait_for_reports(case: VerificationCase, selection: Selection) -> Verificat
     )
 
 
-def _nothing_to_read(case: VerificationCase, selection: Selection) -> VerificationDecision | None:
-    """The end, if no topic is selected, too many are, or nothing of them is ever replayed."""
-    counts = _counts(selection)
-    if not selection.count:
-        message = f"no topic of WALCluster {case.cluster.metadata.name} is selected by spec.topics"
-        return case.ends(JobReason.NO_TOPICS, message, topic_counts=counts)
-    if len(selection.readable) + len(selection.against) > MAX_TOPICS:
-        message = (
-            f"{selection.count} topics are selected, and one verification reads at most {MAX_TOPICS}: "
-            "narrow spec.topics, and make several"
-        )
-        return case.ends(JobReason.TOO_MANY_TOPICS, message)
-    if not selection.readable and not selection.against:
-        message = f"no region writes to any of the {selection.count} topics"
-        return case.ends(Reason.NOTHING_TO_REPLAY, message, complete=True, topic_counts=counts)
-    return None
-
-
-def _announced(topics: tuple[TopicRange, ...], selection: Selection) -> Mapping[str, object]:
+def _announced(topics: tuple[TopicRange, ...], left: Mapping[str, str], selection: Selection) -> Mapping[str, object]:
     """What the status says before the request is there: what is said of topics is taken from nowhere else."""
-    read = {topic.name for topic in topics}
-    left = {name: str(reason) for name, reason in selection.against.items()}
-    left |= {topic.name: "NotHeld" for topic in selection.readable if topic.name not in read}
     rows = tuple(
         VerifiedTopic(name=topic.name, topic_id=topic.topic_id, verified_from=topic.start, end=topic.end)
         for topic in topics
     )
     return {
         "topics": rows,
-        "not_read": tuple(NotReadTopic(topic=name, reason=left[name]) for name in sorted(left)[:MAX_NOT_READ]),
+        "not_read": rows_of(left),
         "topic_counts": TopicCounts(total=len(rows), idle=len(selection.idle), not_read=len(left)),
     }
-
-
-def _counts(selection: Selection) -> TopicCounts:
-    return TopicCounts(idle=len(selection.idle), not_read=len(selection.against))

@@ -35,11 +35,10 @@ def select(observation: Observation, selects: Callable[[str], bool]) -> Selectio
     for name in topics.rows:
         if name in left:
             continue
-        found = None if topics.is_idle(name) else _range(topics, name)
-        if found is not None:
-            readable.append(found)
-        elif topics.is_idle(name):
+        if topics.is_idle(name):
             idle.append(name)
+        elif (found := _range(topics, name)) is not None:
+            readable.append(found)
         else:
             left[name] = Reason.REGION_START_UNKNOWN
     return Selection(tuple(readable), tuple(idle), left, watched_too_briefly=topics.is_young(left))
