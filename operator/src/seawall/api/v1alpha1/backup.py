@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
+from datetime import datetime
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, Name, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Resource
-from seawall.api.v1alpha1.backup_template import BackupLevel, BackupVerification
-from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
+from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic, TtlSeconds
-from seawall.api.v1alpha1.spark_spec import SparkOverrides
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 
 MAX_BACKUP_FINDINGS = 20
@@ -28,11 +25,11 @@ class ParentRef(APIModel):
     """Name of a WALBackup in the same namespace that is Completed."""
 
 
-class WALBackupSpec(APIModel):
+class WALBackupSpec(BackupTemplate):
     """What is backed up. Immutable: make another one instead."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
-        duration_rule("timeout"),
+        *BackupTemplate.RULES,
         Rule("self == oldSelf", "the spec of a backup is immutable: create another WALBackup"),
     )
 
@@ -40,21 +37,9 @@ class WALBackupSpec(APIModel):
     """The WALCluster whose topics are backed up."""
     parent_ref: ParentRef | None = None
     """The backup that this one continues, from where that ended; absent: a full one, which begins a chain."""
-    topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
-    """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
-    verify: BackupVerification = BackupVerification()
-    """What is proved of it, right after it was written."""
-    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
-    """How long one attempt may take; the hold on the log lasts no longer."""
-    spark: SparkOverrides = SparkOverrides()
-    """How large the Spark application is, where it differs from what the WALCluster says."""
     ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its application; what is stored stays. Absent: never.
     An incremental backup needs the object of its parent."""
-
-    def selects(self, topic: str) -> bool:
-        """Whether it is about this topic of the pool."""
-        return any(fnmatchcase(topic, glob) for glob in self.topics)
 
 
 class BackedUpTopic(StatusModel):

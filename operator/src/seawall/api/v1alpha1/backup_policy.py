@@ -8,16 +8,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
+from seawall.api.cron import CronText, TimeZone
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
-from seawall.api.v1alpha1.backup_template import BackupLevel, BackupVerification
-from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob
-from seawall.api.v1alpha1.spark_spec import SparkOverrides
-from seawall.api.v1alpha1.verification_template import MAX_TOPICS, KeptTimes
-
-CronText = Annotated[str, Field(min_length=1, max_length=100)]
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
+from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.verification_template import KeptTimes
 
 
 class BackupHold(APIModel):
@@ -38,34 +36,26 @@ class BackupHold(APIModel):
     """How long after a backup the log is kept for the next one."""
 
 
-class WALBackupPolicySpec(APIModel):
+class WALBackupPolicySpec(BackupTemplate):
     """When backups begin, and what they are told."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
+        *BackupTemplate.RULES,
         Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALBackupPolicy"),
-        duration_rule("timeout"),
     )
 
     cluster_ref: ClusterRef
     """The WALCluster whose topics are backed up. Its `spec.backup` says where to, and by which code."""
-    topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
-    """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
     schedule: CronText
     """Cron expression with five fields: minute, hour, day of month, month, day of week."""
     full_schedule: CronText | None = None
     """When a backup is a full one, and begins a chain; absent: when the last chain has ended."""
-    time_zone: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]+$")] | None = None
+    time_zone: TimeZone | None = None
     """Time zone of both, as in `Europe/Berlin`; absent means UTC. Clock changes are met as cron does."""
     suspend: StrictBool = False
     """No new backups; one that has begun goes on, and the log stays held as long as `hold` allows."""
     hold: BackupHold = BackupHold()
     """How long the log is kept for the next backup."""
-    verify: BackupVerification = BackupVerification()
-    """What is proved of each backup, right after it was written."""
-    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
-    """How long one attempt of a backup may take."""
-    spark: SparkOverrides = SparkOverrides()
-    """How large the Spark applications are, where they differ from what the WALCluster says."""
     successful_runs_history_limit: KeptTimes = 3
     """How many completed WALBackups are kept; the newest always is. What is in the store stays."""
     failed_runs_history_limit: KeptTimes = 3

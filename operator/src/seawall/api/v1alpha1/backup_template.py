@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, DataKey, Name, Rule
+from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
-from seawall.api.v1alpha1.spark_spec import SparkSpec
+from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 
 Bucket = Annotated[str, Field(min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$")]
 """As S3 names buckets."""
@@ -87,6 +91,25 @@ class BackupVerification(APIModel):
 
     level: BackupLevel = BackupLevel.CHECKSUMS
     """None, Checksums or Integrity."""
+
+
+class BackupTemplate(APIModel):
+    """What a backup is told: the part that a WALBackup and a WALBackupPolicy share."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (duration_rule("timeout"),)
+
+    topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
+    """Which topics of the pool: names, in which `*` stands for any characters and `?` for one."""
+    verify: BackupVerification = BackupVerification()
+    """What is proved of a backup, right after it was written."""
+    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
+    """How long one attempt may take; the hold on the log lasts no longer."""
+    spark: SparkOverrides = SparkOverrides()
+    """How large the Spark application is, where it differs from what the WALCluster says."""
+
+    def selects(self, topic: str) -> bool:
+        """Whether it is about this topic of the pool."""
+        return matches_any(topic, self.topics)
 
 
 class BackupSpec(APIModel):

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
+from seawall.api.cron import CronText, TimeZone
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
@@ -52,9 +53,9 @@ class WALPurgePolicySpec(PurgeTemplate):
         duration_rule("interval"),
     )
 
-    schedule: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    schedule: CronText | None = None
     """Cron expression with five fields: minute, hour, day of month, month, day of week."""
-    time_zone: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]+$")] | None = None
+    time_zone: TimeZone | None = None
     """Time zone of the schedule, as in `Europe/Berlin`; absent means UTC. Clock changes are met as cron does."""
     interval: Duration | None = None
     """Time between the beginnings of runs, in place of a schedule. The first begins that long after the creation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar
@@ -18,6 +19,11 @@ GRACE_BEYOND_STALE = timedelta(seconds=10)
 
 TopicGlob = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._*?-]+$")]
 """A topic name, in which `*` stands for any characters and `?` for one."""
+
+
+def matches_any(topic: str, globs: Iterable[str]) -> bool:
+    """Whether one of the patterns stands for this topic."""
+    return any(fnmatchcase(topic, glob) for glob in globs)
 
 
 class ClusterRef(APIModel):
@@ -80,4 +86,4 @@ class PurgeTemplate(APIModel):
 
     def selects(self, topic: str) -> bool:
         """Whether a run looks at this topic of the pool."""
-        return any(fnmatchcase(topic, glob) for glob in self.topics)
+        return matches_any(topic, self.topics)

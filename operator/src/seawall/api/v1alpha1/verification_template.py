@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
+from seawall.api.cron import CronText, TimeZone
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
-from seawall.api.v1alpha1.purge_template import TopicGlob
+from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_level import VerificationLevel
@@ -77,7 +77,7 @@ class VerificationTemplate(APIModel):
 
     def selects(self, topic: str) -> bool:
         """Whether it is about this topic of the pool."""
-        return any(fnmatchcase(topic, glob) for glob in self.topics)
+        return matches_any(topic, self.topics)
 
 
 class VerificationSchedule(VerificationTemplate):
@@ -92,10 +92,10 @@ class VerificationSchedule(VerificationTemplate):
     not be able to read the Secret. Absent: the job has Seawall's own user, and condition OwnKafkaUser says so."""
     kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
     """The same where Kafka knows its clients by certificate: the job's own."""
-    schedule: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    schedule: CronText | None = None
     """Cron expression with five fields: minute, hour, day of month, month, day of week. Absent: verifications are made
     by hand only."""
-    time_zone: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_+/-]+$")] | None = None
+    time_zone: TimeZone | None = None
     """Time zone of the schedule, as in `Europe/Berlin`; absent means UTC."""
     suspend: StrictBool = False
     """No new verifications; those that have begun go on."""

@@ -24,7 +24,7 @@ from seawall.api.v1alpha1.backup_policy import (
     WALBackupPolicySpec,
     WALBackupPolicyStatus,
 )
-from seawall.api.v1alpha1.backup_template import BackupLevel
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
@@ -192,12 +192,13 @@ def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> Cr
     if why is None and times.full is not None:
         due = times.full.latest(case.last_full() or case.created, case.now)
         why = None if due is None else f"a full one was due at {due:%Y-%m-%d %H:%MZ}"
-    asked = {name: getattr(spec, name) for name in ("cluster_ref", "topics", "verify", "timeout", "spark")}
+    fields = {name: getattr(spec, name) for name in BackupTemplate.model_fields}
     last = case.own.last
     if last is None or why is not None:
-        return CreateBackup(key, WALBackupSpec(**asked), why or "it is the first")
+        return CreateBackup(key, WALBackupSpec(cluster_ref=spec.cluster_ref, **fields), why or "it is the first")
     name = last.metadata.name
-    return CreateBackup(key, WALBackupSpec(parent_ref=ParentRef(name=name), **asked), f"it continues {name}")
+    made = WALBackupSpec(cluster_ref=spec.cluster_ref, parent_ref=ParentRef(name=name), **fields)
+    return CreateBackup(key, made, f"it continues {name}")
 
 
 def _location(cluster: WALCluster | None) -> str | None:

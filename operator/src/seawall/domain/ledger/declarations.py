@@ -19,9 +19,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 
 from seawall.api.meta import DEAD_ANNOTATION, UNUSED_ANNOTATION
+from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.times import DECLARATION_LONGEST
 
@@ -188,7 +188,7 @@ class Unused:
 
     def is_about(self, topic: str) -> bool:
         """Whether a topic is named, or matched by a glob."""
-        return any(fnmatchcase(topic, glob) for glob in self.topics)
+        return matches_any(topic, self.topics)
 
     @property
     def sentence(self) -> str:

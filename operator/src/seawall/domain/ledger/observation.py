@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fnmatch import fnmatchcase
 
+from seawall.api.v1alpha1.purge_template import matches_any
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.assess import Assessment
 from seawall.domain.ledger.declarations import DeadRegions, Unused
@@ -186,7 +186,7 @@ class Verifying:
 
     def may_satisfy(self, topic: str, required: Requirement) -> bool:
         """Whether its verdict may be what a policy waits for."""
-        return self.level >= required.level and any(fnmatchcase(topic, glob) for glob in self.topics)
+        return self.level >= required.level and matches_any(topic, self.topics)
 
 
 @dataclass(frozen=True, slots=True)

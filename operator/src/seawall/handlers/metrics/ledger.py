@@ -90,20 +90,20 @@ class WALTelemetry:
         self._verifications = Counter(
             "seawall_verifications", "Verifications that ended, by outcome", [*OBJECT, "outcome"], registry=registry
         )
-        self._last_verified = self._gauge(
-            "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
+        self._last_verified = _Newest(
+            self._gauge(
+                "seawall_last_verified_timestamp_seconds", "When a verification of the WALCluster last completed"
+            )
         )
-        self._verified_at: dict[Key, datetime] = {}
 
     def _of_backups(self, registry: CollectorRegistry) -> None:
         """What is counted of backups, and when the log was last backed up."""
         self._backups = Counter(
             "seawall_backups", "Backups that ended, by outcome", [*OBJECT, "outcome"], registry=registry
         )
-        self._last_backup = self._gauge(
-            "seawall_last_backup_timestamp_seconds", "When a backup of the WALCluster last completed"
+        self._last_backup = _Newest(
+            self._gauge("seawall_last_backup_timestamp_seconds", "When a backup of the WALCluster last completed")
         )
-        self._backed_up_at: dict[Key, datetime] = {}
         self._last_of_backups = self._gauge(
             "seawall_backup_policy_last_success_timestamp_seconds",
             "When a backup of the policy last completed, or else the policy's creation",
@@ -143,10 +143,10 @@ class WALTelemetry:
         """Removes the metrics of one ledger."""
         self._clear(key)
         counters = (self._lost, self._deleted, self._freed, self._runs, self._verifications, self._backups)
-        for metric in (self._can_observe, self._last_observation, self._last_verified, self._last_backup, *counters):
+        for metric in (self._can_observe, self._last_observation, *counters):
             metric.remove_by_labels(labels_of(key))
-        self._verified_at.pop(key, None)
-        self._backed_up_at.pop(key, None)
+        self._last_verified.forget(key)
+        self._last_backup.forget(key)
 
     def _clear(self, key: Key) -> None:
         """Removes what only a look tells."""
@@ -185,9 +185,7 @@ class WALTelemetry:
 
     def measure_verified(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
-        newest = max(ended, self._verified_at.get(cluster, ended))
-        self._verified_at[cluster] = newest
-        self._last_verified.labels(*_of(cluster)).set(newest.timestamp())
+        self._last_verified.measure(cluster, ended)
 
     def count_backup(self, cluster: Key, status: WALBackupStatus) -> None:
         """Counts a backup that ended."""
@@ -196,9 +194,7 @@ class WALTelemetry:
 
     def measure_backup(self, cluster: Key, ended: datetime) -> None:
         """Keeps the newest."""
-        newest = max(ended, self._backed_up_at.get(cluster, ended))
-        self._backed_up_at[cluster] = newest
-        self._last_backup.labels(*_of(cluster)).set(newest.timestamp())
+        self._last_backup.measure(cluster, ended)
 
     def measure_backup_policy(
         self, key: Key, last_success: datetime, period: timedelta | None, lag_bytes: int | None
@@ -232,8 +228,31 @@ class WALTelemetry:
         """A process that does not lead knows nothing of the objects any more; what it counted stays counted."""
         for gauge in self._gauges:
             gauge.clear()
-        self._verified_at.clear()
-        self._backed_up_at.clear()
+        self._last_verified.clear()
+        self._last_backup.clear()
+
+
+class _Newest:
+    """A gauge of when something last ended well, of which one hears in any order."""
+
+    def __init__(self, gauge: Gauge) -> None:
+        self._gauge = gauge
+        self._times: dict[Key, datetime] = {}
+
+    def measure(self, key: Key, ended: datetime) -> None:
+        """Keeps the newest."""
+        self._times[key] = max(ended, self._times.get(key, ended))
+        self._gauge.labels(*_of(key)).set(self._times[key].timestamp())
+
+    def forget(self, key: Key) -> None:
+        """Removes what is known of one object."""
+        self._gauge.remove_by_labels(labels_of(key))
+        self._times.pop(key, None)
+
+    def clear(self) -> None:
+        """Removes all."""
+        self._gauge.clear()
+        self._times.clear()
 
 
 def _of(key: Key) -> tuple[str, str]:
