@@ -19,7 +19,7 @@ from wal_backup.answer import Answer
 from wal_backup.backup import Backup, Flawed, LogChanged
 from wal_backup.chain import Chain, read_chains
 from wal_backup.check import find_missing_objects, find_unnamed, objects_of
-from wal_backup.findings import Finding, Kind
+from wal_backup.findings import Finding
 from wal_backup.layout import chain_folder
 from wal_backup.request import ChainRequest, parse_backup, parse_chain, parse_check
 from wal_backup.restore.command import plan, restore
@@ -105,7 +105,7 @@ def _inspect(content: bytes, _: SparkSession | None) -> Answer:
 def _check(content: bytes, given: SparkSession | None) -> Answer:
     request = parse_check(content)
     about, chains = request.chains, _chains(request.chains)
-    findings = [_broken(problem) for chain in chains for problem in _problems_of(chain)]
+    findings = [finding for chain in chains for finding in chain.findings()]
     spark = given or open_spark("wal-backup check")
     try:
         verifier = Verifier(spark, about.place, request.level, request.database_version)
@@ -137,18 +137,10 @@ def _chains(request: ChainRequest) -> tuple[Chain, ...]:
 
 def _find_in_chain(store: Store, request: ChainRequest, chain: Chain) -> Iterator[Finding]:
     """What shows without reading an object."""
-    yield from map(_broken, _problems_of(chain))
+    yield from chain.findings()
     for stored in chain.path:
         yield from find_unnamed(stored.manifest)
         yield from find_missing_objects(store, objects_of(_folder(request, chain), stored.manifest))
-
-
-def _problems_of(chain: Chain) -> list[str]:
-    return [*chain.problems, *(() if chain.path else (f"chain {chain.name} has no full backup",))]
-
-
-def _broken(problem: str) -> Finding:
-    return Finding(Kind.CHAIN_BROKEN, problem)
 
 
 def _folder(request: ChainRequest, chain: Chain) -> str:

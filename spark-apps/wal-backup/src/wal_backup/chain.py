@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sparkjob.errors import Refused
+from wal_backup.findings import Finding, Kind
 from wal_backup.layout import chain_folder, chains_folder, manifests_folder
 from wal_backup.manifest import Manifest, Parent, digest_of_manifest, parse_manifest
 from wal_backup.store import Damaged, Store
@@ -32,6 +33,11 @@ class Chain:
     name: str
     path: tuple[StoredManifest, ...]
     problems: tuple[str, ...]
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with it; a chain without a full backup is wrong too."""
+        problems = self.problems if self.path else (*self.problems, f"chain {self.name} has no full backup")
+        return tuple(Finding(Kind.CHAIN_BROKEN, problem) for problem in problems)
 
 
 def read_chains(store: Store, cluster_id: str, only: str | None = None) -> tuple[Chain, ...]:

@@ -109,6 +109,13 @@ def check_object(place: Place, each: ObjectToCheck) -> list[Finding]:
         return [*found, *_check_sections(local, each)]
 
 
+def unreadable(topic: str, section: Section, error: Exception) -> Finding:
+    """The finding of a section that cannot be read, with the first line of why."""
+    said = str(error).strip().split("\n", 1)[0][:200]
+    message = f"row group {section.row_group} of {section.object}, {topic} from offset {section.first}: {said}"
+    return Finding(Kind.SECTION_UNREADABLE, message, section.object, topic, section.first)
+
+
 def _changed(each: ObjectToCheck, why: str) -> Finding:
     topic, first = (each.sections[0][0], each.sections[0][1].first) if each.sections else (None, None)
     message = f"object {each.stored.path}: {why}{_from(each)}"
@@ -120,7 +127,7 @@ def _check_sections(local: Path, each: ObjectToCheck) -> Iterator[Finding]:
         file = pq.ParquetFile(local, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         for topic, section in each.sections:
-            yield _unreadable(topic, section, error)
+            yield unreadable(topic, section, error)
         return
     with file:
         for topic, section in each.sections:
@@ -131,7 +138,7 @@ def _check_section(file: pq.ParquetFile, topic: str, section: Section) -> Iterat
     try:
         topics, records = read_section(file, section.row_group)
     except (OSError, pa.ArrowException, IndexError, KeyError) as error:
-        yield _unreadable(topic, section, error)
+        yield unreadable(topic, section, error)
         return
     offsets = [record.offset for record in records]
     rises = all(one < other for one, other in pairwise(offsets))
@@ -140,12 +147,6 @@ def _check_section(file: pq.ParquetFile, topic: str, section: Section) -> Iterat
         said = f"row group {section.row_group} of {section.object} has {len(offsets)} records of {_names(topics)}"
         message = f"{said}, and not the {section.records} of {topic} from offset {section.first} to {section.last}"
         yield Finding(Kind.SECTION_CHANGED, message, section.object, topic, section.first)
-
-
-def _unreadable(topic: str, section: Section, error: Exception) -> Finding:
-    said = str(error).strip().split("\n", 1)[0][:200]
-    message = f"row group {section.row_group} of {section.object}, {topic} from offset {section.first}: {said}"
-    return Finding(Kind.SECTION_UNREADABLE, message, section.object, topic, section.first)
 
 
 def _from(each: ObjectToCheck) -> str:

@@ -8,6 +8,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from wal_backup.check import unreadable
 from wal_backup.findings import Finding, Kind
 from wal_backup.parquet import Section, read_section
 from wal_backup.records import Record, digest_of
@@ -45,16 +46,15 @@ class SectionReader:
             SectionChanged: they are not those that were written.
             Interrupted, Refused: the store does not answer, or does not let us.
         """
-        where = f"row group {section.row_group} of {section.object}, {topic} from offset {section.first}"
         try:
             topics, records = self._read_twice(section)
         except FileNotFoundError:
             message = f"object {section.object} is not there: it had topic {topic} from offset {section.first} on"
             raise SectionChanged(_finding(Kind.OBJECT_MISSING, message, topic, section)) from None
         except (OSError, pa.ArrowException, IndexError, KeyError) as error:
-            message = f"{where}: {_first_line(error)}"
-            raise SectionChanged(_finding(Kind.SECTION_UNREADABLE, message, topic, section)) from error
+            raise SectionChanged(unreadable(topic, section, error)) from error
         if topics != {topic} or digest_of(records) != section.digest:
+            where = f"row group {section.row_group} of {section.object}, {topic} from offset {section.first}"
             message = f"{where}: these are not the records that were written"
             raise SectionChanged(_finding(Kind.SECTION_CHANGED, message, topic, section))
         return records
@@ -85,7 +85,3 @@ class SectionReader:
 
 def _finding(kind: Kind, message: str, topic: str, section: Section) -> Finding:
     return Finding(kind, message, section.object, topic, section.first)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0][:200]

@@ -53,9 +53,9 @@ def find_path(store: Store, request: PlanRequest, chain: str) -> tuple[StoredMan
     (found,) = read_chains(store, request.cluster_id, chain)
     if not found.path and not found.problems:
         raise Refused(f"the store has no chain {chain} of Kafka {request.cluster_id}")
-    problems = [*found.problems, *(() if found.path else (f"chain {chain} has no full backup",))]
-    if problems:
-        raise ChainBroken([Finding(Kind.CHAIN_BROKEN, problem) for problem in problems])
+    findings = found.findings()
+    if findings:
+        raise ChainBroken(findings)
     return found.path
 
 
