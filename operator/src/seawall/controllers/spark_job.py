@@ -95,18 +95,19 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             self.announced.pop(obj.metadata.key, None)
         is_before_the_verdict = is_holding or obj.status.stage is JobStage.RUNNING
         request = self.kube.get_config_map(key) if is_before_the_verdict else None
-        observer = cluster is not None and is_holding and needs_observation(obj.status, hold, request)
+        observes = cluster is not None and is_holding and needs_observation(obj.status, hold, request)
         return Observed(
             now=self.clock.now(),
             cluster=cluster,
             # After the hold was read, and so after its grant: the request is of a time at which the log was held.
-            observation=self._observe(obj, cluster) if observer and cluster is not None else None,
+            observation=self._observe(obj, cluster) if observes and cluster is not None else None,
             hold=hold,
             request=request,
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
-            parent=self.parent(obj),
-            sibling=self.sibling(obj),
+            # What it continues decides what is held and read, and so nothing once the ledger does not either.
+            parent=self.parent(obj) if observes else None,
+            sibling=self.sibling(obj) if observes else None,
             hold_stays=self.hold_stays(obj),
         )
 
