@@ -1,30 +1,22 @@
-"""Backups of a WALCluster on the Spark Operator, in a claim, and what a person would find there without Seawall."""
+"""Backups of a WALCluster on the Spark Operator, in a claim."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, WALCluster
 from seawall_e2e.commands import Object, kubectl, run
-from seawall_e2e.objects import apply, get, items
+from seawall_e2e.objects import apply, items
 from seawall_e2e.spark_jobs import ACCOUNT, SMALL, SparkJobs
 from seawall_e2e.waiting import wait_until
 
 BACKUPS = "backups"
 """The claim that they are kept in."""
-USER = 185
-POLICY = "minutely"
-OVER = frozenset({"Completed", "Failed"})
-_CHECK = """
-import json, sys
-from wal_backup.__main__ import main
-open("/tmp/request.json", "w").write(sys.argv[1])
-code = main(["check", "--request", "/tmp/request.json", "--summary", "/tmp/summary.json"])
-print("SUMMARY " + open("/tmp/summary.json").read())
-"""
+POLICY, NEXT = "daily", "next"
 
 
 def build_backup_image() -> str:
@@ -67,7 +59,7 @@ class Backups(SparkJobs):
     """What backs one WALCluster up."""
 
     def __init__(self, wal: WALCluster, image: str) -> None:
-        super().__init__(wal, image, "walb,walbp")
+        super().__init__(wal, image, "walb,walbp,walrs")
 
     def declare(self) -> None:
         """Lets the WALCluster say where backups go, and which image makes them."""
@@ -78,22 +70,29 @@ class Backups(SparkJobs):
         }
         kubectl(*self.wal.patch_command(json.dumps({"spec": {"backup": declared}})))
 
-    def begin(self, **spec: Any) -> None:
-        """Makes a policy that backs up every minute, and proves each backup by decoding it."""
+    def begin_once(self, **spec: Any) -> None:
+        """Makes a policy that backs up once, in a minute or so, and decodes it; the next one is a day later."""
         self.declare()
+        due = datetime.now(UTC) + timedelta(seconds=70)
         body = {
             "clusterRef": {"name": self.wal.name},
-            "schedule": "* * * * *",
+            "schedule": f"{due.minute} {due.hour} * * *",
             "verify": {"level": "Integrity"},
             "timeout": "10m",
-            "successfulRunsHistoryLimit": 20,
             **spec,
         }
         apply(self._object("seawall.dev/v1alpha1", "WALBackupPolicy", POLICY, body))
 
-    def suspend(self) -> None:
-        """No more backups begin."""
-        kubectl("-n", self.wal.namespace, "patch", "walbp", POLICY, "--type=merge", '-p={"spec":{"suspend":true}}')
+    def continue_from(self, parent: Backup) -> Backup:
+        """An incremental backup by hand, to its end."""
+        body = {
+            "clusterRef": {"name": self.wal.name},
+            "parentRef": {"name": parent.name},
+            "verify": {"level": "Integrity"},
+            "timeout": "10m",
+        }
+        apply(self._object("seawall.dev/v1alpha1", "WALBackup", NEXT, body))
+        return next(each for each in self.wait_until_completed(2) if each.name == NEXT)
 
     def all(self) -> list[Backup]:
         """All, the oldest first."""
@@ -112,34 +111,6 @@ class Backups(SparkJobs):
 
         return wait_until(completed, f"{count} backups completed", within=within, every=0.5, explain=self.explain)
 
-    def wait_until_idle(self) -> list[Backup]:
-        """Waits until none runs any more."""
-
-        def idle() -> list[Backup] | None:
-            found = self.all()
-            return found if all(each.stage in OVER for each in found) else None
-
-        return wait_until(idle, "no backup runs", within=180, every=0.5, explain=self.explain)
-
-    def policy(self) -> Object:
-        """The status of the policy."""
-        found: Object = get(self.wal.namespace, "walbackuppolicies", POLICY).get("status", {})
-        return found
-
-    def check(self, cluster_id: str) -> Mapping[str, Any]:
-        """What the application says of all that is stored, asked without Seawall: a pod with the claim, read-only."""
-        request = {
-            "version": 1,
-            "level": "Integrity",
-            "databaseVersion": None,
-            "storage": {"folder": {"path": "/backups"}},
-            "clusterId": cluster_id,
-            "chain": None,
-        }
-        said = self.run_to_end(["python", "-c", _CHECK, json.dumps(request)], USER, {BACKUPS: ("/backups", True)})
-        found: Mapping[str, Any] = json.loads(said.rpartition("SUMMARY ")[2].splitlines()[0])
-        return found
-
     def table(self) -> str:
-        """Policies and backups as `kubectl get` prints them."""
-        return self._kubectl("get", "walbp,walb", "-o", "wide")
+        """Policies, backups and restores as `kubectl get` prints them."""
+        return self._kubectl("get", "walbp,walb,walrs", "-o", "wide")

@@ -227,6 +227,16 @@ def broker_away() -> Iterator[None]:
         scale_kafka(BROKERS)
 
 
+def wipe_kafka() -> None:
+    """Kafka loses all its disks at once, and starts anew, empty, with the same cluster id. All tests share it."""
+    kafka, claims = ("kubectl", "-n", "kafka"), [f"data-kafka-{broker}" for broker in range(BROKERS)]
+    run(*kafka, "scale", "statefulset", "kafka", "--replicas=0")
+    # At once: all three would wait in vain for somebody who takes over.
+    run(*kafka, "delete", "pods", "-l", "app.kubernetes.io/name=kafka", "--force", "--grace-period=0", timeout=160)
+    run(*kafka, "delete", "pvc", *claims, timeout=120)
+    scale_kafka(BROKERS)
+
+
 def scale_kafka(replicas: int) -> None:
     """Takes brokers away or brings them back, and waits until that is done."""
     kubectl("-n", "kafka", "scale", "statefulset", "kafka", f"--replicas={replicas}")

@@ -40,6 +40,7 @@ _GROUPS = {
     "walverifications": _OURS,
     "walbackups": _OURS,
     "walbackuppolicies": _OURS,
+    "walrestores": _OURS,
 }
 """Kind, as the API's paths have it → group and version."""
 

@@ -166,6 +166,16 @@ class RefDb:
         for pod, before in restarts.items():
             self._wait_killed(pod, before)
 
+    def scale(self, datanodes: int) -> None:
+        """Somebody scales the datanodes; those that stay are ready, and the others gone, when it returns."""
+        self._kubectl("scale", "statefulset", "datanode", f"--replicas={datanodes}")
+
+        def is_done() -> bool:
+            pods = self.datanode_pods()
+            return len(pods) == datanodes and all(map(is_ready, pods))
+
+        wait_until(is_done, f"there are {datanodes} datanodes", within=START_SECONDS, explain=self.explain)
+
     def restart(self, datanode: int, *, within: float = BOUND) -> None:
         """Deletes a datanode's pod, whose container then need not wait for its back-off, until it is ready again."""
         pod = f"datanode-{datanode}"

@@ -27,6 +27,7 @@ from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
 from tests.adversary.people_moves import RUN_PAUSED
 from tests.adversary.replicas import OF_REPLICAS, balancing, growing, reassign
+from tests.adversary.restores import OF_RESTORES, approved_plan, restore
 from tests.adversary.roll import roll, rollable
 from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS, OF_ROLLS, OF_RUNS, OF_VERIFICATIONS
 from tests.adversary.world_moves import TOPIC, region_of
@@ -253,4 +254,5 @@ SCENARIOS = (
     scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
     scenario("incremental backup", backing_up, back_up, OF_BACKUPS),
     scenario("policy of backups", planned, plan_backups, OF_POLICIES),
+    Scenario("restore", approved_plan, restore, OF_RESTORES),
 )

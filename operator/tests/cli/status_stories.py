@@ -335,4 +335,38 @@ STORIES: Mapping[str, Story] = {
             ),
         )
     ),
+    "restores": Story(
+        (
+            cluster(ALL_WELL),
+            of_cluster(
+                "WALRestore",
+                "first",
+                {"source": {"clusterId": "c"}, "target": {"latest": True}},
+                stage="Failed",
+                completionTime="2026-11-22T08:01:00Z",
+                conditions=[
+                    *kstatus(
+                        "Stalled", "TopicNotEmpty", "Kafka has wal_0: nothing is written to a topic that is there"
+                    ),
+                    at(
+                        "Failed",
+                        "True",
+                        "TopicNotEmpty",
+                        "Kafka has wal_0: nothing is written to a topic that is there",
+                    ),
+                ],
+            ),
+            of_cluster(
+                "WALRestore",
+                "second",
+                {"source": {"clusterId": "c"}, "target": {"latest": True}},
+                stage="AwaitingApproval",
+                startTime="2026-11-22T09:00:00Z",
+                conditions=[
+                    *kstatus("Paused", "AwaitingApproval", "7 records of 1 topics come back"),
+                    at("Waiting", "True", "AwaitingApproval", "7 records of 1 topics come back"),
+                ],
+            ),
+        )
+    ),
 }

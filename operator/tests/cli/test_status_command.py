@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli import status as cli
 from seawall.domain.errors import Forbidden, Refused
@@ -37,6 +38,7 @@ KINDS = {
     "WALVerification": WALVerification,
     "WALBackup": WALBackup,
     "WALBackupPolicy": WALBackupPolicy,
+    "WALRestore": WALRestore,
 }
 
 

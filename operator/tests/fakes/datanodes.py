@@ -109,6 +109,16 @@ class FakeDatanodes:
         """The StatefulSet's controller sees the newest spec."""
         self._write(key, observed=True, update_revision=revision)
 
+    def scale(self, key: Key, replicas: int) -> None:
+        """Somebody scales it, and its pods go or come at once."""
+        self._write(key, replicas=replicas, generation=self.statefulsets[key].generation + 1)
+        for pod in self.pods(self.statefulsets[key]):
+            if pod.ordinal >= replicas:
+                del self.running[pod.key]
+        there = {pod.ordinal for pod in self.pods(self.statefulsets[key])}
+        for ordinal in set(range(replicas)) - there:
+            self.make_pod(key, ordinal, "")
+
     def make_pod(self, key: Key, ordinal: int, revision: str, restart: str | None = None) -> None:
         """The StatefulSet's controller makes a pod; the one before is gone."""
         template = self.statefulsets[key].template

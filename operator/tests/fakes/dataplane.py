@@ -52,10 +52,12 @@ class FakeDataPlane:
         version: what runs.
         versions: by datanode, where it runs something else.
         domain: what follows the name of a host.
+        newest_ids: by topic the greatest entry id that datanodes know of.
     """
 
     datanodes: int = 3
     regions: dict[int, FakeRegion] = field(default_factory=dict)
+    newest_ids: dict[str, int] = field(default_factory=dict)
     is_silent: bool = False
     maintenance: bool = False
     stopped: set[int] = field(default_factory=set)
@@ -74,7 +76,8 @@ class FakeDataPlane:
         for node in range(self.datanodes):
             if node not in self.stopped:
                 epoch = self.epochs.get(node, 1)
-                self._last[node] = DatanodeReport(node, self.address(node), epoch, now, self._reported(node, now))
+                regions, newest = self._reported(node, now), dict(self.newest_ids)
+                self._last[node] = DatanodeReport(node, self.address(node), epoch, now, regions, newest)
         return tuple(self._last[node] for node in sorted(self._last))
 
     def nodes(self) -> Sequence[Node]:

@@ -15,6 +15,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.controllers.brokers import BrokersController
 from seawall.controllers.ledger import LedgerWatch
@@ -31,7 +32,7 @@ from tests.ledger import test_ledger_watch as watch_world
 from tests.policy import test_purge_policy_world as policy_world
 from tests.support.refusals import ACTIONS, Refusal
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import backup_world, purge_world, reassignment_world, restart_world, verification_world
+from tests.worlds import backup_world, purge_world, reassignment_world, restart_world, restore_world, verification_world
 
 Process = Reconciler[Any, Any, Any, Any]
 
@@ -156,6 +157,16 @@ def backs_up(refusal: Refusal) -> Stage:
         world.backer().tick(key)
     process, found = world.backer(refusal), ready_of(world.kube, WALBackup, key)
     return Stage(process, key, world.kube, found, let_pass(world.time))
+
+
+def restores(refusal: Refusal) -> Stage:
+    world = restore_world.lost()
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    process, key = world.restorer(refusal), restore_world.BACK
+    return Stage(process, key, world.kube, ready_of(world.kube, WALRestore, key), let_pass(world.time))
 
 
 def plans_backups(refusal: Refusal) -> Stage:
@@ -287,6 +298,7 @@ SCENES: tuple[tuple[str, Scene, Iterable[str]], ...] = (
     ("WALVerification", verifies, ACTIONS),
     ("WALBackup", backs_up, ACTIONS),
     ("WALBackupPolicy", plans_backups, ACTIONS),
+    ("WALRestore", restores, ACTIONS),
     ("Ledger", watches_a_ledger, ACTIONS),
     ("VerificationSchedule", keeps_a_schedule, ACTIONS),
     ("Replication", moves_replicas, ACTIONS),

@@ -35,7 +35,9 @@ BACKUP = body("WALHold", "backup")
 CHECK = body("WALVerification", "check")
 COPY = body("WALBackup", "copy")
 HOURLY = body("WALBackupPolicy", "hourly")
-FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY)
+BACK = body("WALRestore", "back")
+OTHER_BACK = body("WALRestore", "other-back")
+FAMILY = (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY, BACK, OTHER_BACK)
 STRANGERS = (
     body("WALCluster", "wal", None, namespace="elsewhere"),
     body("WALPurgePolicy", "nightly", namespace="elsewhere"),
@@ -69,12 +71,13 @@ def with_metadata(of_body: Body, **metadata: Any) -> Body:
 
 
 WAKES = (
-    (WAL, (WAL, NIGHTLY, RUN, OTHER_RUN, BACKUP, CHECK, COPY, HOURLY)),
+    (WAL, FAMILY),
     (NIGHTLY, (NIGHTLY,)),
     (RUN, (RUN, WAL, NIGHTLY, OTHER_RUN)),
     (BACKUP, (BACKUP, WAL, RUN, OTHER_RUN, CHECK, COPY, HOURLY)),
     (COPY, (COPY, WAL, HOURLY)),
     (HOURLY, (HOURLY,)),
+    (BACK, (BACK, WAL, OTHER_BACK)),
     (CHECK, (CHECK, WAL, RUN, OTHER_RUN)),
 )
 

@@ -33,7 +33,7 @@ from tests.support.mortal import DeathRow
 from tests.support.refusals import Refusal
 from tests.support.transcript import Transcript
 from tests.verification import test_verification_schedule as schedule_world
-from tests.worlds import backup_world, purge_world, verification_world
+from tests.worlds import backup_world, purge_world, restore_world, verification_world
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -163,6 +163,26 @@ def backup(**attributes: Any) -> Callable[[Transcript], None]:
     return story
 
 
+def restore(**attributes: Any) -> Callable[[Transcript], None]:
+    """From the plan to the end, as a person does it."""
+
+    def story(transcript: Transcript) -> None:
+        world = restore_world.lost(**attributes)
+        world.bring_back()
+        process = world.restorer(transcript)
+        while world.walrestore().status.plan is None:
+            world.settle_restore(process=process, ticks=1)
+        world.settle_restore(process=process, ticks=1)
+        transcript.say("the plan is approved")
+        world.approve()
+        world.settle_restore(process=process, ticks=2)
+        transcript.say("the database is stopped")
+        world.stop_database()
+        world.settle_restore(process=process)
+
+    return story
+
+
 def schedule(transcript: Transcript) -> None:
     world = schedule_world.World(successfulRunsHistoryLimit=1, failedRunsHistoryLimit=1)
     world.live(world.process(transcript), until=START + 4 * schedule_world.DAY)
@@ -234,6 +254,9 @@ STORIES: dict[str, Callable[[Transcript], None]] = {
     "backup/incremental": backup(),
     "backup/damaged": backup(damaged=True),
     "backup/driver_dies_late": backup(dies_late=1),
+    "restore/all_topics": restore(),
+    "restore/driver_dies": restore(half_written=1),
+    "restore/foreign_writer": restore(foreign_writer=True),
     **{f"reassignment/{each.__name__}": settled(each) for each in reassignments.SCENARIOS},
     "brokers/one_goes": brokers,
     **{f"rollout/{each.__name__}": settled(each) for each in restarts.SCENARIOS},

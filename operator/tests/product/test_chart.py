@@ -247,6 +247,7 @@ OBJECTS = {
     "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walbackups.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walbackuppolicies.seawall.dev": (["get", "list", "watch"], None),
+    "walrestores.seawall.dev": (["get", "list", "watch", "delete"], None),
     "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walclusters/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/status.seawall.dev": (["get", "update"], None),
@@ -255,6 +256,8 @@ OBJECTS = {
     "walverifications/status.seawall.dev": (["get", "update"], None),
     "walbackups/status.seawall.dev": (["get", "update"], None),
     "walbackuppolicies/status.seawall.dev": (["get", "update"], None),
+    "walrestores/status.seawall.dev": (["get", "update"], None),
+    "walrestores/finalizers.seawall.dev": (["update"], None),
     "walpurgepolicies/finalizers.seawall.dev": (["update"], None),
     "walverifications/finalizers.seawall.dev": (["update"], None),
     "walbackups/finalizers.seawall.dev": (["update"], None),
@@ -266,7 +269,7 @@ OBJECTS = {
 }
 """Rights on our own kinds, and on what Spark jobs make."""
 
-DELETABLE = {"walbackups", "walpurges", "walholds", "walverifications", "sparkapplications"}
+DELETABLE = {"walbackups", "walrestores", "walpurges", "walholds", "walverifications", "sparkapplications"}
 
 
 def test_the_default_rights_are_namespaced_and_few(render: Render) -> None:

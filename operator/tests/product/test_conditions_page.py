@@ -25,6 +25,7 @@ from seawall.domain.hold.reasons import Reason as HoldReason
 from seawall.domain.kafka import Unreachable
 from seawall.domain.policy.reasons import Reason as PolicyReason
 from seawall.domain.purge.reasons import Reason as PurgeReason
+from seawall.domain.restore.reasons import Reason as RestoreReason
 from seawall.domain.rollout.roll import WARNINGS
 from seawall.domain.rollout_reasons import Blocker, HealthReason
 from seawall.domain.rollout_reasons import Reason as RolloutReason
@@ -57,6 +58,7 @@ OF_OBJECT: dict[str, tuple[type[StrEnum], ...]] = {
     "WALPurgePolicy": (PolicyReason, ScheduleReason, ChangeReason),
     "WALBackup": (BackupReason, JobReason, ChangeReason),
     "WALBackupPolicy": (BackupPolicyReason, ScheduleReason, ChangeReason),
+    "WALRestore": (RestoreReason, JobReason, ChangeReason),
     "WALVerification": (VerificationReason, JobReason, ChangeReason),
 }
 """Whose states are those of the object."""
@@ -101,7 +103,7 @@ def test_every_set_of_reasons_is_on_the_page_once() -> None:
 
 def test_reasons_are_found_in_every_capability() -> None:
     sets = set(sets_of_reasons())
-    for capability in ("backup", "brokers", "cluster", "hold", "ledger", "policy", "purge", "verification"):
+    for capability in ("backup", "brokers", "cluster", "hold", "ledger", "policy", "purge", "restore", "verification"):
         assert f"seawall.domain.{capability}.reasons.Reason" in sets
     assert {owner.rpartition(".")[2] for owner in sets} >= OTHER_NAMES
     assert set(UNWRITTEN) <= sets

@@ -20,8 +20,8 @@ from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import Parent, digest_of_manifest, parse_manifest
 from wal_backup.request import Level, parse_backup, parse_chain, parse_check
 from wal_backup.restore.plan import Plan, find_stretch, plan_topic
-from wal_backup.restore.request import Before, parse_plan, parse_restore
-from wal_backup.restore.run import TopicEnd, answer_of
+from wal_backup.restore.request import Before, Needs, parse_plan, parse_restore
+from wal_backup.restore.run import TopicEnd, about, answer_of, ranges_of
 from wal_backup.store import S3, Folder
 from wal_backup.summary import MOST_BYTES, summarize
 
@@ -85,6 +85,9 @@ def test_a_plan_is_written_as_its_example_and_its_digest_is_what_the_restore_nam
     plan = Plan(manifest.cluster_id, manifest.chain, Parent(manifest.name, digest), (topic,), (), ())
     assert json.loads(plan.to_bytes()) == example("planned.json")
     assert plan.digest == request.plan_digest
+    wanted = example("plan-summary.json")
+    written = summarize(Outcome.PASSED, wanted["message"], wanted["requestDigest"], (), about(plan, ("wal_0", "wal_1")))
+    assert json.loads(written) == wanted
     wanted = example("restore-summary.json")
     message, finding = wanted["findings"][0]["message"], wanted["findings"][0]
     found = Finding(Kind.NOT_OURS, message, None, finding["topic"], finding["offset"])
@@ -95,6 +98,7 @@ def test_a_plan_is_written_as_its_example_and_its_digest_is_what_the_restore_nam
 
 def test_the_requests_of_a_plan_and_a_restore_are_read() -> None:
     plan = parse_plan((CONTRACT / "plan.json").read_bytes())
+    assert (plan.names, plan.needs) == (("wal_0", "wal_1"), {"wal_0": Needs(20, 4800)})
     assert (plan.chain, plan.target, plan.pad_to) == (
         "greptimedb-2611220200",
         Before(1_795_544_940_000),
@@ -103,6 +107,12 @@ def test_the_requests_of_a_plan_and_a_restore_are_read() -> None:
     restore = parse_restore((CONTRACT / "restore.json").read_bytes())
     assert replace(restore.plan, target=plan.target) == plan
     assert (restore.cluster_id, list(restore.topic_ids)) == ("q1Sh-9_ISia_zwGINzRvyQ", ["wal_0"])
+
+
+def test_the_places_of_planned_topics_are_written_as_ranges_and_fit_a_summary() -> None:
+    assert ranges_of([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"
+    assert ranges_of([]) == ""
+    assert len(ranges_of(range(0, 1_000, 2))) < MOST_BYTES // 2
 
 
 @pytest.mark.parametrize("is_packed", [True, False])

@@ -77,6 +77,15 @@ def test_targets_and_what_they_refuse(story: Story) -> None:
     assert (latest["one"].records, latest["one"].gaps) == (17, ((20, 22),))
     assert (latest["one"].largest, latest["one"].lost) == (1 + 3 + 77, 0)
 
+    placed = plan(
+        names=["x", other, "y", one], needs={one: {"readsFrom": 3, "end": 22}, "x": {"readsFrom": 0, "end": 99}}
+    )
+    assert placed.summary["plan"]["topics"] == "1,3"
+    refused(plan(names=["x", other]), f"has topic {one}, which is none of those that may be restored")
+    refused(plan(needs={one: {"readsFrom": 2, "end": 22}}), f"{one} would begin at offset 3", "reads from 2")
+    refused(plan(needs={one: {"readsFrom": 3, "end": 23}}), f"{one} would end at offset 22", "entries up to 22")
+    assert plan(needs={one: {"readsFrom": 3, "end": 23}}, padTo={one: 23}).summary["outcome"] == "Passed"
+
     padded = story.topics(padTo={one: 30, other: 5})
     assert ends(padded) == {"one": (3, 22, 30), "other": (0, 20, 20)}
     assert plan(padTo={one: 30}).summary["counts"]["lostAtMost"] == 8

@@ -44,6 +44,9 @@ MAINTENANCE_FINALIZER = f"{GROUP}/maintenance"
 APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 """On a WALCluster, the digest of a planned reassignment: a person lets it begin (reassignment.approval: Manual)."""
 
+RESTORE_ANNOTATION = f"{GROUP}/approve"
+"""On a WALRestore, the digest of its plan: a person lets it begin."""
+
 ABORT_ANNOTATION = f"{GROUP}/abort-reassignment"
 """On a WALCluster, whatever its value: the reassignment under way goes back, and none begins while it is set."""
 
@@ -180,6 +183,10 @@ class ObjectMeta(StatusModel):
     def approves(self, digest: str) -> bool:
         """Whether a person lets the reassignment with this plan begin."""
         return self.annotations.get(APPROVE_ANNOTATION, "").strip() == digest
+
+    def approves_restore(self, digest: str) -> bool:
+        """Whether a person lets the restore with this plan begin."""
+        return self.annotations.get(RESTORE_ANNOTATION, "").strip() == digest
 
     @property
     def aborts_reassignment(self) -> bool:

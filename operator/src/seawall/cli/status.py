@@ -18,6 +18,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.cli.ledger import Get, read_lease
 from seawall.cli.status_text import describe
@@ -67,6 +68,7 @@ def show_status(arguments: argparse.Namespace, kube: Kube, get: Get, now: dateti
         verifications=those_of(WALVerification),
         backup_policies=those_of(WALBackupPolicy),
         backups=those_of(WALBackup),
+        restores=those_of(WALRestore),
         not_read=tuple(not_read),
     )
     page = build_page(snapshot)

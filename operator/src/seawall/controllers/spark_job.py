@@ -12,8 +12,9 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.controller import Controller
+from seawall.controllers.job_secrets import require_secrets
 from seawall.domain.decision import settle
-from seawall.domain.errors import Conflict, Forbidden, Refused
+from seawall.domain.errors import Conflict, Refused
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.spark_job.actions import (
     FreezeRequest,
@@ -144,7 +145,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
                 self._ask_again(obj, action)
                 self.kube.write_config_map(obj, action.config_map)
             case Submit():
-                self._find_secrets(obj, action)
+                require_secrets(self.kube, obj.metadata.namespace, action.secrets, self.job.noun)
                 self._ask_again(obj, action)
                 self.applications.create(obj, action.key, action.spec, action.service_account)
             case ReleaseHold():
@@ -168,18 +169,3 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         step = settle(found, decide(self.job, found, self.observe(found))) if found is not None and is_same else None
         if not isinstance(step, Act) or action not in step.actions:
             raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")
-
-    def _find_secrets(self, obj: ObjectT, action: Submit) -> None:
-        """A driver waits without a word for a Secret that is missing. What may not be read is left to the kubelet.
-
-        Raises:
-            Refused: there is no such Secret.
-        """
-        for name in action.secrets:
-            try:
-                found = self.kube.get_secret(Key(obj.metadata.namespace, name))
-            except Forbidden:
-                continue
-            if found is None:
-                where = f"spec.{self.job.noun} of the WALCluster"
-                raise Refused(f"there is no Secret {name}, which {where} names for the job")

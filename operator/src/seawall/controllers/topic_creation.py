@@ -10,6 +10,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.ledger.fence import parse_readoption
 from seawall.domain.ledger.observation import ReadShards, read_shards
@@ -51,7 +52,8 @@ class TopicCreation:
             Conflict: they may not, or the WALCluster or a record changed: decide again.
             SeawallError: the API server did not answer, or refused; and what `KafkaAdmin.create_topics` raises.
         """
-        placed = _placed(cluster, action, kafka.reassigner)
+        topics, note = with_brokers(cluster, action.topics, kafka.reassigner)
+        placed = replace(action, topics=topics, note=note)
         names = [topic.name for topic in action.topics]
         current, pool = self._same(cluster), _pool_id(cluster)
         if pool is None:
@@ -103,18 +105,19 @@ def _pool_id(cluster: WALCluster) -> PoolId | None:
     return None if cluster_id is None or prefix is None else PoolId(cluster.metadata.namespace, cluster_id, prefix)
 
 
-def _placed(cluster: WALCluster, action: CreateTopics, reassigner: PartitionReassigner) -> CreateTopics:
-    """The topics with their replicas, by the brokers as they are right now."""
+def with_brokers(
+    cluster: WALCluster, topics: tuple[NewTopic, ...], reassigner: PartitionReassigner
+) -> tuple[tuple[NewTopic, ...], str]:
+    """The topics with their replicas, by the brokers as they are right now; and what people should know of these."""
     if isinstance(cluster.spec, InvalidSpec):
         raise Conflict(cluster.spec.message)
     try:
         described = reassigner.partitions(cluster.spec.topics.topic_names()).values()
         brokers = reassigner.brokers()
     except Refused as refused:
-        return replace(action, note=f"Kafka chose their brokers: {refused}")
+        return topics, f"Kafka chose their brokers: {refused}"
     partitions = [found for topic in described if not isinstance(topic, TopicFailure) for found in topic]
-    topics, note = with_replicas(cluster.spec, action.topics, partitions, brokers)
-    return replace(action, topics=topics, note=note)
+    return with_replicas(cluster.spec, topics, partitions, brokers)
 
 
 def _describe(logs: KafkaLogs, names: Sequence[str]) -> dict[str, DescribedTopic | TopicFailure]:

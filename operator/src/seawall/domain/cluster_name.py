@@ -11,13 +11,14 @@ from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 
-NamingT = TypeVar("NamingT", WALBackup, WALBackupPolicy, WALHold, WALPurge, WALPurgePolicy, WALVerification)
+NamingT = TypeVar("NamingT", WALBackup, WALBackupPolicy, WALHold, WALPurge, WALPurgePolicy, WALRestore, WALVerification)
 
 
 def cluster_name(
-    obj: WALBackup | WALBackupPolicy | WALHold | WALPurge | WALPurgePolicy | WALVerification,
+    obj: WALBackup | WALBackupPolicy | WALHold | WALPurge | WALPurgePolicy | WALRestore | WALVerification,
 ) -> str | None:
     """Its name; None: the spec cannot be read, and does not even say that."""
     return obj.spec.cluster if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name

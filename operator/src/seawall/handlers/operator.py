@@ -37,6 +37,7 @@ from seawall.controllers.policy import WALPurgePolicyController
 from seawall.controllers.preview import PurgePreview, ReassignmentPreview
 from seawall.controllers.purge import WALPurgeController
 from seawall.controllers.reassignment import ReplicationController
+from seawall.controllers.restore import WALRestoreController
 from seawall.controllers.rollout import RestartController
 from seawall.controllers.schedule import VerificationScheduleController
 from seawall.controllers.topic_deletion import TopicDeletion
@@ -124,6 +125,7 @@ class Operator:
             WALVerificationController(self._kube, applications, ledgers, clock, wal),
             WALBackupController(self._kube, applications, ledgers, clock, wal),
             WALBackupPolicyController(self._kube, clock, wal),
+            WALRestoreController(self._kube, applications, kafka_clusters, datanodes, ledgers, clock),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

@@ -133,6 +133,7 @@ def _statefulset(key: Key, raw: Mapping[str, Any]) -> StatefulSet:
         template=_template(spec["template"]),
         selector=_selector(spec["selector"]),
         first_ordinal=int((spec.get("ordinals") or {}).get("start") or 0),
+        generation=int(metadata["generation"]),
         controller=f"{owner['kind']} {owner['name']}" if owner else None,
     )
 

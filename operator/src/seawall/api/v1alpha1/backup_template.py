@@ -112,6 +112,16 @@ class BackupTemplate(APIModel):
         return matches_any(topic, self.topics)
 
 
+class RestoreUser(APIModel):
+    """Who a restore is to Kafka: it writes what a backup may only read."""
+
+    kafka_credentials_secret_ref: CredentialsSecretRef | None = None
+    """User of Kafka for the job, which needs Read, Write, Delete, Describe and DescribeConfigs on the topics. Absent:
+    the job has Seawall's own user, and condition OwnKafkaUser says so."""
+    kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
+    """The same where Kafka knows its clients by certificate: the job's own."""
+
+
 class BackupSpec(APIModel):
     """What runs for every backup of the WALCluster, as whom, and where backups go.
 
@@ -127,3 +137,5 @@ class BackupSpec(APIModel):
     the job has Seawall's own user, and condition OwnKafkaUser says so."""
     kafka_client_cert_secret_ref: ClientCertSecretRef | None = None
     """The same where Kafka knows its clients by certificate: the job's own."""
+    restore: RestoreUser = RestoreUser()
+    """Who writes a backup back (WALRestore)."""

@@ -10,6 +10,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 
 RESOURCES: tuple[type[AnyResource], ...] = (
@@ -20,6 +21,7 @@ RESOURCES: tuple[type[AnyResource], ...] = (
     WALVerification,
     WALBackup,
     WALBackupPolicy,
+    WALRestore,
 )
 
 KINDS: tuple[Kind, ...] = tuple(resource.KIND for resource in RESOURCES)

@@ -63,13 +63,14 @@ def write_request(
             "verify": plan.level.value,
             "databaseVersion": plan.database_version,
             "kafka": kafka,
-            "storage": _storage(plan.storage),
+            "storage": storage_of(plan.storage),
             "topics": [topic.to_json(config=dict(plan.config)) for topic in topics],
         }
     )
 
 
-def _storage(storage: BackupStorage) -> dict[str, object]:
+def storage_of(storage: BackupStorage) -> dict[str, object]:
+    """The `storage` of a request."""
     s3 = storage.s3
     if s3 is None:
         return {"folder": {"path": CLAIM_FOLDER}}

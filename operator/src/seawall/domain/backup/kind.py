@@ -89,8 +89,8 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
     def application(self, case: BackupCase, spark: SparkSpec, kafka: ExternalKafka) -> tuple[Body, tuple[str, ...]]:
         """The store's access key is mounted by the driver, its CA or claim by all pods."""
         declared = _declared(case)
-        program = build_program(declared.storage, case.status.request_digest or "")
-        return build_application(case.key, program, spark, kafka), secrets_of(declared)
+        program = build_program("backup", declared.storage, case.status.request_digest or "")
+        return build_application(case.key, program, spark, kafka), secrets_of(declared.storage, declared)
 
     def judge(self, case: BackupCase, driver: Ended) -> BackupDecision:
         """Its manifest counts from here on."""

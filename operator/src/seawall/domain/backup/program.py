@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from seawall.api.v1alpha1.backup_template import BackupSpec, BackupStorage
+from seawall.api.v1alpha1.backup_template import BackupStorage
+from seawall.api.v1alpha1.spark_job import JobDeclaration
 from seawall.domain.backup.contract import CLAIM_FOLDER, STORE_FOLDER
 from seawall.domain.spark_job.allowed import own_secrets
 from seawall.domain.spark_job.application import REQUEST_FOLDER, SUMMARY_FILE, Mount, Program, claim, secret
@@ -11,17 +12,16 @@ from seawall.domain.spark_job.request import FILE
 MAIN_FILE = "local:///opt/seawall/backup.py"
 
 
-def build_program(storage: BackupStorage, digest: str) -> Program:
-    """The application that works on the request with this digest."""
-    arguments = ("backup", "--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
+def build_program(command: str, storage: BackupStorage, digest: str) -> Program:
+    """The application that works on the request with this digest: `backup`, `plan` or `restore`."""
+    arguments = (command, "--request", f"{REQUEST_FOLDER}/{FILE}", "--summary", SUMMARY_FILE, "--digest", digest)
     return Program(MAIN_FILE, arguments, _shared(storage), _private(storage))
 
 
-def secrets_of(declared: BackupSpec) -> tuple[str, ...]:
+def secrets_of(storage: BackupStorage, own: JobDeclaration) -> tuple[str, ...]:
     """The Secrets that only the job needs, and cannot start without."""
-    s3 = declared.storage.s3
-    refs = () if s3 is None else (s3.ca_secret_ref, s3.credentials_secret_ref)
-    return (*own_secrets(declared), *(ref.name for ref in refs if ref is not None))
+    refs = () if storage.s3 is None else (storage.s3.ca_secret_ref, storage.s3.credentials_secret_ref)
+    return (*own_secrets(own), *(ref.name for ref in refs if ref is not None))
 
 
 def _shared(storage: BackupStorage) -> tuple[Mount, ...]:

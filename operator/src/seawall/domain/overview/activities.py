@@ -10,6 +10,7 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.api.v1alpha1.reassignment import OVER, ReassignmentStage, ReassignmentStatus
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.conditions import find_condition
@@ -39,7 +40,7 @@ class Activity:
     """Something that has begun and is not over, or that waits for its turn.
 
     Attributes:
-        what: Restart, Reassignment, Purge or Verification.
+        what: Restart, Reassignment, Purge, Verification, Backup or Restore.
         name: the object that it is; of a restart or a reassignment the WALCluster.
         stage: where it is.
         waits: whether something else has to happen first.
@@ -77,9 +78,10 @@ def _activities(snapshot: Snapshot) -> Iterator[Activity]:
     for run in sorted(snapshot.purges, key=lambda run: run.metadata.creation_timestamp):
         if not run.status.is_finished:
             yield _of_run("Purge", run, _of_purge(run))
-    jobs: list[tuple[str, WALVerification | WALBackup]] = [
+    jobs: list[tuple[str, WALVerification | WALBackup | WALRestore]] = [
         *(("Verification", each) for each in snapshot.verifications),
         *(("Backup", each) for each in snapshot.backups),
+        *(("Restore", each) for each in snapshot.restores),
     ]
     for what, job in sorted(jobs, key=lambda found: found[1].metadata.creation_timestamp):
         if not job.status.is_over:
@@ -163,7 +165,7 @@ def _of_purge(run: WALPurge) -> Progress | None:
     return Progress(status.topics.purged, status.frozen.topics, "topics")
 
 
-def _of_run(what: str, run: WALPurge | WALVerification | WALBackup, progress: Progress | None) -> Activity:
+def _of_run(what: str, run: Run, progress: Progress | None) -> Activity:
     conditions, stage = run.status.conditions, run.status.stage
     ready, waiting = (find_condition(conditions, kind) for kind in (ConditionType.READY, ConditionType.WAITING))
     message = "no operator has looked at it yet" if ready is None else ready.message
@@ -174,7 +176,7 @@ def _of_run(what: str, run: WALPurge | WALVerification | WALBackup, progress: Pr
     )
 
 
-Run = WALPurge | WALVerification | WALBackup
+Run = WALPurge | WALVerification | WALBackup | WALRestore
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +208,12 @@ def ended_last(snapshot: Snapshot) -> tuple[Ended, ...]:
         found.append(Ended("Restart", name, roll.stage, message, roll.completion_time))
     if moves is not None and moves.stage in OVER and moves.completion_time is not None:
         found.append(Ended("Reassignment", name, str(moves.stage), moves.message, moves.completion_time))
-    all_runs = (("Purge", snapshot.purges), ("Verification", snapshot.verifications), ("Backup", snapshot.backups))
-    for what, runs in all_runs:
+    for what, runs in (
+        ("Purge", snapshot.purges),
+        ("Verification", snapshot.verifications),
+        ("Backup", snapshot.backups),
+        ("Restore", snapshot.restores),
+    ):
         over = max(_over(runs), key=_ended_at, default=None)
         if over is not None:
             ready = find_condition(over.status.conditions, ConditionType.READY)
@@ -218,7 +224,7 @@ def ended_last(snapshot: Snapshot) -> tuple[Ended, ...]:
 
 def newest_failures(snapshot: Snapshot) -> Iterator[tuple[Run, Condition]]:
     """Runs that failed and were not followed by one that did not: of each policy or schedule, and of those by hand."""
-    for runs in (snapshot.purges, snapshot.verifications, snapshot.backups):
+    for runs in (snapshot.purges, snapshot.verifications, snapshot.backups, snapshot.restores):
         newest: dict[str | None, Run] = {}
         for run in sorted(_over(runs), key=_ended_at):
             newest[run.metadata.controller_uid] = run

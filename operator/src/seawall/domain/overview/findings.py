@@ -87,7 +87,7 @@ class Finding:
 def find_all(snapshot: Snapshot) -> tuple[Finding, ...]:
     """All findings, the worst first; those of the WALCluster before those of what belongs to it."""
     cluster = name_of(snapshot.cluster)
-    all_runs = (snapshot.purges, snapshot.verifications, snapshot.backups)
+    all_runs = (snapshot.purges, snapshot.verifications, snapshot.backups, snapshot.restores)
     policies: tuple[AnyResource, ...] = (*snapshot.policies, *snapshot.backup_policies)
     found = [
         *_of_leader(snapshot.leader, snapshot.now),

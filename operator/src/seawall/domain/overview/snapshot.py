@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 
 
@@ -46,6 +47,7 @@ class Snapshot:
         verifications: the replay verifications of it.
         backup_policies: the WALBackupPolicies that name it.
         backups: the backups of it.
+        restores: the restores of it.
         not_read: a sentence for each kind that could not be listed.
     """
 
@@ -58,4 +60,5 @@ class Snapshot:
     verifications: Sequence[WALVerification] = ()
     backup_policies: Sequence[WALBackupPolicy] = ()
     backups: Sequence[WALBackup] = ()
+    restores: Sequence[WALRestore] = ()
     not_read: tuple[str, ...] = ()

@@ -56,6 +56,7 @@ class StatefulSet:
         controller: kind and name of the object that controls it; what another operator owns is never patched.
         partition: with RollingUpdate, the lowest ordinal that gets the newest template. 0 with OnDelete.
         update_revision: the revision of the newest template. Kubernetes writes it a moment after the template.
+        generation: rises with every change of the spec.
         observed: whether Kubernetes has looked at the newest spec; before that `update_revision` is the old one.
     """
 
@@ -71,6 +72,7 @@ class StatefulSet:
     selector: str = ""
     first_ordinal: int = 0
     controller: str | None = None
+    generation: int = 0
 
     def missing(self, pods: Iterable[Pod]) -> tuple[str, ...]:
         """The names of pods that should be there and are not."""

@@ -97,8 +97,10 @@ class KafkaUser:
     message: str
 
 
-def kafka_user(cluster: WALCluster, spec: WALClusterSpec, own: JobDeclaration | None, field: str) -> KafkaUser | None:
-    """Who the job is to Kafka; None: Kafka asks nobody who they are."""
+def kafka_user(
+    cluster: WALCluster, spec: WALClusterSpec, own: JobDeclaration | None, field: str, does: str = "reads the log"
+) -> KafkaUser | None:
+    """Who the job is to Kafka, and what it does as that; None: Kafka asks nobody who they are."""
     used = _identities(spec.kafka.external)
     if not used:
         return None
@@ -106,12 +108,12 @@ def kafka_user(cluster: WALCluster, spec: WALClusterSpec, own: JobDeclaration | 
     shared = [ref for ref, secret in used.items() if of_job[ref] == secret]
     if not shared:
         secrets = " and ".join(secret for secret, *_ in of_job.values())
-        return KafkaUser(User.OWN, f"the job reads the log as the user of Secret {secrets}")
+        return KafkaUser(User.OWN, f"the job {does} as the user of Secret {secrets}")
     secrets = " and ".join(used[ref][0] for ref in shared)
     fields = " and ".join(f"spec.{field}.{ref}" for ref in shared)
     return KafkaUser(
         User.SEAWALLS,
-        f"the job reads the log as Seawall's own user (Secret {secrets}), which may delete records: "
+        f"the job {does} as Seawall's own user (Secret {secrets}), which may delete records: "
         f"set {fields} of WALCluster {cluster.metadata.name}",
     )
 

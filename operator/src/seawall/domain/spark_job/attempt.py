@@ -6,11 +6,10 @@ from typing import Any
 
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.spark_job import JobStage, Outcome
-from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.spark_job.actions import JobAction, ReleaseHold, RemoveApplication, Submit
 from seawall.domain.spark_job.allowed import effective_spark
-from seawall.domain.spark_job.application import Ended, SparkApplication, Stuck
+from seawall.domain.spark_job.application import Ended, SparkApplication
 from seawall.domain.spark_job.case import (
     Case,
     JobDecision,
@@ -22,12 +21,10 @@ from seawall.domain.spark_job.case import (
     name_taken,
     request_changed,
 )
+from seawall.domain.spark_job.following import NoVerdict, follow
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import OTHER_REQUEST, SummaryT, read_summary
-from seawall.domain.times import JOB_BACKOFF, JOB_POLL_SECONDS, JOB_SERVED_WITHIN
-
-MAX_ERROR = 300
-"""Characters of a failed submission that people are told: the rest is a log."""
+from seawall.domain.times import JOB_BACKOFF
 
 
 def run(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
@@ -42,15 +39,16 @@ def run(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
 
 
 def _follow(case: Case[SpecT, StatusT], application: SparkApplication) -> JobDecision[StatusT]:
-    driver = case.observed.driver
-    if isinstance(driver, Ended):
-        return case.kind.judge(case, driver)
-    if application.is_over:
-        return case.attempt_ends(Outcome.INTERRUPTED, _why(application), application_state=application.state)
-    if case.now >= application.created_at + case.spec.timeout:
-        return case.attempt_ends(Outcome.INTERRUPTED, "it took longer than spec.timeout")
-    status = case.status.model_copy(update={"application_state": application.state or None})
-    return Decision(status, _progress(case, application))
+    match follow(application, case.observed.driver, case.now, case.spec.timeout):
+        case Ended() as driver:
+            return case.kind.judge(case, driver)
+        case NoVerdict(message, None):
+            return case.attempt_ends(Outcome.INTERRUPTED, message)
+        case NoVerdict(message, state):
+            return case.attempt_ends(Outcome.INTERRUPTED, message, application_state=state)
+        case verdict:
+            status = case.status.model_copy(update={"application_state": application.state or None})
+            return Decision(status, verdict)
 
 
 def _submit(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
@@ -73,39 +71,6 @@ def verdict_of(case: Case[SpecT, StatusT], driver: Ended, model: type[SummaryT])
     if found == OTHER_REQUEST:
         return request_changed(case, OTHER_REQUEST)
     return case.attempt_ends(Outcome.INTERRUPTED, found) if isinstance(found, str) else found
-
-
-def _why(application: SparkApplication) -> str:
-    """Of an application that is over without a word of its driver."""
-    lines = [line.strip() for line in application.error.splitlines() if line.strip()]
-    telling = next((line for line in lines if "Message:" in line or "Exception" in line), lines[-1] if lines else "")
-    reported = f": {telling[:MAX_ERROR]}" if telling else ""
-    return f"the SparkApplication is {application.state} and its driver left no verdict{reported}"
-
-
-def _progress(case: Case[SpecT, StatusT], application: SparkApplication) -> Verdict:
-    driver = case.observed.driver
-    if isinstance(driver, Stuck):
-        message = f"the driver of SparkApplication {case.key.name} does not start: {driver.reason}: {driver.message}"
-        if driver.needs_person:
-            return Verdict(Outlook.STALLED, JobReason.DRIVER_STUCK, message, JOB_POLL_SECONDS)
-        return case.goes_on(JobReason.DRIVER_PENDING, message)
-    if not application.state:
-        return _not_served(case, application)
-    return case.goes_on(JobReason.RUNNING, f"SparkApplication {case.key.name} {application.progress()}")
-
-
-def _not_served(case: Case[SpecT, StatusT], application: SparkApplication) -> Verdict:
-    """The sentence has a time and no age: it is one event, and not one for each look."""
-    if case.now < application.created_at + JOB_SERVED_WITHIN:
-        message = f"the Spark Operator has not started SparkApplication {case.key.name} yet"
-        return case.goes_on(JobReason.RUNNING, message)
-    since = f"{application.created_at:%H:%M:%SZ}"
-    message = (
-        f"the Spark Operator has not started SparkApplication {case.key.name} since {since}: "
-        "is it running, and does it serve this namespace (spark.jobNamespaces)?"
-    )
-    return Verdict(Outlook.STALLED, JobReason.NOT_SERVED, message, JOB_POLL_SECONDS)
 
 
 MAX_ATTEMPTS = 3

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, assert_never
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.resource import Resource
@@ -26,8 +26,9 @@ from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.spark_job.actions import JobAction, attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.application import Body, Driver, Ended, SparkApplication
+from seawall.domain.spark_job.following import RequestProblem, find_request_problem
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import FILE, Subject, digest_of
+from seawall.domain.spark_job.request import Subject
 from seawall.domain.times import JOB_POLL_SECONDS
 
 GRANTED = frozenset({HoldState.ACTIVE, HoldState.EXTENDED, HoldState.AT_RISK})
@@ -237,12 +238,15 @@ def ended(status: StatusT, now: datetime, reason: str, message: str, *, complete
 
 def check_request(case: Case[SpecT, StatusT]) -> JobDecision[StatusT] | None:
     """What comes of a ConfigMap that is gone, somebody else's, or another request; None: it is the one."""
-    found = case.observed.request
-    if found is None:
-        return case.attempt_ends(Outcome.INTERRUPTED, f"ConfigMap {case.key.name} with its request is gone")
-    if found.controller_uid != case.uid:
-        return name_taken(case, "ConfigMap")
-    named = case.status.request_digest
-    if named is None or digest_of(found.binary_data.get(FILE, b"")) != named:
-        return request_changed(case, f"ConfigMap {case.key.name} is not the request that status.requestDigest names")
-    return None
+    match find_request_problem(case.observed.request, case.uid, case.status.request_digest):
+        case None:
+            return None
+        case RequestProblem.GONE:
+            return case.attempt_ends(Outcome.INTERRUPTED, f"ConfigMap {case.key.name} with its request is gone")
+        case RequestProblem.TAKEN:
+            return name_taken(case, "ConfigMap")
+        case RequestProblem.CHANGED:
+            message = f"ConfigMap {case.key.name} is not the request that status.requestDigest names"
+            return request_changed(case, message)
+        case unknown:
+            assert_never(unknown)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from pyspark.sql import SparkSession
 
 from wal_backup.answer import Answer
@@ -11,6 +13,8 @@ from wal_backup.restore.run import ONE_WRITER, Restore, about
 from wal_backup.restore.source import ChainBroken
 from wal_backup.spark import open_spark
 from wal_backup.store import Store
+
+LOG = logging.getLogger(__name__)
 
 
 def plan(content: bytes, _: SparkSession | None) -> Answer:
@@ -23,7 +27,9 @@ def plan(content: bytes, _: SparkSession | None) -> Answer:
         return Answer(str(broken), broken.findings)
     if store.size(made.name) is None:  # the same plan has the same name: nothing is overwritten
         store.write(made.name, made.to_bytes())
-    details = about(made)
+    for topic in made.topics:
+        LOG.info("%s", topic.to_json())
+    details = about(made, request.names)
     counts = details["counts"]
     said = f"{counts['records']} records of {counts['topics']} topics come back from {made.backup.name}"
     return Answer(f"{said}; {counts['lostAtMost']} offsets are lost at most", (), details)

@@ -12,8 +12,8 @@ from wal_backup.layout import chain_folder
 from wal_backup.manifest import Manifest, Parent
 from wal_backup.parquet import Section
 from wal_backup.records import Record
-from wal_backup.restore.plan import Plan, Stretch, find_stretch, plan_topic
-from wal_backup.restore.request import Before, Ends, Latest, PlanRequest, text_of
+from wal_backup.restore.plan import Plan, Stretch, TopicPlan, find_stretch, plan_topic
+from wal_backup.restore.request import Before, Ends, Latest, Needs, PlanRequest, text_of
 from wal_backup.restore.section_reader import SectionChanged, SectionReader
 from wal_backup.restore.source import ChainBroken, find_chain, find_path
 from wal_backup.store import Store
@@ -45,10 +45,32 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
         plan_topic(stretch, end, request.pad_to.get(stretch.name, 0))
         for stretch, end in zip(stretches, ends, strict=True)
     )
+    for topic in topics:
+        _require_fit(topic, request.needs.get(topic.name))
     read = {section.object for topic in topics for section in topic.sections}
     needed = tuple(each for each in objects if each.stored.path in read)
     newest = Parent(manifests[-1].name, path[-1].digest)
     return Plan(request.cluster_id, chain, newest, topics, left_out, needed)
+
+
+def _require_fit(topic: TopicPlan, needs: Needs | None) -> None:
+    """Refuses a log with which the database would miss rows, or skip new ones.
+
+    Raises:
+        Refused: it is one.
+    """
+    if needs is None:
+        return
+    if needs.reads_from is not None and topic.start > needs.reads_from:
+        raise Refused(
+            f"topic {topic.name} would begin at offset {topic.start}, and the database reads from {needs.reads_from}: "
+            "rows would be missing; name another backup"
+        )
+    if topic.pad_end < needs.end:
+        raise Refused(
+            f"topic {topic.name} would end at offset {topic.pad_end}, and the database has entries up to "
+            f"{needs.end - 1}: it would skip new rows when it replays; set padAboveFlushed"
+        )
 
 
 def _require_whole(store: Store, path: tuple[StoredManifest, ...], objects: list[ObjectToCheck]) -> None:
@@ -69,8 +91,12 @@ def _choose(manifests: list[Manifest], request: PlanRequest) -> tuple[list[str],
         return any(fnmatchcase(name, pattern) for pattern in request.topics)
 
     chosen = sorted(filter(is_meant, newest))
+    may_be = chosen if request.names is None else request.names
+    for name in chosen:
+        if name not in may_be:
+            raise Refused(f"backup {manifests[-1].name} has topic {name}, which is none of those that may be restored")
     for name in request.pad_to:
-        if name not in chosen:
+        if name not in may_be:
             raise Refused(f"padTo names topic {name}, which is not restored")
     older = {topic.name for manifest in manifests for topic in manifest.topics} - newest
     return chosen, tuple(sorted(filter(is_meant, older)))

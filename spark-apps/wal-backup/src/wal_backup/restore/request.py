@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sparkjob.errors import Refused
@@ -46,6 +46,19 @@ Target = Latest | Before | Ends
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What the database has of a topic, and would read of it.
+
+    Attributes:
+        reads_from: the first offset that it would read; None: not known.
+        end: above all that it has, exclusive.
+    """
+
+    reads_from: int | None
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class PlanRequest:
     """What of which backup shall be restored.
 
@@ -55,6 +68,8 @@ class PlanRequest:
         backup: the name of its manifest; None: the newest of the chain.
         topics: names, or patterns with * and ?.
         pad_to: by topic, the offset at which its log shall end at least.
+        names: the topics that may be restored, in an order by which the summary says which of them are; None: any.
+        needs: by topic, what its log must fit; a topic that is not restored does not matter.
     """
 
     place: Place
@@ -64,6 +79,8 @@ class PlanRequest:
     target: Target
     topics: tuple[str, ...]
     pad_to: Mapping[str, int]
+    names: tuple[str, ...] | None = None
+    needs: Mapping[str, Needs] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +142,7 @@ def _plan(fields: Fields) -> PlanRequest:
     if not topics:
         raise Refused(f"{fields.where}.topics is empty")
     pad_to = fields.object_or_none("padTo")
+    names = fields.texts("names") if fields.members.get("names") is not None else None
     return PlanRequest(
         whose.place,
         whose.cluster_id,
@@ -133,7 +151,17 @@ def _plan(fields: Fields) -> PlanRequest:
         _target(fields.object("target")),
         topics,
         {} if pad_to is None else {topic: pad_to.number(topic) for topic in pad_to.members},
+        names,
+        _needs(fields),
     )
+
+
+def _needs(fields: Fields) -> dict[str, Needs]:
+    given = fields.object_or_none("needs")
+    if given is None:
+        return {}
+    rows = {topic: given.object(topic) for topic in given.members}
+    return {topic: Needs(row.number_or_none("readsFrom"), row.number("end")) for topic, row in rows.items()}
 
 
 def _target(fields: Fields) -> Target:

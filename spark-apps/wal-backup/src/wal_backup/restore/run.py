@@ -6,7 +6,7 @@ that is made anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,9 +137,22 @@ def counts_of(plan: Plan) -> dict[str, int]:
     }
 
 
-def about(plan: Plan) -> dict[str, Any]:
-    """What a summary says of a plan."""
-    return {"plan": {"name": plan.name, "digest": plan.digest}, "counts": counts_of(plan)}
+def about(plan: Plan, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """What a summary says of a plan; which of `names` it has, by their places: a summary has no room for the names."""
+    planned = {topic.name for topic in plan.topics}
+    places = {} if names is None else {"topics": ranges_of(at for at, name in enumerate(names) if name in planned)}
+    return {"plan": {"name": plan.name, "digest": plan.digest, **places}, "counts": counts_of(plan)}
+
+
+def ranges_of(places: Iterable[int]) -> str:
+    """Rising numbers in as few words as they have ranges: 0-2,5."""
+    found = list[tuple[int, int]]()
+    for place in places:
+        if found and found[-1][1] == place - 1:
+            found[-1] = (found[-1][0], place)
+        else:
+            found.append((place, place))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
 def _shown(ends: Sequence[TopicEnd]) -> list[dict[str, str]]:

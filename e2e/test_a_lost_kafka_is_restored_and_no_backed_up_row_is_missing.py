@@ -1,0 +1,75 @@
+"""Two backups, between which all that nobody holds is purged; then Kafka's disks are wiped, and its log comes back."""
+
+from __future__ import annotations
+
+from seawall_e2e.acked_rows import TABLE, AckedRows
+from seawall_e2e.cluster import wipe_kafka
+from seawall_e2e.faults import AllDatanodesKilled, FaultLog, TableFlushed
+from seawall_e2e.purges import FAST, Purges
+from seawall_e2e.refdb import DATANODES, RefDb, in_sight
+from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
+from seawall_e2e.restores import Restores
+from seawall_e2e.site import Site
+from seawall_e2e.waiting import wait_until
+
+
+def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
+    site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, backup_image: str
+) -> None:
+    database, faults, wal = database_in_sight, FaultLog(), site.wal_cluster()
+    flush = TableFlushed(database, TABLE)
+    site.install("replayVerification.create=true", RIGHTS)
+    datanodes = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}}
+    wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={**in_sight(site.namespace), **datanodes})
+    jobs = Restores(wal, backup_image)
+    with AckedRows(database, checker_image) as rows:
+        faults.run(flush)
+        purges.apply_policy(topics=sorted(site.topics()), safety=FAST)
+        jobs.begin_once()
+        (first,) = jobs.wait_until_completed(1)
+        held = {topic: end for topic, (_, end) in first.ranges.items()}
+        rows.wait_until_written_everywhere()
+        faults.run(flush)
+        wait_until(
+            lambda: all(site.log_starts()[topic] >= end for topic, end in held.items()),
+            "what is backed up is purged",
+            within=90,
+            explain=purges.explain,
+        )
+        rows.wait_until_written_everywhere()
+    purges.suspend()
+    purges.wait_until_over()
+    starts = site.log_starts()
+    second = jobs.continue_from(first)
+    cluster_id = str(wal.status()["kafka"]["clusterId"])
+
+    wipe_kafka()
+    wal.wait("TopicLost", within=120)
+    jobs.begin_restore(cluster_id)
+    plan = jobs.wait_for_restore("AwaitingApproval")["plan"]
+    jobs.approve(plan)
+    jobs.wait_for_reason("DatabaseRunning")
+    made_while_it_ran = site.topics()
+    database.scale(0)
+    done = jobs.wait_for_restore("Completed")
+    restored = site.toolbox.offsets(f"{site.prefix}_")
+    database.scale(DATANODES)
+    wal.wait("Ready", within=120)
+    wal.wait("Intact", kind="WALIntact", within=120)
+    with AckedRows(database, checker_image) as rows:
+        rows.wait_until_written_everywhere()
+        faults.run(AllDatanodesKilled(database))
+    verdict = rows.judge()
+    print(jobs.table(), plan, done["topics"], sep="\n")
+
+    assert (second.parent, second.chain, second.reason) == (first.name, first.chain, "BackedUp")
+    assert {topic: start for topic, (start, _) in second.ranges.items()} == held
+    for topic, end in held.items():
+        assert starts[topic] == end, "purged up to what the first backup has, and no further"
+    assert made_while_it_ran == {}
+    assert plan["lostAtMost"] == 0, "nothing was written since the newest backup"
+    for row in done["topics"]:
+        start, end = first.ranges[row["name"]][0], second.ranges[row["name"]][1]
+        assert restored[row["name"]] == (row["start"], row["end"]) == (start, end)
+    assert verdict["holds"]
+    assert verdict["lost"] == 0

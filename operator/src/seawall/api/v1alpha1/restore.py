@@ -1,0 +1,265 @@
+"""WALRestore: puts the WAL of a backup back into empty topics, each record at the offset that it had."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AwareDatetime, Field, StrictBool
+
+from seawall.api.duration import Duration, duration_rule
+from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.v1alpha1.backup import BackupFinding
+from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_any
+from seawall.api.v1alpha1.spark_job import Outcome, TtlSeconds
+from seawall.api.v1alpha1.spark_spec import SparkOverrides
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
+
+MAX_OFFSET = 2**53
+"""What JSON and CEL count without loss; a log that takes 10⁶ records a second needs 285 years for as many."""
+MAX_RESTORE_FINDINGS = 20
+
+Offset = Annotated[int, Field(strict=True, ge=0, le=MAX_OFFSET)]
+OffsetByTopic = Annotated[dict[str, Offset], Field(min_length=1, max_length=MAX_TOPICS)]
+_TOPIC = r"^[a-zA-Z0-9._-]{1,249}$"
+
+
+def _names_rule(field: str, attribute: str) -> Rule:
+    """A rule that the keys of a map are names of topics."""
+
+    def holds(model: object) -> bool:
+        found: dict[str, int] | None = getattr(model, attribute)
+        return all(re.fullmatch(_TOPIC, name) for name in found or ())
+
+    return Rule(
+        f"!has(self.{field}) || self.{field}.all(name, name.matches('{_TOPIC}'))",
+        f"{field} are offsets by names of topics",
+        holds,
+    )
+
+
+class RestoreSource(APIModel):
+    """Which backup comes back. It is where `spec.backup.storage` of the WALCluster says."""
+
+    cluster_id: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-zA-Z0-9_-]+$")]
+    """Id of the Kafka whose log was backed up. It must be said: the log of another one is another database's."""
+    chain: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9][a-z0-9.-]*$")] | None = None
+    """The chain, as `status.chain` of a WALBackup has it; absent: the only one in the store."""
+    backup: Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[a-z0-9][a-z0-9.-]*\.json\.gz$")] | None = (
+        None
+    )
+    """The manifest of a backup, as `status.manifest.name` of a WALBackup has it; absent: the newest of the chain."""
+
+
+class RestoreTarget(APIModel):
+    """Up to where each topic comes back: exactly one of the three."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "[has(self.latest), has(self.time), has(self.offsets)].exists_one(given, given)",
+            "exactly one of latest, time and offsets must be set",
+            lambda target: [target.latest, target.time, target.offsets].count(None) == 2,  # noqa: PLR2004 - of three
+        ),
+        _names_rule("offsets", "offsets"),
+    )
+
+    latest: Literal[True] | None = None
+    """All that the backup has."""
+    time: AwareDatetime | None = None
+    """Each topic ends before its first record that is later, by the clocks of whoever wrote them: this is no cut across
+    topics."""
+    offsets: OffsetByTopic | None = None
+    """Where each topic ends, exclusive."""
+
+
+class WALRestoreSpec(APIModel):
+    """What comes back, and where to. Immutable: make another one instead."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        duration_rule("timeout"),
+        _names_rule("padTo", "pad_to"),
+        Rule("self == oldSelf", "the spec of a restore is immutable: create another WALRestore"),
+    )
+
+    cluster_ref: ClusterRef
+    """The WALCluster whose topics come back. Its `spec.backup` says where backups are, and which code reads them."""
+    source: RestoreSource
+    """Which backup comes back."""
+    target: RestoreTarget
+    """Up to where."""
+    topics: Annotated[tuple[TopicGlob, ...], Field(min_length=1, max_length=MAX_TOPICS)] = ("*",)
+    """Which topics of the pool: names, in which `*` stands for any characters and `?` for one. None of them may exist:
+    nothing is ever written to a topic that is there."""
+    pad_above_flushed: StrictBool = False
+    """The database's own files are newer than the backup: each log ends above all that the database says it has, with
+    records of null. New rows would else get offsets that the next replay skips. The database must run until it is
+    planned, so that it says so; where it cannot, `padTo` says it."""
+    pad_to: OffsetByTopic | None = None
+    """Where logs end at least, exclusive, for who knows better than the database says."""
+    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
+    """How long one attempt may take."""
+    spark: SparkOverrides = SparkOverrides()
+    """How large the Spark application is, where it differs from what the WALCluster says."""
+    ttl_seconds_after_finished: TtlSeconds | None = None
+    """Seconds after the end at which the object is deleted, with its applications. Absent: never."""
+
+    def selects(self, topic: str) -> bool:
+        """Whether it is about this topic of the pool."""
+        return matches_any(topic, self.topics)
+
+
+class RestoreStage(StrEnum):
+    """Where it is. It has none until it begins; each member says what comes next."""
+
+    INSPECTING = "Inspecting"
+    """A Spark application reads what the store has, and plans. Then AwaitingApproval, or Failed."""
+    AWAITING_APPROVAL = "AwaitingApproval"
+    """Nothing is written before a person approves the plan's digest (`seawall.dev/approve`). Then Preparing."""
+    PREPARING = "Preparing"
+    """Waits until the database is stopped, and makes the topics. Then Writing."""
+    WRITING = "Writing"
+    """A Spark application writes the records, and reads all back. Then Adopting, or Removing."""
+    REMOVING = "Removing"
+    """The attempt is over without success: the topics that it made go. Then Preparing again, or Failed."""
+    ADOPTING = "Adopting"
+    """Seawall's own records are begun anew for the new logs, so that purges and restarts go on. Then Completed."""
+    COMPLETED = "Completed"
+    """The end: each topic has what was planned, at the offsets that were planned."""
+    FAILED = "Failed"
+    """The end: the condition Failed says what happened, and what is left."""
+
+
+ENDED = frozenset({RestoreStage.COMPLETED, RestoreStage.FAILED})
+
+
+class RestorePlanStatus(StatusModel):
+    """What would come back; the plan itself, topic by topic, is in the store and in the log of the application."""
+
+    digest: Annotated[str, Field(max_length=64)]
+    """SHA-256 of the plan: what `seawall.dev/approve` must say."""
+    name: Annotated[str, Field(max_length=1024)]
+    """Where the plan is in the store."""
+    topics: Annotated[int, Field(ge=0)] = 0
+    """Topics that come back."""
+    records: Annotated[int, Field(ge=0)] = 0
+    """Records that come back."""
+    bytes: Annotated[int, Field(ge=0)] = 0
+    """Bytes of their keys, values and headers, at most."""
+    padding: Annotated[int, Field(ge=0)] = 0
+    """Records of null: below the first offset, where the log had none, and above the last."""
+    largest_record: Annotated[int, Field(ge=0)] = 0
+    """Bytes of the largest batch that has to be sent."""
+    lost_at_most: Annotated[int, Field(ge=0)] = 0
+    """Offsets that the log had, or may have had, and whose records do not come back."""
+
+
+class RestoredTopic(StatusModel):
+    """One topic of the pool that is asked for."""
+
+    name: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    pad_to: Annotated[int, Field(ge=0)] | None = None
+    """Where its log shall end at least, exclusive."""
+    reads_from: Annotated[int, Field(ge=0)] | None = None
+    """The first offset that the database would read, as it said when this was planned."""
+    needed_end: Annotated[int, Field(ge=0)] | None = None
+    """The offset above all that the database had then, exclusive."""
+    planned: bool = False
+    """Whether the backup has it."""
+    topic_id: Annotated[str, Field(max_length=64)] | None = None
+    """The topic that this attempt made; nothing is written to any other, nor deleted."""
+    removed_id: Annotated[str, Field(max_length=64)] | None = None
+    """The topic that the attempt before had made, and that was removed: a broker may show it for a while."""
+    start: Annotated[int, Field(ge=0)] | None = None
+    """The first offset that it has, once it is adopted."""
+    end: Annotated[int, Field(ge=0)] | None = None
+    """The offset before which it ended then."""
+
+
+class WALRestoreStatus(ObjectStatus):
+    """How far it is, and what comes back."""
+
+    conditions: Conditions = ()
+    """Ready, Reconciling and Stalled (kstatus); Complete and Failed, as a Job has them; Waiting; OwnKafkaUser."""
+    stage: RestoreStage | None = None
+    """Where it is; absent until it begins."""
+    attempt: Annotated[int, Field(ge=0)] = 0
+    """Number of the application, from 1: the first plans. Its request and application are called `<name>-<attempt>`."""
+    interruptions: Annotated[int, Field(ge=0)] = 0
+    """How many attempts at the same were interrupted."""
+    start_time: datetime | None = None
+    """When it began."""
+    attempt_time: datetime | None = None
+    """When the attempt began; once it is over, when that was."""
+    completion_time: datetime | None = None
+    """When it ended."""
+    location: Annotated[str, Field(max_length=1024)] | None = None
+    """Where the backup is kept, as `s3://bucket/prefix`, `https://server/bucket/prefix` or `claim:name`."""
+    application_name: Annotated[str, Field(max_length=253)] | None = None
+    """The newest SparkApplication; absent until its request is frozen."""
+    application_state: Annotated[str, Field(max_length=64)] | None = None
+    """What the Spark Operator says of it."""
+    request_digest: Annotated[str, Field(max_length=64)] | None = None
+    """SHA-256 of its request, written before the request is: a job starts on nothing else, and a verdict about anything
+    else does not count."""
+    outcome: Outcome | None = None
+    """How the last attempt ended: Passed, Failed, Refused or Interrupted."""
+    message: Annotated[str, Field(max_length=1024)] | None = None
+    """The verdict in one sentence."""
+    fails_as: Annotated[str, Field(max_length=64)] | None = None
+    """The reason with which it ends, once what its attempt made is removed."""
+    plan: RestorePlanStatus | None = None
+    """What would come back."""
+    none_existed: bool = False
+    """Whether Kafka had none of the topics when this attempt asked: what it shows since then is made by it."""
+    stopped_as: Annotated[str, Field(max_length=128)] | None = None
+    """UID and generation of the StatefulSet of the datanodes when the topics were made: while it has no replicas and
+    the same generation, nobody has started the database in between. Absent: nobody can say."""
+    topics: Annotated[tuple[RestoredTopic, ...], Field(max_length=MAX_TOPICS)] = ()
+    """The topics of the pool that are asked for."""
+    findings: Annotated[tuple[BackupFinding, ...], Field(max_length=MAX_RESTORE_FINDINGS)] = ()
+    """What is wrong in the store, or with what was written, at most 20."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self.stage in ENDED
+
+    @property
+    def planned(self) -> tuple[RestoredTopic, ...]:
+        """The topics that come back."""
+        return tuple(topic for topic in self.topics if topic.planned)
+
+
+WAL_RESTORE = Kind(
+    kind="WALRestore",
+    plural="walrestores",
+    short_names=("walrs",),
+    description="Puts the WAL of a backup back into empty topics, each record at the offset that it had.",
+    spec=WALRestoreSpec,
+    status=WALRestoreStatus,
+    columns=(
+        PrinterColumn("Cluster", "string", ".spec.clusterRef.name", "WALCluster whose topics come back"),
+        PrinterColumn("Stage", "string", ".status.stage", "Where it is"),
+        PrinterColumn("Topics", "integer", ".status.plan.topics", "Topics that come back"),
+        PrinterColumn("Records", "integer", ".status.plan.records", "Records that come back"),
+        PrinterColumn("LostAtMost", "integer", ".status.plan.lostAtMost", "Offsets whose records do not come back"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
+        PrinterColumn("Plan", "string", ".status.plan.digest", "What seawall.dev/approve must say", priority=1),
+        PrinterColumn("Location", "string", ".status.location", "Where the backup is kept", priority=1),
+        PrinterColumn(
+            "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WALRestore(Resource[WALRestoreSpec, WALRestoreStatus]):
+    """A WALRestore as read from the API server."""
+
+    KIND = WAL_RESTORE

@@ -1,0 +1,1 @@
+"""Restores of the WAL: a plan that a person approves, topics that are made for it, and their adoption. Pure."""

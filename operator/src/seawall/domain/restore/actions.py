@@ -1,0 +1,69 @@
+"""What a restore does to the outside, and what that is called; applications and requests as all Spark jobs do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seawall.domain.kafka import NewTopic
+from seawall.domain.ledger.shards import IntentShard, PoolId
+from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit
+from seawall.domain.step import Event, EventType
+from seawall.domain.text import listed
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTopics:
+    """Write a record of topics that have none, so that nobody makes them as if they were new: nor purges, nor restarts.
+
+    A topic with a record is never made by the WALCluster's controller, and one whose id is not in its record is left
+    alone by purges.
+    """
+
+    pool: PoolId
+    shards: Mapping[int, IntentShard]
+    topics: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "TopicsClaimed", f"Claimed {listed(list(self.topics))}: nobody else makes them")
+
+
+@dataclass(frozen=True, slots=True)
+class MakeTopics:
+    """Create empty topics to restore to."""
+
+    topics: tuple[NewTopic, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "TopicsCreated", f"Created {listed([topic.name for topic in self.topics])}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveTopics:
+    """Delete the topics of these ids, which this restore made."""
+
+    ids: Mapping[str, str]
+
+    def event(self) -> Event:
+        """What the event says."""
+        message = f"Deleted {listed(sorted(self.ids))}, which an attempt that is over had made"
+        return Event(EventType.NORMAL, "TopicsRemoved", message)
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptLogs:
+    """Begin Seawall's records anew for the logs that were restored."""
+
+    pool: PoolId
+    shards: Mapping[int, IntentShard]
+    topics: tuple[str, ...]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "LogsRestored", f"Adopted the restored logs of {listed(list(self.topics))}")
+
+
+TopicAction = ClaimTopics | MakeTopics | RemoveTopics | AdoptLogs
+RestoreAction = TopicAction | FreezeRequest | Submit | RemoveApplication | RemoveItself

@@ -1,0 +1,217 @@
+"""What the controller of a restore decides: a pure function of the object and of what was observed.
+
+    being deleted → over (ttl) → spec, name, WALCluster, what that allows → paused → the stage:
+
+    stage             what is in the status          what is made in the world      what ends it
+    ----------------  -----------------------------  -----------------------------  ----------------------------------
+    (none)            —                              —                              the WALCluster is there
+    Inspecting        what the database has; the     ConfigMap, SparkApplication    its verdict: a plan, or none
+                      digest of the request          (`plan`)
+    AwaitingApproval  the plan                       —                              seawall.dev/approve: <its digest>
+    Preparing         that no topic existed; the     records, topics; ConfigMap     the ConfigMap is there
+                      ids of the topics; a digest
+    Writing           the application's name         SparkApplication (`restore`)   its verdict
+    Removing          how the attempt ended          application, own topics gone   Interrupted: Preparing; else Failed
+    Adopting          that all is written            records begin anew             they are there
+    Completed, Failed                                itself deleted (ttl)           —
+
+A Stalled WALCluster is what restores are for (`TopicLost`), and a paused one is no obstacle: a person who restores lets
+nobody else act. Nothing that is there already is written to or deleted, but what has an id that this restore recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
+from seawall.api.v1alpha1.restore import (
+    MAX_RESTORE_FINDINGS,
+    RestoreStage,
+    WALRestore,
+    WALRestoreSpec,
+    WALRestoreStatus,
+)
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.domain.conditions import (
+    ConditionBuilder,
+    Outlook,
+    Verdict,
+    as_status,
+    find_condition,
+    loss_event,
+    transition_events,
+)
+from seawall.domain.decision import Decision, Failure, Published, silent
+from seawall.domain.restore.attempt import run, verdict_of
+from seawall.domain.restore.case import Case, Observed, RestoreDecision, declaration_of, ended
+from seawall.domain.restore.contract import RestoreSummary
+from seawall.domain.restore.inspecting import await_approval, inspect
+from seawall.domain.restore.reasons import Reason
+from seawall.domain.restore.topics import adopt, prepare, remove
+from seawall.domain.spark_job.actions import RemoveItself, why_unusable
+from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
+from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.times import JOB_RETRY_SECONDS
+
+WAITING = frozenset(
+    {
+        JobReason.PAUSED,
+        JobReason.CLUSTER_STALLED,
+        JobReason.BACKING_OFF,
+        Reason.FLUSHED_UNKNOWN,
+        Reason.AWAITING_APPROVAL,
+        Reason.DATABASE_RUNNING,
+        Reason.DATABASE_UNKNOWN,
+        Reason.KAFKA_UNREACHABLE,
+        Reason.TOO_FEW_BROKERS,
+        Reason.OTHER_RESTORE,
+    }
+)
+"""What the condition Waiting is about: something else has to happen first."""
+
+
+class _Kind:
+    """How it is called in sentences."""
+
+    noun = "backup"
+    """The WALCluster's field that declares it."""
+    may = "restore it"
+
+
+def decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
+    """What one tick decides."""
+    if obj.metadata.deletion_timestamp is not None:
+        return silent(obj, "the restore is being deleted, and its applications with it")
+    if obj.status.is_over:
+        return _after_the_end(obj, observed)
+    decision = _decide(obj, observed)
+
+    def publish(verdict: Verdict) -> Published[WALRestoreStatus]:
+        before, status = obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed)
+        user = loss_event(before, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again")
+        events = transition_events(before, status.conditions)
+        return Published(status, events if user is None else (*events, user))
+
+    return replace(decision, publish=publish)
+
+
+def _after_the_end(obj: WALRestore, observed: Observed) -> RestoreDecision:
+    """Its conditions are its verdict: nothing is published any more."""
+    ttl = None if isinstance(obj.spec, InvalidSpec) else obj.spec.ttl_seconds_after_finished
+    if ttl is None or obj.status.completion_time is None:
+        return silent(obj, "the restore is over")
+    left = (obj.status.completion_time + timedelta(seconds=ttl) - observed.now).total_seconds()
+    actions = (RemoveItself(),) if left <= 0 else ()
+    return silent(obj, "the restore is over, and stays until its ttl is", max(left, JOB_RETRY_SECONDS), *actions)
+
+
+def _decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
+    spec, cluster = obj.spec, observed.cluster
+    if observed.obstacle is not None:
+        return Decision(obj.status, Failure(observed.obstacle, final=True).verdict)
+    if isinstance(spec, InvalidSpec):
+        return ended(obj.status, observed.now, JobReason.INVALID_SPEC, spec.message)
+    problem = why_unusable(obj.metadata.name)
+    if problem is not None:
+        return ended(obj.status, observed.now, JobReason.NAME_UNUSABLE, problem)
+    if cluster is None or isinstance(cluster.spec, InvalidSpec):
+        return _without_cluster(obj, observed, spec.cluster_ref.name)
+    return _of_cluster(obj, spec, cluster, cluster.spec, observed)
+
+
+def _without_cluster(obj: WALRestore, observed: Observed, name: str) -> RestoreDecision:
+    """A WALCluster that is gone ends it; one that cannot be read is waited for."""
+    if observed.cluster is not None:
+        message = f"WALCluster {name} has an invalid spec: its conditions say what is wrong"
+        return _waits(obj, Outlook.PROGRESSING, JobReason.CLUSTER_STALLED, message)
+    message = f"there is no WALCluster {name} in this namespace, or it is being deleted"
+    return ended(obj.status, observed.now, JobReason.CLUSTER_MISSING, message)
+
+
+def _of_cluster(
+    obj: WALRestore, spec: WALRestoreSpec, cluster: WALCluster, kafka: WALClusterSpec, observed: Observed
+) -> RestoreDecision:
+    """The stage, if the WALCluster allows what would run; a job that runs is not stopped."""
+    refusal = why_not_allowed(spec.spark, declaration_of(kafka), cluster, _Kind)
+    if kafka.backup is None or (refusal is not None and observed.application is None):
+        message = refusal or f"WALCluster {cluster.metadata.name} declares no backup"
+        return ended(obj.status, observed.now, JobReason.SPARK_NOT_ALLOWED, message)
+    if obj.metadata.is_paused and observed.application is None:
+        return _waits(obj, Outlook.PAUSED, JobReason.PAUSED, "seawall.dev/paused is set on the restore")
+    return _stage(Case(obj, spec, cluster, kafka, kafka.backup, observed))
+
+
+def _waits(obj: WALRestore, outlook: Outlook, reason: str, message: str) -> RestoreDecision:
+    return Decision(obj.status, Verdict(outlook, reason, message, JOB_RETRY_SECONDS))
+
+
+def _stage(case: Case) -> RestoreDecision:
+    stage = case.status.stage
+    if stage is None:
+        update = {"stage": RestoreStage.INSPECTING, "attempt": 1, "start_time": case.now, "attempt_time": case.now}
+        return case.becomes(case.goes_on(JobReason.SUBMITTING, "it plans what comes back"), **update)
+    return _STAGES[stage](case)
+
+
+def _write(case: Case) -> RestoreDecision:
+    """The application is made while the database is stopped; once it runs, a writer is the job's to notice."""
+    database = case.observed.database
+    if case.observed.application is None and (database is None or database.runs is not False):
+        reason = Reason.DATABASE_RUNNING if database is not None and database.runs else Reason.DATABASE_UNKNOWN
+        return case.waits_for_a_person(reason, "nobody has asked yet" if database is None else database.message)
+    return run(case, "restore", _judge)
+
+
+def _judge(case: Case, driver: Ended) -> RestoreDecision:
+    found = verdict_of(case, driver, RestoreSummary)
+    if not isinstance(found, RestoreSummary):
+        return found
+    if found.outcome is Outcome.PASSED:
+        update = {"stage": RestoreStage.ADOPTING, "outcome": Outcome.PASSED, "message": found.sentence[:1024]}
+        return case.becomes(case.goes_on(Reason.ADOPTING, found.sentence), **update)
+    findings = tuple(each.as_status() for each in found.findings[:MAX_RESTORE_FINDINGS])
+    kinds = {each.kind for each in findings}
+    if Reason.NOT_OURS in kinds:
+        message = f"{found.sentence}: what is there is left as it is"
+        return case.ends(Reason.NOT_OURS, message, outcome=Outcome.FAILED, findings=findings)
+    reason = Reason.NOT_RESTORED if Reason.NOT_RESTORED in kinds else Reason.CHAIN_BROKEN
+    return case.attempt_is_over(Outcome.FAILED, found.sentence, reason, findings=findings)
+
+
+_STAGES: Mapping[RestoreStage, Callable[[Case], RestoreDecision]] = {
+    RestoreStage.INSPECTING: inspect,
+    RestoreStage.AWAITING_APPROVAL: await_approval,
+    RestoreStage.PREPARING: prepare,
+    RestoreStage.WRITING: _write,
+    RestoreStage.REMOVING: remove,
+    RestoreStage.ADOPTING: adopt,
+}
+"""Those that are not over."""
+
+
+def _with_conditions(
+    obj: WALRestore, status: WALRestoreStatus, verdict: Verdict, observed: Observed
+) -> WALRestoreStatus:
+    build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, observed.now)
+    conditions = build.of_run(
+        verdict,
+        complete=status.stage is RestoreStage.COMPLETED,
+        failed=status.stage is RestoreStage.FAILED,
+        waiting=verdict.reason in WAITING,
+    )
+    conditions += _user_condition(obj, build, observed)
+    return status.model_copy(update={"conditions": conditions, "observed_generation": obj.metadata.generation})
+
+
+def _user_condition(obj: WALRestore, build: ConditionBuilder, observed: Observed) -> tuple[Condition, ...]:
+    """As whom the job writes to Kafka. None where Kafka asks nobody who they are."""
+    condition, cluster = ConditionType.OWN_KAFKA_USER, observed.cluster
+    before = find_condition(obj.status.conditions, condition)
+    if cluster is None or isinstance(cluster.spec, InvalidSpec):
+        return () if before is None else (before,)
+    user = kafka_user(cluster, cluster.spec, declaration_of(cluster.spec), "backup.restore", "writes the logs")
+    return () if user is None else (build(condition, as_status(user.whose is User.OWN), user.whose, user.message),)

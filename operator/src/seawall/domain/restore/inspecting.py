@@ -1,0 +1,146 @@
+"""Before anything is made: what would come back is planned by an application, and a person approves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from seawall.api.meta import RESTORE_ANNOTATION
+from seawall.api.v1alpha1.restore import (
+    MAX_RESTORE_FINDINGS,
+    RestoredTopic,
+    RestorePlanStatus,
+    RestoreStage,
+)
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.api.v1alpha1.verification_template import MAX_TOPICS
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.ledger.observation import Unavailable
+from seawall.domain.restore.attempt import freeze, run, verdict_of
+from seawall.domain.restore.case import MAX_MESSAGE, Case, RestoreDecision
+from seawall.domain.restore.contract import Planned, PlannedCounts, PlanSummary, write_plan_request
+from seawall.domain.restore.needs import TopicNeeds
+from seawall.domain.restore.reasons import Reason
+from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.times import JOB_PATIENCE
+
+
+def inspect(case: Case) -> RestoreDecision:
+    """Records what the database needs, freezes the request of the plan, and waits for the plan."""
+    if not case.status.topics:
+        return _choose(case)
+    if case.status.application_name is None:
+        data = write_plan_request(case.spec, case.storage, case.status.topics)
+        return freeze(case, data, len(case.status.topics), RestoreStage.INSPECTING)
+    return run(case, "plan", _judge)
+
+
+def _choose(case: Case) -> RestoreDecision:
+    """Which topics are meant, and what the database says of them, for good: the plan is made of this."""
+    names = [name for name in case.kafka.topics.topic_names() if case.spec.selects(name)]
+    if not names:
+        return case.ends(JobReason.NO_TOPICS, f"no topic of WALCluster {case.cluster.metadata.name} is selected")
+    if len(names) > MAX_TOPICS:
+        message = f"{len(names)} topics are selected, and one restore writes at most {MAX_TOPICS}: narrow spec.topics"
+        return case.ends(JobReason.TOO_MANY_TOPICS, message)
+    others = sorted({*(case.spec.pad_to or ()), *(case.spec.target.offsets or ())} - set(names))
+    if others:
+        return case.ends(JobReason.NO_TOPICS, f"{others[0]} is no topic of the pool that spec.topics selects")
+    unknown = _unknown(case, names)
+    if unknown is not None and case.spec.pad_above_flushed:
+        return case.stays(
+            case.goes_on(Reason.FLUSHED_UNKNOWN, f"{unknown}: let it run until this is planned, or padTo")
+        )
+    if unknown is not None and case.now < (case.status.attempt_time or case.now) + JOB_PATIENCE:
+        return case.stays(case.goes_on(JobReason.OBSERVING, f"it asks the database what it has: {unknown}"))
+    needs = _known(case)
+    rows = tuple(_row(case, name, needs.get(name)) for name in names)
+    verdict = case.goes_on(JobReason.SUBMITTING, f"it plans what comes back of {len(names)} topics")
+    return case.becomes(verdict, topics=rows, location=case.storage.describe())
+
+
+def _unknown(case: Case, names: list[str]) -> str | None:
+    """Why nobody knows what the database has; None: it says so of each topic for which no person does."""
+    needs = case.observed.needs
+    if needs is None or isinstance(needs, Unavailable):
+        return "nobody has asked yet" if needs is None else needs.message
+    known, told = _known(case), case.spec.pad_to or {}
+    silent = next((name for name in names if name not in known and name not in told), None)
+    if silent is None:
+        return None
+    region = needs[silent].unknown if silent in needs else None
+    return f"region {region} of {silent} does not say now what it has flushed"
+
+
+def _known(case: Case) -> Mapping[str, TopicNeeds]:
+    """Of the topics all of whose regions say what they have."""
+    needs = case.observed.needs
+    if needs is None or isinstance(needs, Unavailable):
+        return {}
+    return {name: found for name, found in needs.items() if found.unknown is None}
+
+
+def _row(case: Case, name: str, needs: TopicNeeds | None) -> RestoredTopic:
+    wanted = (case.spec.pad_to or {}).get(name, 0)
+    end = 0 if needs is None else needs.end
+    pad_to = max(wanted, end if case.spec.pad_above_flushed else 0)
+    return RestoredTopic(
+        name=name,
+        pad_to=pad_to or None,
+        reads_from=None if needs is None else needs.reads_from,
+        needed_end=end or None,
+    )
+
+
+def _judge(case: Case, driver: Ended) -> RestoreDecision:
+    found = verdict_of(case, driver, PlanSummary)
+    if not isinstance(found, PlanSummary):
+        return found
+    if found.outcome is Outcome.FAILED:
+        findings = tuple(each.as_status() for each in found.findings[:MAX_RESTORE_FINDINGS])
+        return case.ends(Reason.CHAIN_BROKEN, found.sentence, outcome=Outcome.FAILED, findings=findings)
+    places = frozenset[int]() if found.plan is None else found.plan.places()
+    rows = tuple(row.model_copy(update={"planned": at in places}) for at, row in enumerate(case.status.topics))
+    if found.plan is None or found.counts is None or sum(row.planned for row in rows) != found.counts.topics:
+        return case.attempt_is_over(Outcome.INTERRUPTED, "the driver says that all is well, and names no plan")
+    return _planned(case, found.sentence, found.plan, found.counts, rows)
+
+
+def _planned(
+    case: Case, sentence: str, planned: Planned, counts: PlannedCounts, rows: tuple[RestoredTopic, ...]
+) -> RestoreDecision:
+    plan = RestorePlanStatus(digest=planned.digest, name=planned.name, **counts.model_dump())
+    case = replace(case, obj=replace(case.obj, status=case.status.model_copy(update={"plan": plan, "topics": rows})))
+    most = case.kafka.topics.max_message_bytes
+    if not counts.topics:
+        return case.ends(Reason.NOTHING_TO_RESTORE, sentence, outcome=Outcome.PASSED)
+    if counts.largest_record > most:
+        needs = f"the largest record needs batches of {counts.largest_record} bytes"
+        message = f"{needs}, and topics.maxMessageBytes is {most}"
+        return case.ends(Reason.RECORD_TOO_LARGE, message, outcome=Outcome.PASSED)
+    return case.becomes(
+        case.goes_on(Reason.AWAITING_APPROVAL, sentence),
+        stage=RestoreStage.AWAITING_APPROVAL,
+        interruptions=0,
+        outcome=Outcome.PASSED,
+        message=sentence[:MAX_MESSAGE],
+    )
+
+
+def await_approval(case: Case) -> RestoreDecision:
+    """Nothing is made before the annotation names the plan."""
+    plan = case.status.plan
+    if plan is None:
+        raise ValueError("who waits for an approval has a plan")
+    if case.obj.metadata.approves_restore(plan.digest):
+        verdict = case.goes_on(Reason.MAKING_TOPICS, "the plan is approved")
+        return case.next_attempt(RestoreStage.PREPARING, verdict)
+    doubt = ""
+    if any(row.needed_end is None for row in case.status.planned):
+        doubt = " (the database did not say what it has: the ledger does, when it runs again)"
+    message = (
+        f"{plan.records} records of {plan.topics} topics come back, and {plan.lost_at_most} offsets are lost at most"
+        f"{doubt}: stop the database, and set {RESTORE_ANNOTATION}: {plan.digest} to let it begin"
+    )
+    return case.stays(Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, message))

@@ -1,0 +1,22 @@
+"""Two restores of one WALCluster must not be at work at once: of topics that both find missing, both would be sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+
+WRITES = frozenset({RestoreStage.WRITING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
+
+
+def find_other(obj: WALRestore, others: Iterable[WALRestore]) -> str | None:
+    """The name of one that comes first: it is further, or as far and older."""
+    for other in others:
+        is_older = other.status.stage is RestoreStage.PREPARING and _age(other) < _age(obj)
+        if other.metadata.uid != obj.metadata.uid and (is_older or other.status.stage in WRITES):
+            return other.metadata.name
+    return None
+
+
+def _age(obj: WALRestore) -> tuple[object, ...]:
+    return obj.metadata.creation_timestamp, obj.metadata.uid

@@ -1,0 +1,288 @@
+"""The topics of a restore: made when the database is stopped, removed when an attempt failed, adopted when it passed.
+
+    Preparing   none of them exists (recorded) → claimed → made → their ids recorded → the request is frozen
+    Removing    those whose ids are recorded go; then the next attempt, or the end
+    Adopting    their records begin anew: purges and restarts go on by them
+
+Between "none exists" and "their ids are recorded" a topic that appears is ours if it is empty: topics with a record
+are made by nobody else, and a database that could make them is stopped. A topic with records goes only if nobody can
+have written them but the job: the StatefulSet of the datanodes is what it was, without replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from seawall.api.v1alpha1.restore import RestoredTopic, RestoreStage
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.domain.kafka import NewTopic
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.ledger.fence import ObservedLog, first_record
+from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics
+from seawall.domain.restore.attempt import freeze
+from seawall.domain.restore.case import Case, PoolNow, RestoreDecision
+from seawall.domain.restore.contract import plan_request, write_restore_request
+from seawall.domain.restore.reasons import Reason
+from seawall.domain.spark_job.actions import RemoveApplication
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.request import PATHS, kafka_of
+from seawall.domain.text import listed
+from seawall.domain.times import JOB_BACKOFF
+from seawall.domain.topics.pool import desired_configs
+
+NO_TOPIC = "A" * 22
+"""The id that no topic has: the record of a topic that a restore has claimed, and that was never there before."""
+MAX_ATTEMPTS = 3
+
+
+def prepare(case: Case) -> RestoreDecision:
+    """Makes the topics, and once their ids are recorded freezes the request of the restore."""
+    pool = _pool_for_writing(case)
+    if not isinstance(pool, PoolNow):
+        return pool
+    if not case.status.none_existed:
+        return _require_none(case, pool)
+    if any(row.topic_id is None for row in case.status.planned):
+        return _make_all(case, pool)
+    if (changed := _why_changed(case, pool)) is not None:
+        return case.attempt_is_over(Outcome.FAILED, changed, Reason.TOPIC_CHANGED)
+    if (absent := _absent(case, pool)) is not None:
+        return absent
+    return _freeze(case)
+
+
+def _pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
+    """What Kafka has, if the database is stopped and nobody else is at work; or what is waited for."""
+    other, database, pool = case.observed.other, case.observed.database, case.observed.pool
+    if other is not None:
+        return case.stays(case.goes_on(Reason.OTHER_RESTORE, f"WALRestore {other} is at work on the same topics"))
+    if database is None or database.runs is not False:
+        reason = Reason.DATABASE_RUNNING if database is not None and database.runs else Reason.DATABASE_UNKNOWN
+        return case.waits_for_a_person(reason, "nobody has asked yet" if database is None else database.message)
+    if not isinstance(pool, PoolNow):
+        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
+    names = _names(case)
+    silent = [found for name in names if (found := _silence(pool, name)) is not None]
+    silent += pool.shards.why_unreadable(names).values()
+    if silent:
+        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent[0]))
+    wanted = case.kafka.topics.replication_factor
+    if pool.online < wanted:
+        message = f"{pool.online} brokers are online, and replicationFactor is {wanted}"
+        return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
+    return pool
+
+
+def _silence(pool: PoolNow, name: str) -> str | None:
+    """Why nobody knows whether there is such a topic, or what it has; None: it is known."""
+    found, offsets = pool.described.get(name), pool.offsets.get(name)
+    if isinstance(found, DescribedTopic):
+        if isinstance(offsets, LogOffsets):
+            return None
+        return f"Kafka says nothing of the offsets of {name}" if offsets is None else offsets.message
+    return None if _is_unknown(found) else f"Kafka says nothing of {name}" if found is None else found.message
+
+
+def _is_unknown(found: DescribedTopic | TopicFailure | None) -> bool:
+    return isinstance(found, TopicFailure) and found.why is TopicTrouble.UNKNOWN_TOPIC
+
+
+def _is_absent(row: RestoredTopic, pool: PoolNow) -> bool:
+    """A broker may still show the topic of an attempt before."""
+    found = pool.described[row.name]
+    return not isinstance(found, DescribedTopic) or found.topic_id == row.removed_id
+
+
+def _names(case: Case) -> list[str]:
+    return [row.name for row in case.status.planned]
+
+
+def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
+    there = [row.name for row in case.status.planned if not _is_absent(row, pool)]
+    if there:
+        message = f"Kafka has {listed(there)}: nothing is written to a topic that is there"
+        return case.ends(Reason.TOPIC_NOT_EMPTY, message)
+    return case.becomes(case.goes_on(Reason.MAKING_TOPICS, "Kafka has none of the topics"), none_existed=True)
+
+
+def _unclaimed(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
+    """Records for topics that have none, of a log that there never was: broken, until the real one is adopted."""
+    known = pool.shards.of_topics(_names(case))
+    return {
+        name: FenceRecord(NO_TOPIC, None, 0, 0, intent=0, broken=True) for name in _names(case) if name not in known
+    }
+
+
+def _make_all(case: Case, pool: PoolNow) -> RestoreDecision:
+    """Nobody else makes what is claimed; what is there then is ours, and its ids are recorded."""
+    unclaimed = _unclaimed(case, pool)
+    if unclaimed:
+        return _claim(case, pool, unclaimed)
+    missing = [row.name for row in case.status.planned if _is_absent(row, pool)]
+    return _make(case, missing) if missing else _record_ids(case, pool)
+
+
+def _claim(case: Case, pool: PoolNow, unclaimed: Mapping[str, FenceRecord]) -> RestoreDecision:
+    verdict = case.goes_on(Reason.MAKING_TOPICS, f"it claims {listed(list(unclaimed))}")
+    return case.stays(verdict, ClaimTopics(pool.id, pool.shards.changed(unclaimed), tuple(unclaimed)))
+
+
+def _make(case: Case, missing: list[str]) -> RestoreDecision:
+    spec = case.kafka.topics
+    configs = desired_configs(spec, spec.replication_factor)
+    topics = tuple(NewTopic(name, spec.replication_factor, configs) for name in missing)
+    return case.stays(case.goes_on(Reason.MAKING_TOPICS, f"it makes {listed(missing)}"), MakeTopics(topics))
+
+
+def _record_ids(case: Case, pool: PoolNow) -> RestoreDecision:
+    """Only of topics that nobody has written to: somebody else's are left as they are."""
+    rows = []
+    for row in case.status.topics:
+        found, offsets = pool.described.get(row.name), pool.offsets.get(row.name)
+        if not row.planned or not isinstance(found, DescribedTopic) or not isinstance(offsets, LogOffsets):
+            rows.append(row)
+            continue
+        if offsets.high_watermark > 0:
+            message = f"something wrote to {row.name} as soon as it was made: it is left as it is"
+            return case.ends(Reason.NOT_OURS, message)
+        rows.append(row.model_copy(update={"topic_id": found.topic_id}))
+    verdict = case.goes_on(Reason.MAKING_TOPICS, "the topics are made: nothing is written to others")
+    stopped_as = None if case.observed.database is None else case.observed.database.stopped_as
+    return case.becomes(verdict, topics=tuple(rows), stopped_as=stopped_as)
+
+
+def _why_changed(case: Case, pool: PoolNow) -> str | None:
+    """A topic of the name of one that was made, and with another id: that is somebody else's."""
+    for row in case.status.planned:
+        found = pool.described[row.name]
+        if isinstance(found, DescribedTopic) and found.topic_id not in {row.topic_id, row.removed_id}:
+            return f"{row.name}, which this restore made, was made again by somebody else"
+    return None
+
+
+def _absent(case: Case, pool: PoolNow) -> RestoreDecision | None:
+    """Brokers hear of topics one after another: one that is not shown is waited for."""
+    for row in case.status.planned:
+        if _is_absent(row, pool):
+            message = f"Kafka does not show {row.name}, which this restore made"
+            return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, message))
+    return None
+
+
+def _freeze(case: Case) -> RestoreDecision:
+    plan, rows = case.status.plan, case.status.planned
+    if plan is None:
+        raise ValueError("who makes topics has a plan")
+    kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
+    request = plan_request(case.spec, case.storage, case.status.topics)
+    data = write_restore_request(request, plan.digest, kafka, rows)
+    return freeze(case, data, len(rows), RestoreStage.WRITING)
+
+
+def remove(case: Case) -> RestoreDecision:
+    """What the attempt made goes, by ids; then the next one begins, or it is the end."""
+    application, uid = case.observed.application, case.obj.metadata.uid
+    is_interrupted = case.status.outcome is Outcome.INTERRUPTED
+    if is_interrupted and application is not None and application.controller_uid == uid:
+        verdict = case.goes_on(Reason.REMOVING_TOPICS, "its application goes")
+        return case.stays(verdict, RemoveApplication(application))
+    made = {row.name: row.topic_id for row in case.status.planned if row.topic_id is not None}
+    if made:
+        left = _left(case, made)
+        if not isinstance(left, dict):
+            return left
+        if left:
+            verdict = case.goes_on(Reason.REMOVING_TOPICS, f"it removes {listed(sorted(left))}")
+            return case.stays(verdict, RemoveTopics(left))
+    return _go_on(case)
+
+
+def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecision:
+    """Those that are still there: a database that runs has rows in them by now."""
+    pool = _pool_for_writing(case)
+    if not isinstance(pool, PoolNow):
+        return pool
+    found = {name: pool.described[name] for name in made}
+    left = {
+        name: topic_id
+        for name, topic_id in made.items()
+        if isinstance(topic := found[name], DescribedTopic) and topic.topic_id == topic_id
+    }
+    doubtful = [] if _is_all_ours(case) else [name for name in left if _has_records(pool, name)]
+    if doubtful:
+        message = f"{case.status.message}; {listed(doubtful)} may have records of others, and is left as it is"
+        return case.ends(Reason.NOT_OURS, message)
+    return left
+
+
+def _is_all_ours(case: Case) -> bool:
+    """Whether what is in the topics is of this restore: its job wrote, and the database was stopped all the time."""
+    database, stopped_as = case.observed.database, case.status.stopped_as
+    is_stopped = database is not None and stopped_as is not None and database.stopped_as == stopped_as
+    return is_stopped and case.status.outcome is not Outcome.REFUSED
+
+
+def _has_records(pool: PoolNow, name: str) -> bool:
+    offsets = pool.offsets.get(name)
+    return not isinstance(offsets, LogOffsets) or offsets.high_watermark > 0
+
+
+def _go_on(case: Case) -> RestoreDecision:
+    status, message = case.status, case.status.message or ""
+    if status.fails_as is not None:
+        return case.ends(status.fails_as, message)
+    interruptions = status.interruptions + 1
+    if interruptions >= MAX_ATTEMPTS:
+        return case.ends(JobReason.INTERRUPTED, f"attempt {status.attempt} did not end well either: {message}")
+    next_at = (status.attempt_time or case.now) + JOB_BACKOFF * 4**status.interruptions
+    if case.now < next_at:
+        after = (next_at - case.now).total_seconds()
+        return case.stays(case.goes_on(JobReason.BACKING_OFF, f"attempt {status.attempt}: {message}", after))
+    stage = RestoreStage.INSPECTING if status.plan is None else RestoreStage.PREPARING
+    verdict = case.goes_on(JobReason.SUBMITTING, f"attempt {status.attempt + 1} begins")
+    return case.next_attempt(stage, verdict, interruptions=interruptions)
+
+
+def adopt(case: Case) -> RestoreDecision:
+    """Begins the records anew, then says that all is done."""
+    pool = case.observed.pool
+    if not isinstance(pool, PoolNow):
+        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
+    silent = [found for name in _names(case) if (found := _silence(pool, name)) is not None]
+    silent += pool.shards.why_unreadable(_names(case)).values()
+    if silent:
+        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent[0]))
+    if (changed := _why_changed(case, pool)) is not None:
+        return case.ends(Reason.TOPIC_CHANGED, changed)
+    if (absent := _absent(case, pool)) is not None:
+        return absent
+    records, known = _records(case, pool), pool.shards.of_topics(_names(case))
+    new = {name: record for name, record in records.items() if not _is_adopted(known.get(name), record)}
+    if new:
+        verdict = case.goes_on(Reason.ADOPTING, f"it adopts {listed(list(new))}")
+        return case.stays(verdict, AdoptLogs(pool.id, pool.shards.changed(new), tuple(new)))
+    rows = tuple(_with_ends(row, records.get(row.name)) for row in case.status.topics)
+    return case.ends(Reason.RESTORED, case.status.message or "", complete=True, topics=rows)
+
+
+def _records(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
+    """As of a first contact; the mark of a readoption that was met before stays, so that it adopts nothing again."""
+    known, found = pool.shards.of_topics(_names(case)), dict[str, FenceRecord]()
+    for row in case.status.planned:
+        offsets, before = pool.offsets[row.name], known.get(row.name)
+        if isinstance(offsets, LogOffsets) and row.topic_id is not None:
+            log = ObservedLog(row.topic_id, offsets.leader_epoch, offsets.log_start, offsets.high_watermark, None)
+            found[row.name] = replace(first_record(log), readopted=None if before is None else before.readopted)
+    return found
+
+
+def _is_adopted(record: FenceRecord | None, wanted: FenceRecord) -> bool:
+    return record is not None and record.topic_id == wanted.topic_id and not record.broken
+
+
+def _with_ends(row: RestoredTopic, record: FenceRecord | None) -> RestoredTopic:
+    if record is None:
+        return row
+    return row.model_copy(update={"start": record.log_start, "end": record.high_watermark})

@@ -1,0 +1,95 @@
+"""How an application that was made goes on, and whether the request that it has is the one that is meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.spark_job.application import Driver, Ended, SparkApplication, Stuck
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.request import FILE, digest_of
+from seawall.domain.times import JOB_POLL_SECONDS, JOB_SERVED_WITHIN
+
+MAX_ERROR = 300
+"""Characters of a failed submission that people are told: the rest is a log."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoVerdict:
+    """None will come any more, and why; `state` is the Spark Operator's last word, if that is why."""
+
+    message: str
+    state: str | None = None
+
+
+def follow(
+    application: SparkApplication, driver: Driver, now: datetime, timeout: timedelta
+) -> Ended | NoVerdict | Verdict:
+    """The driver's last word, or why it has none, or how far it is."""
+    if isinstance(driver, Ended):
+        return driver
+    if application.is_over:
+        return NoVerdict(_why(application), application.state)
+    if now >= application.created_at + timeout:
+        return NoVerdict("it took longer than spec.timeout")
+    return _progress(application, driver, now)
+
+
+def _why(application: SparkApplication) -> str:
+    """Of an application that is over without a word of its driver."""
+    lines = [line.strip() for line in application.error.splitlines() if line.strip()]
+    telling = next((line for line in lines if "Message:" in line or "Exception" in line), lines[-1] if lines else "")
+    reported = f": {telling[:MAX_ERROR]}" if telling else ""
+    return f"the SparkApplication is {application.state} and its driver left no verdict{reported}"
+
+
+def _progress(application: SparkApplication, driver: Driver, now: datetime) -> Verdict:
+    name = application.key.name
+    if isinstance(driver, Stuck):
+        message = f"the driver of SparkApplication {name} does not start: {driver.reason}: {driver.message}"
+        if driver.needs_person:
+            return Verdict(Outlook.STALLED, JobReason.DRIVER_STUCK, message, JOB_POLL_SECONDS)
+        return _goes_on(JobReason.DRIVER_PENDING, message)
+    if not application.state:
+        return _not_served(application, now)
+    return _goes_on(JobReason.RUNNING, f"SparkApplication {name} {application.progress()}")
+
+
+def _not_served(application: SparkApplication, now: datetime) -> Verdict:
+    """The sentence has a time and no age: it is one event, and not one for each look."""
+    name = application.key.name
+    if now < application.created_at + JOB_SERVED_WITHIN:
+        return _goes_on(JobReason.RUNNING, f"the Spark Operator has not started SparkApplication {name} yet")
+    since = f"{application.created_at:%H:%M:%SZ}"
+    message = (
+        f"the Spark Operator has not started SparkApplication {name} since {since}: "
+        "is it running, and does it serve this namespace (spark.jobNamespaces)?"
+    )
+    return Verdict(Outlook.STALLED, JobReason.NOT_SERVED, message, JOB_POLL_SECONDS)
+
+
+def _goes_on(reason: JobReason, message: str) -> Verdict:
+    return Verdict(Outlook.PROGRESSING, reason, message, JOB_POLL_SECONDS)
+
+
+class RequestProblem(StrEnum):
+    """Why a ConfigMap is not the request that is meant."""
+
+    GONE = "Gone"
+    TAKEN = "Taken"
+    """Somebody else made it."""
+    CHANGED = "Changed"
+    """It has another digest than the status names."""
+
+
+def find_request_problem(found: ConfigMap | None, uid: str, digest: str | None) -> RequestProblem | None:
+    """What is wrong with a ConfigMap; None: it is the request of this object, and has this digest."""
+    if found is None:
+        return RequestProblem.GONE
+    if found.controller_uid != uid:
+        return RequestProblem.TAKEN
+    is_meant = digest is not None and digest_of(found.binary_data.get(FILE, b"")) == digest
+    return None if is_meant else RequestProblem.CHANGED

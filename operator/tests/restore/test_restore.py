@@ -1,0 +1,347 @@
+"""The life of a WALRestore, on the in-memory ports."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import Key
+from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.domain.kubernetes import ConfigMap
+from seawall.domain.spark_job.request import FILE
+from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
+from tests.worlds.restore_world import BACK, DATANODES, WRITTEN, RestoreWorld, lost
+from tests.worlds.verification_world import why
+
+
+def logs(world: RestoreWorld) -> dict[str, tuple[int, int]]:
+    return {name: (topic.log.log_start, topic.log.end) for name, topic in sorted(world.kafka.topics.items())}
+
+
+def request_of(world: RestoreWorld, name: str) -> Any:
+    found = world.kube.get_config_map(Key(NAMESPACE, name))
+    assert found is not None
+    return json.loads(gzip.decompress(found.binary_data["request.json.gz"]))
+
+
+def nothing_was_made(world: RestoreWorld) -> None:
+    assert world.kafka.topics == {}
+    assert "create_topics" not in world.kafka.requests
+
+
+def test_a_lost_log_comes_back_at_its_offsets_and_ends_above_all_that_the_database_has() -> None:
+    world = lost()
+    found = world.restored()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.COMPLETED, "Restored")
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 40 + WRITTEN))
+    assert found.status.plan is not None
+    assert (found.status.plan.topics, found.status.plan.lost_at_most) == (3, 3 * WRITTEN)
+    assert [(row.start, row.end, row.needed_end) for row in found.status.topics] == [(1, 47, 47)] * 3
+    assert [world.kafka.topics[row.name].log.topic_id for row in found.status.topics] == [
+        row.topic_id for row in found.status.topics
+    ]
+    assert found.status.location == "s3://wal/greptimedb"
+
+
+def test_afterwards_the_ledger_has_no_finding_and_a_purge_deletes() -> None:
+    world = lost()
+    world.restored()
+    world.start_database()
+    records = world.records()
+    assert {(record.intent, record.log_start, record.broken) for record in records.values()} == {(1, 1, False)}
+    for topic in TOPICS:
+        world.write(topic, 20)
+        for region in list(world.data_plane.regions):
+            world.flush(region)
+    world.start_run()
+    run = world.settle()
+    assert (run.status.stage, run.status.skipped) == ("Completed", ())
+    assert min(world.log_starts().values()) > 1
+
+
+def test_nothing_is_made_before_the_plan_is_approved_by_its_digest() -> None:
+    world = lost()
+    world.bring_back()
+    found = world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    for digest in ("d" * 64, "yes"):
+        world.approve(digest=digest)
+        world.settle_restore(ticks=20)
+        assert world.walrestore().status.stage is RestoreStage.AWAITING_APPROVAL
+    nothing_was_made(world)
+    reason, message = why(world.walrestore())
+    assert reason == "AwaitingApproval"
+    assert found.status.plan is not None
+    assert f"seawall.dev/approve: {found.status.plan.digest}" in message
+    assert "21 offsets are lost at most" in message
+
+
+def test_while_the_database_runs_nothing_is_made() -> None:
+    world = lost()
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.approve()
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore()) == (
+        "DatabaseRunning",
+        "datanode-0, datanode-1, datanode-2 runs: scale StatefulSet datanode to 0",
+    )
+    nothing_was_made(world)
+    world.stop_database()
+    assert world.settle_restore().status.stage is RestoreStage.COMPLETED
+
+
+def test_without_a_statefulset_the_reports_say_whether_it_runs() -> None:
+    world = lost()
+    world.kube.apply(WAL, {**world.spec(), "dataPlane": {"greptimedb": world.greptimedb}})
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.approve()
+    world.settle_restore(ticks=10)
+    assert why(world.walrestore())[0] == "DatabaseRunning"
+    world.stop_database()
+    world.data_plane.is_silent = True
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore())[0] == "DatabaseUnknown"
+    nothing_was_made(world)
+    world.data_plane.is_silent = False
+    world.data_plane.stopped = {0, 1, 2}
+    assert world.settle_restore().status.stage is RestoreStage.COMPLETED
+
+
+def test_a_topic_that_is_there_is_left_alone() -> None:
+    world = lost()
+    world.kafka.add_topic("wal_1").log.append(5)
+    before = logs(world)
+    found = world.restored()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "TopicNotEmpty")
+    assert logs(world) == before
+    assert world.spark.specs.keys() == {Key(NAMESPACE, "full-1"), Key(NAMESPACE, "back-1")}
+
+
+def test_another_kafka_is_not_written_to() -> None:
+    world = lost()
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    world.kafka.cluster_id = "another"
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore())[0] == "KafkaUnreachable"
+    assert "Kafka's cluster id is another" in why(world.walrestore())[1]
+    nothing_was_made(world)
+
+
+def test_too_few_brokers_are_waited_for() -> None:
+    world = lost()
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    world.kafka.offline = {3}
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore()) == ("TooFewBrokers", "2 brokers are online, and replicationFactor is 3")
+    nothing_was_made(world)
+    world.kafka.offline = set()
+    assert world.settle_restore().status.stage is RestoreStage.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "words"),
+    [
+        ({"source": {"clusterId": "fake-cluster", "chain": "no"}}, "RequestRefused", "chains"),
+        ({"padAboveFlushed": False}, "RequestRefused", "the database has entries up to 46"),
+        ({"topics": ["other"]}, "NoTopics", "no topic"),
+        ({"padTo": {"x": 1}}, "NoTopics", "x is no topic of the pool"),
+        ({"target": {"offsets": {"x": 1}}}, "NoTopics", "x is no topic of the pool"),
+    ],
+)
+def test_what_cannot_be_planned_ends_and_says_why(spec: dict[str, Any], reason: str, words: str) -> None:
+    world = lost()
+    world.bring_back(**spec)
+    found = world.settle_restore()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, reason)
+    assert words in why(found)[1]
+    nothing_was_made(world)
+
+
+def test_a_broken_chain_makes_nothing_and_is_named() -> None:
+    world = lost(broken_store=True)
+    world.bring_back()
+    found = world.settle_restore()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "ChainBroken")
+    assert [each.kind for each in found.status.findings] == ["ObjectMissing"]
+    nothing_was_made(world)
+
+
+def test_a_record_that_does_not_fit_is_told_before_anything_is_made() -> None:
+    world = lost()
+    world.kube.apply(WAL, {**world.spec(), "topics": {"prefix": "wal", "count": 3, "maxMessageBytes": "1Ki"}})
+    world.plan_counts = {"largestRecord": 4096}
+    world.bring_back()
+    found = world.settle_restore()
+    assert why(found) == (
+        "RecordTooLarge",
+        "the largest record needs batches of 4096 bytes, and topics.maxMessageBytes is 1024",
+    )
+    nothing_was_made(world)
+
+
+def test_what_the_database_has_must_be_known_where_logs_are_padded() -> None:
+    world = lost()
+    world.data_plane.is_silent = True
+    world.bring_back()
+    world.settle_restore(ticks=30)
+    reason, message = why(world.walrestore())
+    assert (reason, world.walrestore().status.topics) == ("FlushedUnknown", ())
+    assert "let it run until this is planned" in message
+    world.data_plane.is_silent = False
+    found = world.live_until(RestoreStage.AWAITING_APPROVAL)
+    assert [row.pad_to for row in found.status.topics] == [47] * 3
+
+
+def test_a_datanode_that_reports_no_more_may_have_flushed_since() -> None:
+    world = lost()
+    world.data_plane.reports()
+    world.data_plane.stopped = {1}
+    world.bring_back()
+    world.settle_restore(ticks=60)
+    reason, message = why(world.walrestore())
+    assert reason == "FlushedUnknown"
+    assert "does not say now what it has flushed" in message
+    world.kube.remove(BACK, WALRestore)
+    world.bring_back(padTo=dict.fromkeys(TOPICS, 50))
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    assert [row.pad_to for row in world.walrestore().status.topics] == [50] * 3
+
+
+def test_a_database_that_is_gone_is_not_waited_for_where_nothing_is_padded_and_that_is_said() -> None:
+    world = lost()
+    world.data_plane.is_silent = True
+    world.bring_back(padAboveFlushed=False)
+    world.settle_restore(ticks=20)
+    assert why(world.walrestore())[0] == "WaitingForReports"
+    found = world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.settle_restore(ticks=1)
+    assert [row.needed_end for row in found.status.topics] == [None] * 3
+    assert "the database did not say what it has" in why(world.walrestore())[1]
+
+
+def test_only_the_topics_that_are_asked_for_and_backed_up_come_back() -> None:
+    world = lost()
+    found = world.restored(topics=["wal_1"])
+    assert found.status.stage is RestoreStage.COMPLETED
+    assert logs(world) == {"wal_1": (1, 47)}
+    request = request_of(world, "back-2")
+    assert [topic["name"] for topic in request["topics"]] == ["wal_1"]
+    assert request["planDigest"] == found.status.plan.digest  # type: ignore[union-attr]
+
+
+def test_an_interrupted_job_is_tried_again_with_topics_that_are_made_anew() -> None:
+    world = lost(half_written=1)
+    found = world.restored()
+    assert (found.status.stage, found.status.attempt) == (RestoreStage.COMPLETED, 3)
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
+    assert world.kafka.requests["delete_topics"] == 1
+
+
+def test_three_interruptions_are_the_end_and_leave_no_topic() -> None:
+    world = lost(half_written=9)
+    found = world.restored()
+    assert (found.status.stage, found.status.outcome) == (RestoreStage.FAILED, Outcome.INTERRUPTED)
+    assert why(found)[0] == "Interrupted"
+    assert world.kafka.topics == {}
+
+
+def test_after_an_interruption_nothing_goes_that_the_database_may_have_written() -> None:
+    world = lost(half_written=1)
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    world.live_until(RestoreStage.REMOVING)
+    world.start_database()
+    world.settle_restore(ticks=30)
+    assert why(world.walrestore())[0] == "DatabaseRunning"
+    world.datanodes.scale(DATANODES, 0)
+    found = world.settle_restore()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "NotOurs")
+    assert "wal_0 may have records of others, and is left as it is" in why(found)[1]
+    assert world.kafka.topics["wal_0"].log.end == 3
+
+
+def test_a_foreign_writer_ends_it_and_its_record_stays() -> None:
+    world = lost(foreign_writer=True)
+    found = world.restored()
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "NotOurs")
+    assert world.kafka.topics["wal_0"].log.end == 48
+    assert "delete_topics" not in world.kafka.requests
+
+
+def test_nobody_makes_the_topics_of_a_restore_nor_purges_them_before_they_are_adopted() -> None:
+    """Of a WALCluster that has no records of them: made anew, and paused, after all was lost."""
+    world = lost()
+    world.intents._shards.clear()
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    process = world.restorer()
+    while not world.kafka.topics:
+        world.settle_restore(process=process, ticks=1)
+    assert {record.broken for record in world.records().values()} == {True}
+    assert world.settle_restore(process=process).status.stage is RestoreStage.COMPLETED
+    assert {record.broken for record in world.records().values()} == {False}
+
+
+def test_the_job_has_a_user_of_its_own_who_may_write() -> None:
+    world = lost()
+    external = {"bootstrapServers": ["kafka:9092"], "sasl": {"mechanism": "SCRAM-SHA-512", "insecure": True}}
+    external["sasl"]["credentialsSecretRef"] = {"name": "seawall"}  # type: ignore[index]
+    backup = {**world.declared, "restore": {"kafkaCredentialsSecretRef": {"name": "writer"}}}  # type: ignore[dict-item]
+    for name in ("seawall", "writer"):
+        world.kube.secrets[Key(NAMESPACE, name)] = {"username": b"u", "password": b"p"}
+    world.kube.apply(WAL, {**world.spec(), "kafka": {"external": external}, "backup": backup})
+    world.restored()
+    mounts = world.spark.specs[Key(NAMESPACE, "back-2")]["driver"]["template"]["spec"]["volumes"]
+    assert "writer" in json.dumps(mounts)
+    assert "seawall" not in json.dumps(mounts)
+
+
+def test_two_restores_do_not_work_at_once() -> None:
+    world = lost()
+    other = Key(NAMESPACE, "other")
+    world.bring_back()
+    world.bring_back(other)
+    for key in (BACK, other):
+        world.live_until(RestoreStage.AWAITING_APPROVAL, key)
+    world.stop_database()
+    for key in (BACK, other):
+        world.approve(key)
+    process = world.restorer()
+    for _ in range(60):
+        for key in (other, BACK):
+            world.settle_restore(key, process, ticks=1)
+    ends = [why(world.walrestore(key))[0] for key in (BACK, other)]
+    assert sorted(ends) == ["Restored", "TopicNotEmpty"]
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 47))
+
+
+def test_a_request_that_somebody_changed_is_not_worked_on() -> None:
+    world = lost()
+    world.bring_back()
+    process, key = world.restorer(), Key(NAMESPACE, "back-1")
+    while world.kube.get_config_map(key) is None:
+        world.settle_restore(process=process, ticks=1)
+    world.kube.remove_config_map(key)
+    forged = ConfigMap(
+        key, {}, binary_data={FILE: gzip.compress(b'{"topics": [], "level": "Coverage"}')}, is_immutable=True
+    )
+    world.kube.write_config_map(world.walrestore(), forged)
+    found = world.settle_restore(process=process)
+    assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "RequestChanged")
+    assert key not in world.spark.specs

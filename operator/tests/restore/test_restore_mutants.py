@@ -1,0 +1,161 @@
+"""The guards of restores are taken away one by one: each story must then end badly. Prints the kills."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from seawall.api.meta import ObjectMeta
+from seawall.controllers.restore import WALRestoreController
+from seawall.domain.restore import attempt, decide, inspecting, needs, topics
+from seawall.domain.restore.attempt import verdict_of
+from seawall.domain.restore.case import DatabaseNow
+from seawall.domain.restore.contract import RestoreSummary
+from tests.restore import test_restore as stories
+from tests.restore import test_restore_adversary as moved
+from tests.support.mutants import Mutant, find_survivors
+
+Patch = pytest.MonkeyPatch
+
+
+def no_approval(patch: Patch) -> None:
+    """Any annotation is an approval."""
+    patch.setattr(ObjectMeta, "approves_restore", lambda self, _: bool(self.annotations))
+
+
+def database_taken_for_stopped(patch: Patch) -> None:
+    """Nobody asks whether the database runs."""
+    patch.setattr(WALRestoreController, "_database", lambda *_: DatabaseNow(runs=False, message="", stopped_as="x"))
+
+
+def unknown_is_stopped(patch: Patch) -> None:
+    """Where nobody can say whether the database runs, it does not."""
+    honest = WALRestoreController._database_by_reports
+
+    def sure(self: WALRestoreController, cluster: Any) -> DatabaseNow:
+        found = honest(self, cluster)
+        return replace(found, runs=bool(found.runs))
+
+    patch.setattr(WALRestoreController, "_database_by_reports", sure)
+
+
+def topics_that_are_there(patch: Patch) -> None:
+    """What is there is taken for made."""
+
+    def blind(case: Any, _: Any) -> Any:
+        return case.becomes(case.goes_on("MakingTopics", "it is sure"), none_existed=True)
+
+    patch.setattr(topics, "_require_none", blind)
+
+
+def any_kafka(patch: Patch) -> None:
+    """Whatever Kafka answers is the right one."""
+    patch.setattr("seawall.controllers.restore.why_wrong", lambda *_: None)
+
+
+def few_brokers(patch: Patch) -> None:
+    """Topics are made on what is there."""
+    honest = topics._pool_for_writing
+
+    def generous(case: Any) -> Any:
+        pool = case.observed.pool
+        observed = (
+            case.observed if isinstance(pool, str | None) else replace(case.observed, pool=replace(pool, online=9))
+        )
+        return honest(replace(case, observed=observed))
+
+    patch.setattr(topics, "_pool_for_writing", generous)
+
+
+def not_claimed(patch: Patch) -> None:
+    """Topics without a record stay without one."""
+    patch.setattr(topics, "_unclaimed", lambda *_: {})
+
+
+def not_adopted(patch: Patch) -> None:
+    """The records stay those of the old logs."""
+    patch.setattr(topics, "_is_adopted", lambda *_: True)
+
+
+def old_reports(patch: Patch) -> None:
+    """What a datanode said long ago is what it has now."""
+    honest = needs._unknown_regions
+
+    def trusting(case: Any) -> dict[int, int]:
+        return honest(replace(case, freshness=replace(case.freshness, stale=case.freshness.stale & False)))
+
+    patch.setattr(needs, "_unknown_regions", trusting)
+
+
+def padded_to_the_record(patch: Patch) -> None:
+    """Newest entries of the database, and where the log ended, do not matter."""
+    patch.setattr(needs, "record_end", lambda _: 0)
+    patch.setattr(needs, "_above", lambda entry: 0 if entry is None else entry)
+
+
+def all_are_ours(patch: Patch) -> None:
+    """Whatever happened meanwhile, what is in the topics is ours."""
+    patch.setattr(topics, "_is_all_ours", lambda _: True)
+
+
+def foreign_removed(patch: Patch) -> None:
+    """Topics with somebody else's records go as any others."""
+
+    def careless(case: Any, driver: Any) -> Any:
+        found = verdict_of(case, driver, RestoreSummary)
+        assert isinstance(found, RestoreSummary)
+        return case.attempt_is_over(found.outcome, found.message, "NotRestored")
+
+    patch.setattr(decide, "_judge", careless)
+
+
+def two_at_once(patch: Patch) -> None:
+    """Another restore does not matter."""
+    patch.setattr("seawall.controllers.restore.find_other", lambda *_: None)
+
+
+def not_asked_again(patch: Patch) -> None:
+    """What was decided is done, whatever became of it since."""
+    patch.setattr(WALRestoreController, "_ask_again", lambda *_: None)
+
+
+def any_size(patch: Patch) -> None:
+    """A record of any size fits."""
+    honest = inspecting._planned
+
+    def small(case: Any, sentence: str, planned: Any, counts: Any, rows: Any) -> Any:
+        return honest(case, sentence, planned, counts.model_copy(update={"largest_record": 1}), rows)
+
+    patch.setattr(inspecting, "_planned", small)
+
+
+def any_request(patch: Patch) -> None:
+    """Whoever made the ConfigMap, and whatever is in it."""
+    patch.setattr(attempt, "_check_request", lambda _: None)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
+    (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
+    (unknown_is_stopped, stories.test_without_a_statefulset_the_reports_say_whether_it_runs),
+    (topics_that_are_there, stories.test_a_topic_that_is_there_is_left_alone),
+    (any_kafka, stories.test_another_kafka_is_not_written_to),
+    (few_brokers, stories.test_too_few_brokers_are_waited_for),
+    (not_claimed, stories.test_nobody_makes_the_topics_of_a_restore_nor_purges_them_before_they_are_adopted),
+    (not_adopted, stories.test_afterwards_the_ledger_has_no_finding_and_a_purge_deletes),
+    (old_reports, stories.test_a_datanode_that_reports_no_more_may_have_flushed_since),
+    (padded_to_the_record, stories.test_a_lost_log_comes_back_at_its_offsets_and_ends_above_all_that_the_database_has),
+    (all_are_ours, stories.test_after_an_interruption_nothing_goes_that_the_database_may_have_written),
+    (foreign_removed, stories.test_a_foreign_writer_ends_it_and_its_record_stays),
+    (two_at_once, stories.test_two_restores_do_not_work_at_once),
+    (any_size, stories.test_a_record_that_does_not_fit_is_told_before_anything_is_made),
+    (any_request, stories.test_a_request_that_somebody_changed_is_not_worked_on),
+    (not_asked_again, moved.test_a_database_that_starts_right_before_the_topics_are_made_is_waited_for),
+)
+
+
+def test_every_guard_of_a_restore_is_needed() -> None:
+    survivors = find_survivors(MUTANTS)
+    assert not survivors, survivors
