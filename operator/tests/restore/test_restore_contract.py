@@ -22,10 +22,11 @@ from seawall.domain.restore.contract import (
     write_plan_request,
     write_restore_request,
 )
-from seawall.domain.spark_job.request import PATHS, kafka_of, read_summary
+from seawall.domain.spark_job.request import PATHS, Subject, kafka_of, read_summary
 
 CONTRACT = Path(__file__).parents[3] / "spark-apps" / "wal-backup" / "contract"
 CLAIM = BackupStorage(persistent_volume_claim="backups")
+SUBJECT = Subject("greptimedb", "after-the-fire", "0f6b2f7e-6d2b-4c51-9e0b-0a8f1a1f7c11", 2)
 TOPICS = (
     RestoredTopic(
         name="wal_0", pad_to=4800, reads_from=20, needed_end=4800, planned=True, topic_id="6h5pFq2vQ0yFZ8mJ1rT3bw"
@@ -46,7 +47,7 @@ def spec(wanted: dict[str, Any]) -> WALRestoreSpec:
 
 def test_the_request_of_a_plan_is_written_as_its_example() -> None:
     wanted = example("plan.json")
-    written = json.loads(gzip.decompress(write_plan_request(spec(wanted), CLAIM, TOPICS)))
+    written = json.loads(gzip.decompress(write_plan_request(SUBJECT, spec(wanted), CLAIM, TOPICS)))
     assert written.pop("target") == {"time": "2026-11-24T18:29:00+00:00"}
     assert written == {name: value for name, value in wanted.items() if name != "target"}
 
@@ -56,7 +57,10 @@ def test_the_request_of_a_restore_is_written_as_its_example() -> None:
     kafka = {"bootstrapServers": wanted["kafka"]["bootstrapServers"], "tls": {"caSecretRef": {"name": "ca"}}}
     reached = kafka_of(ExternalKafka.model_validate(kafka), wanted["kafka"]["clusterId"], PATHS)
     plan = plan_request(spec(wanted["plan"]), CLAIM, TOPICS)
-    assert json.loads(gzip.decompress(write_restore_request(plan, wanted["planDigest"], reached, TOPICS[:1]))) == wanted
+    assert (
+        json.loads(gzip.decompress(write_restore_request(SUBJECT, plan, wanted["planDigest"], reached, TOPICS[:1])))
+        == wanted
+    )
 
 
 def test_verdicts_are_read_as_their_examples() -> None:

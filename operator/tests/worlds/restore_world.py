@@ -235,6 +235,7 @@ class RestoreWorld(BackupWorld):
         return Outcome.PASSED, f"{records} records come back", {"plan": plan, "counts": counts}
 
     def _restore(self, request: Mapping[str, Any]) -> tuple[Outcome, str, dict[str, Any]]:
+        self.check("a job began")
         found = self.planned(request["plan"])
         if not isinstance(found, dict) or _digest(found) != request["planDigest"]:
             return Outcome.REFUSED, "the plan has another digest now", {}

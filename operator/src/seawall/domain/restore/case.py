@@ -26,6 +26,7 @@ from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.application import Driver, SparkApplication
+from seawall.domain.spark_job.request import Subject
 from seawall.domain.times import JOB_POLL_SECONDS
 
 MAX_MESSAGE = 1024
@@ -129,6 +130,12 @@ class Case:
     def key(self) -> Key:
         """What request and application of the attempt are called."""
         return attempt_key(self.obj.metadata.key, self.status.attempt)
+
+    @property
+    def subject(self) -> Subject:
+        """Whom requests and verdicts are about."""
+        key = self.obj.metadata.key
+        return Subject(key.namespace, key.name, self.obj.metadata.uid, self.status.attempt)
 
     @property
     def declaration(self) -> Declaration:

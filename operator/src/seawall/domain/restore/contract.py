@@ -11,7 +11,7 @@ from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1.backup_template import BackupStorage
 from seawall.api.v1alpha1.restore import RestoredTopic, RestoreTarget, WALRestoreSpec
 from seawall.domain.backup.contract import SummaryFinding, storage_of
-from seawall.domain.spark_job.request import JobSummary, store
+from seawall.domain.spark_job.request import JobSummary, Subject, store
 
 VERSION = 1
 PLACES = r"^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"
@@ -38,17 +38,24 @@ def plan_request(spec: WALRestoreSpec, storage: BackupStorage, topics: Sequence[
     }
 
 
-def write_plan_request(spec: WALRestoreSpec, storage: BackupStorage, topics: Sequence[RestoredTopic]) -> bytes:
-    """The request of the plan as it is stored, compressed."""
-    return store(plan_request(spec, storage, topics))
+def write_plan_request(
+    subject: Subject, spec: WALRestoreSpec, storage: BackupStorage, topics: Sequence[RestoredTopic]
+) -> bytes:
+    """The request of the plan as it is stored, compressed; no other attempt has these bytes."""
+    return store({**plan_request(spec, storage, topics), "object": subject.to_json()})
 
 
 def write_restore_request(
-    plan: Mapping[str, object], digest: str, kafka: Mapping[str, object], topics: Sequence[RestoredTopic]
+    subject: Subject,
+    plan: Mapping[str, object],
+    digest: str,
+    kafka: Mapping[str, object],
+    topics: Sequence[RestoredTopic],
 ) -> bytes:
     """The request of the restore as it is stored: the plan that was approved, and the topics that were made for it."""
     ids = [{"name": topic.name, "topicId": topic.topic_id} for topic in topics]
-    return store({"version": VERSION, "plan": plan, "planDigest": digest, "kafka": kafka, "topics": ids})
+    about = {"version": VERSION, "object": subject.to_json()}
+    return store({**about, "plan": plan, "planDigest": digest, "kafka": kafka, "topics": ids})
 
 
 def _target(target: RestoreTarget) -> Mapping[str, object]:

@@ -31,7 +31,7 @@ def inspect(case: Case) -> RestoreDecision:
     if not case.status.topics:
         return _choose(case)
     if case.status.application_name is None:
-        data = write_plan_request(case.spec, case.storage, case.status.topics)
+        data = write_plan_request(case.subject, case.spec, case.storage, case.status.topics)
         return freeze(case, data, len(case.status.topics), RestoreStage.INSPECTING)
     return run(case, "plan", _judge)
 
@@ -65,8 +65,8 @@ def _unknown(case: Case, names: list[str]) -> str | None:
     needs = case.observed.needs
     if needs is None or isinstance(needs, Unavailable):
         return "nobody has asked yet" if needs is None else needs.message
-    known, told = _known(case), case.spec.pad_to or {}
-    silent = next((name for name in names if name not in known and name not in told), None)
+    known, padded = _known(case), case.spec.pad_to or {}
+    silent = next((name for name in names if name not in known and name not in padded), None)
     if silent is None:
         return None
     region = needs[silent].unknown if silent in needs else None

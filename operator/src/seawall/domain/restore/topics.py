@@ -177,7 +177,7 @@ def _freeze(case: Case) -> RestoreDecision:
         raise ValueError("who makes topics has a plan")
     kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
     request = plan_request(case.spec, case.storage, case.status.topics)
-    data = write_restore_request(request, plan.digest, kafka, rows)
+    data = write_restore_request(case.subject, request, plan.digest, kafka, rows)
     return freeze(case, data, len(rows), RestoreStage.WRITING)
 
 
