@@ -54,7 +54,7 @@ class Report:
 
 
 def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
-    """Of each move the first one, the last one before records or topics go, and of all pairs each so-manieth.
+    """Of each move the last one before records or topics go, else the first one, and of all pairs each so-manieth.
 
     Where replicas come and go, the last one before each change of them, of their throttle and of min.insync.replicas,
     and all soon after the latter.
@@ -63,7 +63,8 @@ def sample_of(scenario: Scenario, calm: Adversary, every: int) -> list[Pair]:
     of_replicas = [at for at, name in enumerate(calm.names) if name in REPLICA_ACTS and "reassign" in calm.names]
     acts = of_replicas or [at for at, name in enumerate(calm.names) if name in UNFENCED][:1]
     last = {(act, pair.move.name): pair for act in acts for pair in pairs if pair.at <= act}
-    first = {pair.move.name: pair for pair in reversed(pairs)}
+    made = {pair.move.name for pair in last.values()}
+    first = {pair.move.name: pair for pair in reversed(pairs) if pair.move.name not in made}
     raised = [act for act in of_replicas if calm.names[act] == "alter_configs"]
     after = [each for each in pairs if any(0 < each.at - act <= AFTER_AN_ACT for act in raised)]
     chosen = {(pair.at, pair.move.name): pair for pair in (*first.values(), *last.values(), *after)}

@@ -255,4 +255,5 @@ SCENARIOS = (
     scenario("incremental backup", backing_up, back_up, OF_BACKUPS),
     scenario("policy of backups", planned, plan_backups, OF_POLICIES),
     Scenario("restore", approved_plan, restore, OF_RESTORES),
+    Scenario("restore that is tried again", partial(approved_plan, half_written=1), restore, OF_RESTORES),
 )

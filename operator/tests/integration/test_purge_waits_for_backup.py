@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +21,30 @@ from tests.support.spark import SparkOperatorRole, install_spark_crd
 pytestmark = pytest.mark.integration
 
 BUCKET = "wal"
+SPEC = {"clusterRef": {"name": "wal"}, "verify": {"level": "Checksums"}}
 SPARK = {"image": "wal-backup:1", "serviceAccountName": "driver"}
 
 
 def backups(purged: Purged) -> list[Object]:
     """All, the oldest first."""
     found = purged.site.kube.request("GET", OBJECTS.format(purged.site.namespace, "walbackups"))["items"]
-    return sorted(found, key=lambda each: str(each["metadata"]["name"]))
+    return sorted(found, key=lambda each: "parentRef" in each["spec"])
 
 
 def declare(purged: Purged, s3: S3Process) -> None:
-    """Backups every minute, in a bucket."""
+    """A backup in a minute or so, in a bucket, and the next one a day later."""
     kube, site = purged.site.kube, purged.site
     install_spark_crd(kube)
     kube.create(site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
     storage = {"s3": {"bucket": BUCKET, "endpoint": s3.endpoint, "region": s3.region}}
     kube.merge(site.path(), {"spec": {"backup": {"storage": storage, "spark": SPARK}}})
-    spec = {
-        "clusterRef": {"name": "wal"},
-        "schedule": "* * * * *",
-        "verify": {"level": "Checksums"},
-        "successfulRunsHistoryLimit": 20,
-    }
-    body = {
-        "apiVersion": "seawall.dev/v1alpha1",
-        "kind": "WALBackupPolicy",
-        "metadata": {"name": "often"},
-        "spec": spec,
-    }
-    kube.create(OBJECTS.format(site.namespace, "walbackuppolicies"), body)
+    due = datetime.now(UTC) + timedelta(seconds=70)
+    spec = {**SPEC, "schedule": f"{due.minute} {due.hour} * * *"}
+    kube.create(OBJECTS.format(site.namespace, "walbackuppolicies"), made("WALBackupPolicy", "daily", spec))
+
+
+def made(kind: str, name: str, spec: dict[str, Any]) -> Object:
+    return {"apiVersion": "seawall.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def wait_for_backups(purged: Purged, runner: BackupRunner, count: int) -> list[Object]:
@@ -90,19 +86,18 @@ def test_a_purge_takes_what_is_backed_up_and_nothing_that_is_not(
         runner = BackupRunner(SparkOperatorRole(purged.site.kube, purged.site.namespace), s3)
         purged.write()
         declare(purged, s3)
-        (first,) = wait_for_backups(purged, runner, 1)[:1]
+        (first,) = wait_for_backups(purged, runner, 1)
         for _ in range(3):  # a flush that is late, as on a busy machine, leaves its topic to the next run
             purged.write()
             purged.run()
             if purged.log_starts() == ends(first):
                 break
-        newest = [each for each in backups(purged) if each.get("status", {}).get("topics")][-1]
-        for topic, start in purged.log_starts().items():
-            assert ends(first)[topic] <= start <= ends(newest)[topic], "held from the end of a backup on"
-        done = wait_for_backups(purged, runner, len(backups(purged)) + 1)
-        parents = [each["spec"].get("parentRef", {}).get("name") for each in done]
-        assert parents == [None, *(each["metadata"]["name"] for each in done[:-1])]
+        assert purged.log_starts() == ends(first), "purged up to the end of the backup, and held from there on"
+        spec = {**SPEC, "parentRef": {"name": first["metadata"]["name"]}}
+        purged.site.kube.create(OBJECTS.format(purged.site.namespace, "walbackups"), made("WALBackup", "next", spec))
+        _, second = wait_for_backups(purged, runner, 2)
+        assert {row["name"]: row["start"] for row in second["status"]["topics"]} == ends(first)
         found = check(runner, purged, s3, tmp_path)
         assert (found["outcome"], found["errors"]) == ("Passed", 0), found
-        assert [each["backups"] for each in found["chains"]] == [len(done)]
+        assert [each["backups"] for each in found["chains"]] == [2]
         assert purged.missing() == set()
