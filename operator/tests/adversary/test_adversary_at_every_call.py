@@ -4,7 +4,8 @@ The crash tests kill the operator while the world stands still; here the operato
 the invariants of the design on the world itself, with every row known to who wrote it (`tests/adversary/judge.py`).
 
 ADVERSARY=all lives all calls times moves (make e2e-soak); without it each move right before something goes, or at the
-beginning where nothing does, and a part of the others. ADVERSARY_SEED=<n> chooses other pairs of moves, ADVERSARY_PAIRS=<n> how many.
+beginning where nothing does, and a part of the others. ADVERSARY_SEED=<n> chooses other pairs of moves,
+ADVERSARY_PAIRS=<n> how many.
 """
 
 from __future__ import annotations

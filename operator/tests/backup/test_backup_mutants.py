@@ -94,7 +94,7 @@ def failures_count(patch: Patch) -> None:
 
 def secrets_taken_for_granted(patch: Patch) -> None:
     """The Secrets of the store are not looked for."""
-    patch.setattr(kind, "secrets_of", lambda _: ())
+    patch.setattr(kind, "secrets_of", lambda *_: ())
 
 
 def regions_not_waited_for(patch: Patch) -> None:

@@ -48,7 +48,7 @@ def made_by_the_old_decision(patch: Patch) -> None:
 
 def kafka_chooses_brokers(patch: Patch) -> None:
     """Topics are made wherever Kafka's dice say."""
-    patch.setattr(topic_creation, "_placed", lambda _, action, __: action)
+    patch.setattr(topic_creation, "with_brokers", lambda _, topics, __: (topics, ""))
 
 
 def notes_not_said(patch: Patch) -> None:

@@ -53,11 +53,13 @@ class FakeDataPlane:
         versions: by datanode, where it runs something else.
         domain: what follows the name of a host.
         newest_ids: by topic the greatest entry id that datanodes know of.
+        idle: by region the last entry of its topic when it was seen idle.
     """
 
     datanodes: int = 3
     regions: dict[int, FakeRegion] = field(default_factory=dict)
     newest_ids: dict[str, int] = field(default_factory=dict)
+    idle: dict[int, int] = field(default_factory=dict)
     is_silent: bool = False
     maintenance: bool = False
     stopped: set[int] = field(default_factory=set)
@@ -128,7 +130,7 @@ class FakeDataPlane:
                 reported_at=now,
                 engine="mito",
                 memtable_bytes=region.memtable_bytes,
-                data=InnerReport(region.flushed, None),
+                data=InnerReport(region.flushed, self.idle.get(region_id)),
             )
             for region_id, region in self.regions.items()
             if region.datanode == node

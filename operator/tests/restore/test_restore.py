@@ -14,7 +14,7 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.request import FILE
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL
-from tests.worlds.restore_world import BACK, DATANODES, WRITTEN, RestoreWorld, lost
+from tests.worlds.restore_world import BACK, WRITTEN, RestoreWorld, lost
 from tests.worlds.verification_world import why
 
 
@@ -109,7 +109,6 @@ def test_without_a_statefulset_the_reports_say_whether_it_runs() -> None:
     assert why(world.walrestore())[0] == "DatabaseUnknown"
     nothing_was_made(world)
     world.data_plane.is_silent = False
-    world.data_plane.stopped = {0, 1, 2}
     assert world.settle_restore().status.stage is RestoreStage.COMPLETED
 
 
@@ -198,7 +197,7 @@ def test_what_the_database_has_must_be_known_where_logs_are_padded() -> None:
     world.settle_restore(ticks=30)
     reason, message = why(world.walrestore())
     assert (reason, world.walrestore().status.topics) == ("FlushedUnknown", ())
-    assert "let it run until this is planned" in message
+    assert "let it run, and flush, until this is planned" in message
     world.data_plane.is_silent = False
     found = world.live_until(RestoreStage.AWAITING_APPROVAL)
     assert [row.pad_to for row in found.status.topics] == [47] * 3
@@ -212,7 +211,7 @@ def test_a_datanode_that_reports_no_more_may_have_flushed_since() -> None:
     world.settle_restore(ticks=60)
     reason, message = why(world.walrestore())
     assert reason == "FlushedUnknown"
-    assert "does not say now what it has flushed" in message
+    assert "does not say now what it has" in message
     world.kube.remove(BACK, WALRestore)
     world.bring_back(padTo=dict.fromkeys(TOPICS, 50))
     world.live_until(RestoreStage.AWAITING_APPROVAL)
@@ -227,8 +226,8 @@ def test_a_database_that_is_gone_is_not_waited_for_where_nothing_is_padded_and_t
     assert why(world.walrestore())[0] == "WaitingForReports"
     found = world.live_until(RestoreStage.AWAITING_APPROVAL)
     world.settle_restore(ticks=1)
-    assert [row.needed_end for row in found.status.topics] == [None] * 3
-    assert "the database did not say what it has" in why(world.walrestore())[1]
+    assert [(row.needed_end, row.compared) for row in found.status.topics] == [(40, False)] * 3
+    assert "the database did not say all that it has" in why(world.walrestore())[1]
 
 
 def test_only_the_topics_that_are_asked_for_and_backed_up_come_back() -> None:
@@ -267,7 +266,7 @@ def test_after_an_interruption_nothing_goes_that_the_database_may_have_written()
     world.start_database()
     world.settle_restore(ticks=30)
     assert why(world.walrestore())[0] == "DatabaseRunning"
-    world.datanodes.scale(DATANODES, 0)
+    world.stop_database()
     found = world.settle_restore()
     assert (found.status.stage, why(found)[0]) == (RestoreStage.FAILED, "NotOurs")
     assert "wal_0 may have records of others, and is left as it is" in why(found)[1]

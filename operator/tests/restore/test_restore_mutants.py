@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from seawall.api.meta import ObjectMeta
+from seawall.controllers import restore
 from seawall.controllers.restore import WALRestoreController
-from seawall.domain.restore import attempt, decide, inspecting, needs, topics
+from seawall.domain.ledger.columns import Ids
+from seawall.domain.restore import attempt, database, decide, inspecting, needs, topics
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.case import DatabaseNow
 from seawall.domain.restore.contract import RestoreSummary
@@ -32,13 +35,12 @@ def database_taken_for_stopped(patch: Patch) -> None:
 
 def unknown_is_stopped(patch: Patch) -> None:
     """Where nobody can say whether the database runs, it does not."""
-    honest = WALRestoreController._database_by_reports
 
-    def sure(self: WALRestoreController, cluster: Any) -> DatabaseNow:
-        found = honest(self, cluster)
+    def sure(pods: DatabaseNow | None, reports: DatabaseNow | None) -> DatabaseNow:
+        found = database.judge(pods, reports)
         return replace(found, runs=bool(found.runs))
 
-    patch.setattr(WALRestoreController, "_database_by_reports", sure)
+    patch.setattr(restore, "judge", sure)
 
 
 def topics_that_are_there(patch: Patch) -> None:
@@ -52,7 +54,7 @@ def topics_that_are_there(patch: Patch) -> None:
 
 def any_kafka(patch: Patch) -> None:
     """Whatever Kafka answers is the right one."""
-    patch.setattr("seawall.controllers.restore.why_wrong", lambda *_: None)
+    patch.setattr("seawall.observe.opened_cluster.why_wrong", lambda *_: None)
 
 
 def few_brokers(patch: Patch) -> None:
@@ -136,6 +138,89 @@ def any_request(patch: Patch) -> None:
     patch.setattr(attempt, "_check_request", lambda _: None)
 
 
+def memory_ignored(patch: Patch) -> None:
+    """Rows in memory do not matter, whether or not somebody says their ids."""
+    patch.setattr(needs, "_unreported", lambda *_: {})
+
+
+def idle_ignored(patch: Patch) -> None:
+    """What an idle region says of the log's end does not matter."""
+    honest = needs._greatest_ids
+
+    def forgetful(case: Any) -> Any:
+        unknown = Ids.unknown(len(case.regions))
+        return honest(replace(case, regions=replace(case.regions, data_idle=unknown, metadata_idle=unknown)))
+
+    patch.setattr(needs, "_greatest_ids", forgetful)
+
+
+def all_or_nothing(patch: Patch) -> None:
+    """What is known of a topic does not count where it may not be all."""
+    honest = inspecting._row
+    patch.setattr(
+        inspecting,
+        "_row",
+        lambda case, name, found: honest(case, name, None if found is None or found.unknown else found),
+    )
+
+
+def records_not_read(patch: Patch) -> None:
+    """A record that cannot be read is none."""
+    patch.setattr(needs.Records, "problem", lambda *_: None)
+
+
+def plans_never_end(patch: Patch) -> None:
+    """A plan may be of any age."""
+    patch.setattr(topics, "_why_outdated", lambda *_: None)
+
+
+def no_set_no_pods(patch: Patch) -> None:
+    """Of a StatefulSet that is not there no pod runs."""
+    honest = database.judge_pods
+
+    def simple(name: str, found: Any, pods: Any) -> DatabaseNow:
+        return honest(name, found, pods) if found is not None else DatabaseNow(runs=False, message="")
+
+    patch.setattr(restore, "judge_pods", simple)
+    patch.setattr(WALRestoreController, "_by_reports", lambda *_: None)
+
+
+def pods_alone(patch: Patch) -> None:
+    """Where no pod is, nothing reports."""
+    patch.setattr(WALRestoreController, "_by_reports", lambda *_: None)
+
+
+def starts_forgotten(patch: Patch) -> None:
+    """That the database was started while logs were written does not matter, once it is stopped."""
+    for module in (topics, decide):
+        patch.setattr(module, "was_started", lambda _: False)
+
+
+def any_logs(patch: Patch) -> None:
+    """Whatever is in the topics is adopted."""
+
+    class Same(str):
+        __slots__ = ()
+
+        def __ne__(self, other: object) -> bool:
+            return False
+
+        __hash__ = str.__hash__
+
+    patch.setattr(topics, "logs_digest", lambda _: Same())
+
+
+def adopted_ones_go(patch: Patch) -> None:
+    """A topic that is somebody's by now goes all the same."""
+    patch.setattr(topics, "_is_adopted", lambda *_: False)
+
+
+def anybodys_pool(patch: Patch) -> None:
+    """Who else claims the topics does not matter."""
+    for name in ("why_not_ours", "find_contender"):
+        patch.setattr(f"seawall.observe.opened_cluster.{name}", lambda *_, **__: None)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
     (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
@@ -152,6 +237,23 @@ MUTANTS: tuple[Mutant, ...] = (
     (two_at_once, stories.test_two_restores_do_not_work_at_once),
     (any_size, stories.test_a_record_that_does_not_fit_is_told_before_anything_is_made),
     (any_request, stories.test_a_request_that_somebody_changed_is_not_worked_on),
+    (memory_ignored, moved.test_rows_in_memory_of_which_nobody_says_the_ids_are_not_padded_over),
+    (idle_ignored, moved.test_an_idle_region_is_at_the_end_of_a_log_that_is_lost),
+    (
+        all_or_nothing,
+        partial(moved.test_what_is_known_counts_although_one_region_is_silent, {"padAboveFlushed": False}),
+    ),
+    (records_not_read, moved.test_a_record_that_cannot_be_read_is_waited_for),
+    (plans_never_end, moved.test_a_plan_does_not_outlive_the_log_that_it_was_made_for),
+    (no_set_no_pods, moved.test_a_statefulset_that_is_not_there_says_nothing_about_its_pods),
+    (pods_alone, moved.test_pods_that_are_gone_are_not_all_where_datanodes_report),
+    (
+        starts_forgotten,
+        partial(moved.test_logs_that_the_database_opened_while_they_were_written_are_not_adopted, stops_again=True),
+    ),
+    (any_logs, partial(moved.test_logs_that_are_not_what_was_read_back_are_not_adopted, cut=True)),
+    (adopted_ones_go, moved.test_a_log_that_somebody_else_has_adopted_does_not_go),
+    (anybodys_pool, moved.test_a_pool_that_another_walcluster_claims_is_not_restored),
     (not_asked_again, moved.test_a_database_that_starts_right_before_the_topics_are_made_is_waited_for),
 )
 

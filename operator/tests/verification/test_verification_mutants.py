@@ -16,7 +16,7 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.controllers.verification import WALVerificationController
 from seawall.domain.ledger.observation import Verifying
 from seawall.domain.spark_job import allowed as allowing
-from seawall.domain.spark_job import attempt, case, decide, holding, request
+from seawall.domain.spark_job import attempt, case, decide, following, holding, request
 from seawall.domain.verification import contract, kind, selection
 from tests.purge import test_purge_verified as purges
 from tests.support.mutants import Mutant, find_survivors
@@ -103,7 +103,7 @@ def any_config_map(patch: Patch) -> None:
 
 def digest_of_what_is_there(patch: Patch) -> None:
     """The status takes the digest from the ConfigMap."""
-    patch.setattr(case, "digest_of", AnyText)
+    patch.setattr(following, "digest_of", AnyText)
 
 
 class AnyText(bytes):
@@ -180,7 +180,7 @@ def nobody_warns(patch: Patch) -> None:
 
 def secrets_taken_for_granted(patch: Patch) -> None:
     """The job's own Secret is not looked for."""
-    patch.setattr(WALVerificationController, "_find_secrets", lambda *_: None)
+    patch.setattr("seawall.controllers.spark_job.require_secrets", lambda *_: None)
 
 
 def forged(*, is_named: bool) -> Callable[[], None]:

@@ -19,6 +19,7 @@ from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
 from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.restore import WALRestoreController
+from seawall.domain.restore.contract import logs_digest
 from seawall.domain.spark_job.request import EXIT_CODES
 from seawall.reconciler import Reconciler
 from tests.fakes.datanodes import FakeDatanodes
@@ -56,6 +57,8 @@ class RestoreWorld(BackupWorld):
     removed: dict[str, int] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
     is_lost: bool = False
+    opened_early: set[str] = field(default_factory=set)
+    """Ids of topics that the database has opened before they were adopted."""
     plan_counts: dict[str, int] = field(default_factory=dict)
     """What the job says of its plan, instead of the truth."""
 
@@ -90,14 +93,21 @@ class RestoreWorld(BackupWorld):
         self.data_plane.newest_ids[topic] = self.kafka.topics[topic].log.end - 1
 
     def stop_database(self) -> None:
-        """Somebody scales the datanodes to nothing. They flush all that they have before they end."""
+        """Somebody scales the datanodes to nothing. They flush all that they have, and report no more."""
         for region in self.data_plane.regions:
             self.flush(region)
+        self.data_plane.reports()
         self.datanodes.scale(DATANODES, 0)
+        self.data_plane.stopped = {0, 1, 2}
 
     def start_database(self) -> None:
-        """And back."""
+        """And back. It opens the logs as they are: what is written to them later it does not have."""
         self.datanodes.scale(DATANODES, 3)
+        self.data_plane.stopped = set()
+        records = self.records()
+        for name, topic in self.kafka.topics.items():
+            adopted = name in records and records[name].topic_id == topic.log.topic_id and not records[name].broken
+            self.opened_early |= set() if adopted else {str(topic.log.topic_id)}
 
     def bring_back(self, key: Key = BACK, **spec: Any) -> None:
         """Somebody makes a restore."""
@@ -129,6 +139,7 @@ class RestoreWorld(BackupWorld):
             clusters,
             calls.guard(self.datanodes),
             self.observer(calls),
+            self.time,
             self.time,
         )
         return Reconciler(controller, may_write=lambda: True)
@@ -256,7 +267,8 @@ class RestoreWorld(BackupWorld):
             self.kafka.topics[first].log.append(1)
             finding = {"kind": "NotOurs", "object": None, "topic": first, "offset": found[first][2], "message": "x"}
             return Outcome.FAILED, f"something else wrote to {first}", {"findings": [finding]}
-        return Outcome.PASSED, f"{len(found)} topics are restored", {"restored": len(found)}
+        logs = logs_digest((name, start, pad_end) for name, (start, _, pad_end) in found.items())
+        return Outcome.PASSED, f"{len(found)} topics are restored", {"restored": len(found), "logs": logs}
 
     # --- what is true
 
@@ -279,6 +291,8 @@ class RestoreWorld(BackupWorld):
                 continue
             flushed = self.data_plane.regions[region].flushed
             needed = [row for row in self.rows[region] if row > flushed]
+            if not records[topic].broken and str(there.log.topic_id) in self.opened_early:
+                return f"{topic} is adopted, and the database has opened it before it was whole"
             if needed and not there.log.log_start <= min(needed) <= max(needed) < there.log.end:
                 return f"a row of {topic} is missing"
             if there.log.end <= max(flushed, self.data_plane.regions[region].last):

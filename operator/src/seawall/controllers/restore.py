@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
@@ -12,32 +12,32 @@ from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSta
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
 from seawall.controllers.topic_creation import with_brokers
-from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.identity import pinned_id
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict, Refused, SeawallError
-from seawall.domain.kafka import KafkaConnection, KafkaView
+from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import DescribedTopic
-from seawall.domain.ledger.observation import Observation, ReadShards, Unavailable, read_shards
+from seawall.domain.ledger.observation import ReadShards, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics, RestoreAction
 from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision
+from seawall.domain.restore.database import Silence, judge, judge_pods, judge_reports, newest_of
 from seawall.domain.restore.decide import decide
-from seawall.domain.restore.needs import TopicNeeds, find_needs
+from seawall.domain.restore.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.others import find_other
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
 from seawall.domain.step import Act, Event
-from seawall.domain.times import RESTORE_SILENT_AFTER
 from seawall.observe.connections import kafka_of, required_kafka
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.opened_cluster import named_cluster
-from seawall.ports import Clock, Datanodes, DataPlaneParts, KafkaClusters, Kube, SparkApplications
+from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool
+from seawall.ports import Clock, Datanodes, DataPlaneParts, KafkaClusters, Kube, SparkApplications, Stopwatch
 
 MAKES = frozenset({RestoreStage.PREPARING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
 """The stages that look at topics."""
-NEEDS_STOPPED = frozenset({RestoreStage.PREPARING, RestoreStage.WRITING, RestoreStage.REMOVING})
-"""The stages that begin nothing while the database runs."""
+NEEDS_STOPPED = MAKES | {RestoreStage.WRITING}
+"""The stages in which the database must not run."""
 RUNS = frozenset({RestoreStage.INSPECTING, RestoreStage.PREPARING, RestoreStage.WRITING, RestoreStage.REMOVING})
 """The stages with a request or an application."""
 
@@ -54,6 +54,9 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     datanodes: Datanodes
     observer: LedgerObserver
     clock: Clock
+    stopwatch: Stopwatch
+    silences: dict[Key, Silence] = field(default_factory=dict)
+    """By WALCluster since when its datanodes have not reported; a process that starts anew waits again."""
     kind: str = WALRestore.KIND.kind
 
     def observe(self, obj: WALRestore) -> Observed:
@@ -73,81 +76,82 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             return Observed(self.clock.now(), cluster, application=application)
         names = [name for name in cluster.spec.topics.topic_names() if obj.spec.selects(name)]
         begins = stage is RestoreStage.INSPECTING and not obj.status.topics
-        is_to_be_made = application is None and stage in NEEDS_STOPPED
         return Observed(
             now=self.clock.now(),
             cluster=cluster,
             request=self.kube.get_config_map(key) if stage in RUNS else None,
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
-            needs=self._needs(cluster, names) if begins else None,
-            pool=self._pool(cluster, [row.name for row in obj.status.planned]) if stage in MAKES else None,
-            database=self._database(cluster, cluster.spec) if is_to_be_made else None,
+            needs=self._needs(obj, cluster, names) if begins else None,
+            pool=self._pool(cluster, cluster.spec, [row.name for row in obj.status.planned])
+            if stage in MAKES
+            else None,
+            # After the topics: who starts it, writes and stops it in between has changed the StatefulSet by then.
+            database=self._database(cluster, cluster.spec) if stage in NEEDS_STOPPED else None,
             other=self._other(obj) if stage is RestoreStage.PREPARING else None,
         )
 
-    def _needs(self, cluster: WALCluster, names: list[str]) -> Mapping[str, TopicNeeds] | Unavailable:
+    def _needs(self, obj: WALRestore, cluster: WALCluster, names: list[str]) -> Mapping[str, TopicNeeds]:
+        """Of the Kafka that is pinned, and of the one that was backed up, which may have been another."""
+        here, source = _pool_id(cluster), None if isinstance(obj.spec, InvalidSpec) else obj.spec.source.cluster_id
+        there = None if here is None or source in {None, here.cluster_id} else replace(here, cluster_id=str(source))
+        wal = cluster.status.wal
         observation = self.observer.observe(cluster)
-        if not isinstance(observation, Observation):
-            return observation
-        records = self._shards(cluster, names).of_topics(names)
+        records = Records(
+            self._shards(here, names),
+            self._shards(there, names),
+            frozenset(() if wal is None else wal.record_shards),
+        )
         return find_needs(observation, names, records)
 
-    def _pool(self, cluster: WALCluster, names: list[str]) -> PoolNow | str:
-        """The topics as they are right now, of the Kafka that is pinned."""
+    def _pool(self, cluster: WALCluster, spec: WALClusterSpec, names: list[str]) -> PoolNow | str:
+        """The topics as they are right now, of the Kafka that is pinned, if they are this WALCluster's alone."""
         connection, pool = kafka_of(self.kube, cluster), _pool_id(cluster)
         if not isinstance(connection, KafkaConnection):
             return connection.message
-        if pool is None:
-            return f"WALCluster {cluster.metadata.name} has not met its Kafka cluster yet"
         key = cluster.metadata.key
         try:
-            view = self.kafka_clusters.connect(key, connection).view()
-            if not isinstance(view, KafkaView):
-                return view.message
-            if (wrong := why_wrong(cluster, view)) is not None:
-                return wrong
+            owned = own_pool(self.kube, cluster, self.kafka_clusters.connect(key, connection), spec.topics.prefix)
             logs = self.kafka_clusters.logs(key, connection)
             described = logs.describe_topics(names)
             there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
             offsets = logs.describe_offsets(there) if there else {}
+        except Blocked as blocked:
+            return blocked.found.message
         except SeawallError as error:
             return str(error)
-        return PoolNow(pool, len(view.online), described, offsets, self._shards(cluster, names))
+        if owned.contender is not None or pool is None:
+            return f"WALCluster {owned.contender} claims the same topics: delete one of the two"
+        return PoolNow(pool, len(owned.view.online), described, offsets, self._shards(pool, names))
 
-    def _shards(self, cluster: WALCluster, names: list[str]) -> ReadShards:
-        pool, numbers = _pool_id(cluster), shards_of(names)
+    def _shards(self, pool: PoolId | None, names: list[str]) -> ReadShards:
+        numbers = shards_of(names)
         try:
             return read_shards({} if pool is None else self.observer.intents.read(pool, numbers))
         except SeawallError as error:
             return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
 
     def _database(self, cluster: WALCluster, spec: WALClusterSpec) -> DatabaseNow:
-        """By its pods, where they are declared; else by the age of its reports."""
         declared = None if spec.data_plane is None else spec.data_plane.datanodes
-        if declared is not None:
-            key = Key(cluster.metadata.namespace, declared.stateful_set_ref.name)
-            found = self.datanodes.get(key)
-            pods = () if found is None else self.datanodes.pods(found)
-            if found is not None and (pods or found.replicas):
-                what = ", ".join(pod.key.name for pod in pods[:3]) or f"StatefulSet {key.name}"
-                return DatabaseNow(runs=True, message=f"{what} runs: scale StatefulSet {key.name} to 0")
-            return DatabaseNow(False, "no pod runs", None if found is None else f"{found.uid}/{found.generation}")
-        return self._database_by_reports(cluster)
+        if declared is None:
+            return judge(None, self._by_reports(cluster))
+        key = Key(cluster.metadata.namespace, declared.stateful_set_ref.name)
+        found = self.datanodes.get(key)
+        pods = judge_pods(key.name, found, () if found is None else self.datanodes.pods(found))
+        return judge(pods, self._by_reports(cluster) if pods.runs is False else None)
 
-    def _database_by_reports(self, cluster: WALCluster) -> DatabaseNow:
+    def _by_reports(self, cluster: WALCluster) -> DatabaseNow | None:
+        """None: nobody answers."""
         try:
             parts = self.observer.clusters.open_database(cluster)
             if not isinstance(parts, DataPlaneParts):
-                said = "the WALCluster names no database" if parts is None else parts.message
-                return DatabaseNow(None, f"whether the database is stopped is not known: {said}")
-            reports = parts.data_plane.reports()
-        except (PartUnavailable, PartRefused, SeawallError) as error:
-            return DatabaseNow(None, f"whether the database is stopped is not known: {error}")
-        newest = max((report.reported_at for report in reports), default=None)
-        if newest is None or self.clock.now() - newest > RESTORE_SILENT_AFTER:
-            return DatabaseNow(runs=False, message="no datanode reports")
-        return DatabaseNow(runs=True, message=f"a datanode reported at {newest:%H:%M:%SZ}: stop all of them")
+                return None
+            newest = newest_of(parts.data_plane.reports())
+        except (PartUnavailable, PartRefused, SeawallError):
+            return None
+        before, now = self.silences.get(cluster.metadata.key), self.stopwatch.milliseconds()
+        self.silences[cluster.metadata.key], found = judge_reports(before, newest, now)
+        return found
 
     def _other(self, obj: WALRestore) -> str | None:
         return find_other(obj, of_cluster(self.kube.list(WALRestore, obj.metadata.namespace).items, _cluster_of(obj)))

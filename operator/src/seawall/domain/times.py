@@ -134,8 +134,8 @@ JOB_BACKOFF = timedelta(seconds=15)
 """Before the second attempt; four times as long before the third."""
 JOB_SERVED_WITHIN = timedelta(seconds=60)
 """The Spark Operator takes up an application within a second or two; more than a minute means that it does not run."""
-RESTORE_SILENT_AFTER = timedelta(seconds=60)
-"""A database whose datanodes have not reported for longer is taken for stopped, where its pods are not declared."""
+RESTORE_SILENT_AFTER = timedelta(seconds=30)
+"""A database is stopped when its datanodes have not reported for ten of GreptimeDB's heartbeats, and no pod is left."""
 SCHEDULE_OBSERVE_SECONDS = 300.0
 """The longest time without a look at the clock, which may be set."""
 LEDGER_PAGE_RETRY_SECONDS = 5

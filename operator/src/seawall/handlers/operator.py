@@ -125,7 +125,7 @@ class Operator:
             WALVerificationController(self._kube, applications, ledgers, clock, wal),
             WALBackupController(self._kube, applications, ledgers, clock, wal),
             WALBackupPolicyController(self._kube, clock, wal),
-            WALRestoreController(self._kube, applications, kafka_clusters, datanodes, ledgers, clock),
+            WALRestoreController(self._kube, applications, kafka_clusters, datanodes, ledgers, clock, stopwatch),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}

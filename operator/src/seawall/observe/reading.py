@@ -219,6 +219,7 @@ class LedgerReader:
             contested=parts.owned.contender is not None,
             newest_revision=newest_revision(opened, database.snapshot, records),
             newest_ids=newest_ids(database.reports),
+            newest_of={datanode.datanode_id: datanode.newest_ids for datanode in database.reports},
             earlier=parts.earlier,
             cut=parts.cut,
         )

@@ -167,7 +167,13 @@ class RestoredTopic(StatusModel):
     reads_from: Annotated[int, Field(ge=0)] | None = None
     """The first offset that the database would read, as it said when this was planned."""
     needed_end: Annotated[int, Field(ge=0)] | None = None
-    """The offset above all that the database had then, exclusive."""
+    """The offset above all that the database, and Seawall's own record, had then, exclusive."""
+    compared: bool = False
+    """Whether the database said then all that it has."""
+    recorded_id: Annotated[str, Field(max_length=64)] | None = None
+    """The log that Seawall's own record was about then; absent: there was none."""
+    recorded_end: Annotated[int, Field(ge=0)] = 0
+    """The offset above all that Seawall's own record had then. A plan does not outlive what it was made by."""
     planned: bool = False
     """Whether the backup has it."""
     topic_id: Annotated[str, Field(max_length=64)] | None = None
@@ -216,8 +222,12 @@ class WALRestoreStatus(ObjectStatus):
     """What would come back."""
     none_existed: bool = False
     """Whether Kafka had none of the topics when this attempt asked: what it shows since then is made by it."""
+    database_ran: bool = False
+    """Whether the database was seen to run while its logs were written: they are not adopted then."""
+    logs: Annotated[str, Field(max_length=64)] | None = None
+    """SHA-256 over name, first offset and end of each log as the job read them back: only such logs are adopted."""
     stopped_as: Annotated[str, Field(max_length=128)] | None = None
-    """UID and generation of the StatefulSet of the datanodes when the topics were made: while it has no replicas and
+    """UID and generation of the StatefulSet of the datanodes before the topics were made: while it has no replicas and
     the same generation, nobody has started the database in between. Absent: nobody can say."""
     topics: Annotated[tuple[RestoredTopic, ...], Field(max_length=MAX_TOPICS)] = ()
     """The topics of the pool that are asked for."""

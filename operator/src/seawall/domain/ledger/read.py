@@ -66,6 +66,8 @@ class Read:
     """The metadata store's after the records were read, where any of them is newer than the snapshot."""
     newest_ids: Mapping[str, int] = field(default_factory=dict)
     """By topic the greatest id that any datanode's statistics know."""
+    newest_of: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """The same by datanode."""
     earlier: Mapping[str, FenceRecord] = field(default_factory=dict)
     """The records as they were before the reports were read; only needed of a process that remembers none."""
     cut: Mapping[str, int] = field(default_factory=dict)

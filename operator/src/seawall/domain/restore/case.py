@@ -18,7 +18,7 @@ from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure
 from seawall.domain.kubernetes import ConfigMap
-from seawall.domain.ledger.observation import ReadShards, Unavailable
+from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.domain.restore.actions import RestoreAction
 from seawall.domain.restore.needs import TopicNeeds
@@ -27,9 +27,12 @@ from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.application import Driver, SparkApplication
 from seawall.domain.spark_job.request import Subject
+from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS
 
 MAX_MESSAGE = 1024
+NO_TOPIC = "A" * 22
+"""The id that no topic has: the record of a topic that a restore has claimed, and that was never there before."""
 RestoreDecision = Decision[WALRestoreStatus, RestoreAction]
 
 
@@ -66,8 +69,8 @@ class Observed:
     request: ConfigMap | None = None
     application: SparkApplication | None = None
     driver: Driver = None
-    needs: Mapping[str, TopicNeeds] | Unavailable | None = None
-    """What the database has already; None: it was not asked."""
+    needs: Mapping[str, TopicNeeds] | None = None
+    """What is known of the database's own files; None: nobody asked."""
     pool: PoolNow | str | None = None
     """A sentence if it cannot be read; None: nobody asked."""
     database: DatabaseNow | None = None
@@ -108,7 +111,8 @@ class Case:
     spec: WALRestoreSpec
     cluster: WALCluster
     kafka: WALClusterSpec
-    backup: BackupSpec
+    backup: BackupSpec | None
+    """None: the WALCluster does not declare it any more; what has begun goes to its end without it."""
     observed: Observed
 
     @property
@@ -124,7 +128,13 @@ class Case:
     @property
     def storage(self) -> BackupStorage:
         """Where backups are."""
-        return self.backup.storage
+        return self._declared.storage
+
+    @property
+    def _declared(self) -> BackupSpec:
+        if self.backup is None:
+            raise ValueError("nothing is begun of a WALCluster that declares no backups")
+        return self.backup
 
     @property
     def key(self) -> Key:
@@ -140,7 +150,7 @@ class Case:
     @property
     def declaration(self) -> Declaration:
         """What runs, and as whom."""
-        return Declaration(self.backup.spark, self.backup.restore)
+        return Declaration(self._declared.spark, self._declared.restore)
 
     @property
     def external_kafka(self) -> ExternalKafka:
@@ -161,7 +171,7 @@ class Case:
         return self.stays(Verdict(Outlook.PAUSED, reason, message, JOB_POLL_SECONDS))
 
     def stays(self, verdict: Verdict, *actions: RestoreAction) -> RestoreDecision:
-        """Nothing of the status changes but what people are told."""
+        """Nothing of the status changes but what people read."""
         return Decision(self.status, verdict, actions)
 
     def becomes(self, verdict: Verdict, **update: object) -> RestoreDecision:
@@ -191,7 +201,7 @@ class Case:
 
     def next_attempt(self, stage: RestoreStage, verdict: Verdict, **more: object) -> RestoreDecision:
         """Another application, of another number; of topics that were made nothing is left."""
-        rows = tuple(_without_topic(row) for row in self.status.topics)
+        rows = tuple(map(without_topic, self.status.topics))
         update = {
             "stage": stage,
             "attempt": self.status.attempt + 1,
@@ -203,20 +213,26 @@ class Case:
             "fails_as": None,
             "none_existed": False,
             "stopped_as": None,
+            "database_ran": False,
+            "logs": None,
             "topics": rows,
             **more,
         }
         return self.becomes(verdict, **update)
 
 
-def _without_topic(row: RestoredTopic) -> RestoredTopic:
+def without_topic(row: RestoredTopic) -> RestoredTopic:
+    """The row once its topic is gone."""
     return row.model_copy(update={"topic_id": None, "removed_id": row.topic_id or row.removed_id})
 
 
 def ended(
     status: WALRestoreStatus, now: datetime, reason: str, message: str, *, complete: bool = False
 ) -> RestoreDecision:
-    """The end of the restore."""
+    """The end of the restore; of one that failed it is said which of its topics are left."""
+    left = [] if complete else [row.name for row in status.topics if row.topic_id is not None]
+    if left and "left as" not in message:
+        message = f"{message}; what it made of {listed(left)} is left as it is"
     stage = RestoreStage.COMPLETED if complete else RestoreStage.FAILED
     update = {"stage": stage, "completion_time": now, "message": message[:MAX_MESSAGE]}
     verdict = Verdict(Outlook.READY if complete else Outlook.STALLED, reason, message)

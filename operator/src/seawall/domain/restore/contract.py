@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -107,3 +108,11 @@ class RestoreSummary(PlanSummary):
     """The verdict of a restore."""
 
     restored: Annotated[int, Field(ge=0)] = 0
+    logs: Annotated[str, Field(max_length=64)] | None = None
+    """`logs_digest` of what was read back; absent: not all of it was restored."""
+
+
+def logs_digest(logs: Iterable[tuple[str, int, int]]) -> str:
+    """SHA-256 over names, first offsets and ends (exclusive) of logs."""
+    lines = sorted(f"{name} {start} {end}\n" for name, start, end in logs)
+    return sha256("".join(lines).encode()).hexdigest()

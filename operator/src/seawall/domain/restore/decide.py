@@ -46,11 +46,11 @@ from seawall.domain.conditions import (
 )
 from seawall.domain.decision import Decision, Failure, Published, silent
 from seawall.domain.restore.attempt import run, verdict_of
-from seawall.domain.restore.case import Case, Observed, RestoreDecision, declaration_of, ended
+from seawall.domain.restore.case import MAX_MESSAGE, Case, Observed, RestoreDecision, declaration_of, ended
 from seawall.domain.restore.contract import RestoreSummary
 from seawall.domain.restore.inspecting import await_approval, inspect
 from seawall.domain.restore.reasons import Reason
-from seawall.domain.restore.topics import adopt, prepare, remove
+from seawall.domain.restore.topics import STARTED, adopt, prepare, remove, wait_for_stop, was_started
 from seawall.domain.spark_job.actions import RemoveItself, why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.spark_job.application import Ended
@@ -137,9 +137,11 @@ def _of_cluster(
 ) -> RestoreDecision:
     """The stage, if the WALCluster allows what would run; a job that runs is not stopped."""
     refusal = why_not_allowed(spec.spark, declaration_of(kafka), cluster, _Kind)
-    if kafka.backup is None or (refusal is not None and observed.application is None):
-        message = refusal or f"WALCluster {cluster.metadata.name} declares no backup"
-        return ended(obj.status, observed.now, JobReason.SPARK_NOT_ALLOWED, message)
+    begins = observed.application is None and obj.status.stage in _BEGINS
+    if refusal is not None and begins and obj.status.stage in _MAKES_NOTHING:
+        return ended(obj.status, observed.now, JobReason.SPARK_NOT_ALLOWED, refusal)
+    if refusal is not None and begins:
+        return _waits(obj, Outlook.STALLED, JobReason.SPARK_NOT_ALLOWED, refusal)
     if obj.metadata.is_paused and observed.application is None:
         return _waits(obj, Outlook.PAUSED, JobReason.PAUSED, "seawall.dev/paused is set on the restore")
     return _stage(Case(obj, spec, cluster, kafka, kafka.backup, observed))
@@ -158,11 +160,11 @@ def _stage(case: Case) -> RestoreDecision:
 
 
 def _write(case: Case) -> RestoreDecision:
-    """The application is made while the database is stopped; once it runs, a writer is the job's to notice."""
-    database = case.observed.database
-    if case.observed.application is None and (database is None or database.runs is not False):
-        reason = Reason.DATABASE_RUNNING if database is not None and database.runs else Reason.DATABASE_UNKNOWN
-        return case.waits_for_a_person(reason, "nobody has asked yet" if database is None else database.message)
+    """The application is made while the database is stopped; that it is started meanwhile is never forgotten."""
+    if case.observed.application is None and (waits := wait_for_stop(case, case.observed.database)) is not None:
+        return waits
+    if was_started(case) and not case.status.database_ran:
+        return case.becomes(case.goes_on(Reason.DATABASE_RUNNING, STARTED), database_ran=True)
     return run(case, "restore", _judge)
 
 
@@ -170,9 +172,11 @@ def _judge(case: Case, driver: Ended) -> RestoreDecision:
     found = verdict_of(case, driver, RestoreSummary)
     if not isinstance(found, RestoreSummary):
         return found
+    if found.outcome is Outcome.PASSED and case.status.database_ran:
+        return case.ends(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is", outcome=Outcome.PASSED)
     if found.outcome is Outcome.PASSED:
-        update = {"stage": RestoreStage.ADOPTING, "outcome": Outcome.PASSED, "message": found.sentence[:1024]}
-        return case.becomes(case.goes_on(Reason.ADOPTING, found.sentence), **update)
+        update = {"outcome": Outcome.PASSED, "message": found.sentence[:MAX_MESSAGE], "logs": found.logs}
+        return case.becomes(case.goes_on(Reason.ADOPTING, found.sentence), stage=RestoreStage.ADOPTING, **update)
     findings = tuple(each.as_status() for each in found.findings[:MAX_RESTORE_FINDINGS])
     kinds = {each.kind for each in findings}
     if Reason.NOT_OURS in kinds:
@@ -182,6 +186,10 @@ def _judge(case: Case, driver: Ended) -> RestoreDecision:
     return case.attempt_is_over(Outcome.FAILED, found.sentence, reason, findings=findings)
 
 
+_MAKES_NOTHING = frozenset({None, RestoreStage.INSPECTING, RestoreStage.AWAITING_APPROVAL})
+"""Nothing is left of a restore that ends in one of these."""
+_BEGINS = _MAKES_NOTHING | {RestoreStage.PREPARING, RestoreStage.WRITING}
+"""Where an application is to come: what is only removed or adopted needs none."""
 _STAGES: Mapping[RestoreStage, Callable[[Case], RestoreDecision]] = {
     RestoreStage.INSPECTING: inspect,
     RestoreStage.AWAITING_APPROVAL: await_approval,

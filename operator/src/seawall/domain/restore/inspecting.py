@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from seawall.api.meta import RESTORE_ANNOTATION
@@ -11,18 +10,19 @@ from seawall.api.v1alpha1.restore import (
     RestoredTopic,
     RestorePlanStatus,
     RestoreStage,
+    WALRestoreStatus,
 )
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import Outlook, Verdict
-from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.restore.attempt import freeze, run, verdict_of
-from seawall.domain.restore.case import MAX_MESSAGE, Case, RestoreDecision
+from seawall.domain.restore.case import MAX_MESSAGE, NO_TOPIC, Case, RestoreDecision
 from seawall.domain.restore.contract import Planned, PlannedCounts, PlanSummary, write_plan_request
-from seawall.domain.restore.needs import TopicNeeds
+from seawall.domain.restore.needs import TopicNeeds, record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.application import Ended
 from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.text import listed
 from seawall.domain.times import JOB_PATIENCE
 
 
@@ -50,46 +50,44 @@ def _choose(case: Case) -> RestoreDecision:
     unknown = _unknown(case, names)
     if unknown is not None and case.spec.pad_above_flushed:
         return case.stays(
-            case.goes_on(Reason.FLUSHED_UNKNOWN, f"{unknown}: let it run until this is planned, or padTo")
+            case.goes_on(
+                Reason.FLUSHED_UNKNOWN, f"{unknown}: let it run, and flush, until this is planned, or set padTo"
+            )
         )
     if unknown is not None and case.now < (case.status.attempt_time or case.now) + JOB_PATIENCE:
         return case.stays(case.goes_on(JobReason.OBSERVING, f"it asks the database what it has: {unknown}"))
-    needs = _known(case)
+    needs = case.observed.needs or {}
     rows = tuple(_row(case, name, needs.get(name)) for name in names)
     verdict = case.goes_on(JobReason.SUBMITTING, f"it plans what comes back of {len(names)} topics")
     return case.becomes(verdict, topics=rows, location=case.storage.describe())
 
 
 def _unknown(case: Case, names: list[str]) -> str | None:
-    """Why nobody knows what the database has; None: it says so of each topic for which no person does."""
-    needs = case.observed.needs
-    if needs is None or isinstance(needs, Unavailable):
-        return "nobody has asked yet" if needs is None else needs.message
-    known, padded = _known(case), case.spec.pad_to or {}
-    silent = next((name for name in names if name not in known and name not in padded), None)
-    if silent is None:
-        return None
-    region = needs[silent].unknown if silent in needs else None
-    return f"region {region} of {silent} does not say now what it has flushed"
-
-
-def _known(case: Case) -> Mapping[str, TopicNeeds]:
-    """Of the topics all of whose regions say what they have."""
-    needs = case.observed.needs
-    if needs is None or isinstance(needs, Unavailable):
-        return {}
-    return {name: found for name, found in needs.items() if found.unknown is None}
+    """Why nobody knows all that the database has; None: of each topic it says so, or a person does."""
+    needs, padded = case.observed.needs, case.spec.pad_to or {}
+    if needs is None:
+        return "nobody has asked yet"
+    return next((needs[name].unknown for name in names if needs[name].unknown and name not in padded), None)
 
 
 def _row(case: Case, name: str, needs: TopicNeeds | None) -> RestoredTopic:
-    wanted = (case.spec.pad_to or {}).get(name, 0)
-    end = 0 if needs is None else needs.end
-    pad_to = max(wanted, end if case.spec.pad_above_flushed else 0)
+    """What is known counts, also where it may not be all.
+
+    Where the database does not answer, and an earlier time is meant, its files come from elsewhere: only it could say.
+    """
+    wanted, pads = (case.spec.pad_to or {}).get(name, 0), case.spec.pad_above_flushed
+    if needs is None:
+        return RestoredTopic(name=name, pad_to=wanted or None)
+    counts = needs.is_observed or pads or case.spec.target.latest is not None
+    record = needs.record
     return RestoredTopic(
         name=name,
-        pad_to=pad_to or None,
-        reads_from=None if needs is None else needs.reads_from,
-        needed_end=end or None,
+        pad_to=max(wanted, needs.end if pads else 0) or None,
+        reads_from=needs.reads_from,
+        needed_end=(needs.end or None) if counts else None,
+        compared=needs.unknown is None,
+        recorded_id=None if record is None or record.topic_id == NO_TOPIC else record.topic_id,
+        recorded_end=record_end(record),
     )
 
 
@@ -120,12 +118,21 @@ def _planned(
         message = f"{needs}, and topics.maxMessageBytes is {most}"
         return case.ends(Reason.RECORD_TOO_LARGE, message, outcome=Outcome.PASSED)
     return case.becomes(
-        case.goes_on(Reason.AWAITING_APPROVAL, sentence),
+        Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, sentence, 0.0),
         stage=RestoreStage.AWAITING_APPROVAL,
         interruptions=0,
         outcome=Outcome.PASSED,
         message=sentence[:MAX_MESSAGE],
     )
+
+
+_DOUBT = " (the database did not say all that it has: the ledger does, when it runs again)"
+
+
+def without(status: WALRestoreStatus) -> str:
+    """Which of the topics that are asked for the backup does not have, as a clause."""
+    names = [row.name for row in status.topics if not row.planned]
+    return f", nothing of {listed(names)}" if names else ""
 
 
 def await_approval(case: Case) -> RestoreDecision:
@@ -136,11 +143,9 @@ def await_approval(case: Case) -> RestoreDecision:
     if case.obj.metadata.approves_restore(plan.digest):
         verdict = case.goes_on(Reason.MAKING_TOPICS, "the plan is approved")
         return case.next_attempt(RestoreStage.PREPARING, verdict)
-    doubt = ""
-    if any(row.needed_end is None for row in case.status.planned):
-        doubt = " (the database did not say what it has: the ledger does, when it runs again)"
+    doubt = "" if all(row.compared for row in case.status.planned) else _DOUBT
     message = (
         f"{plan.records} records of {plan.topics} topics come back, and {plan.lost_at_most} offsets are lost at most"
-        f"{doubt}: stop the database, and set {RESTORE_ANNOTATION}: {plan.digest} to let it begin"
+        f"{doubt}{without(case.status)}: stop the database, and set {RESTORE_ANNOTATION}: {plan.digest} to let it begin"
     )
     return case.stays(Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, message))

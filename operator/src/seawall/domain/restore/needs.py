@@ -1,7 +1,8 @@
 """What the database has of each topic already, and would read of it: what a restored log must fit.
 
-A log must end above every id that the database knows (flushed entry ids, checkpoints, markers, newest entries), or new
-rows get offsets that the next replay skips; and it must not begin above what a restart would read.
+A log must end above every id that the database knows (flushed and idle ids, checkpoints, markers, newest entries), or
+new rows get offsets that the next replay skips; and it must not begin above what a restart would read. What is known is
+a lower bound always; whether that is all is said apart.
 """
 
 from __future__ import annotations
@@ -14,43 +15,75 @@ import numpy as np
 from seawall.domain.ledger.columns import Ids, greatest
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.ledger import plan
-from seawall.domain.ledger.observation import Observation
+from seawall.domain.ledger.observation import Observation, ReadShards, Unavailable
 from seawall.domain.ledger.rules import Case
 
 
 @dataclass(frozen=True, slots=True)
 class TopicNeeds:
-    """What the database says of one topic.
+    """What is known of one topic.
 
     Attributes:
-        end: above all that it has, exclusive.
+        end: above all that is known of, exclusive.
         reads_from: the first offset that any of its regions would read; None: it has no region, or nobody knows.
-        unknown: a region that does not say what it has; None: all do.
+        unknown: why that may not be all, as a clause; None: it is.
+        record: Seawall's own of the log that is lost.
+        is_observed: the database answered.
     """
 
     end: int
     reads_from: int | None = None
-    unknown: int | None = None
+    unknown: str | None = None
+    record: FenceRecord | None = None
+    is_observed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Seawall's own records of the topics: those of the Kafka that is pinned, and of the one that was backed up."""
+
+    here: ReadShards
+    there: ReadShards
+    recorded: frozenset[int] = frozenset()
+    """The shards that there were once."""
+
+    def end(self, name: str) -> int:
+        """Where the log ended, or must end; 0: no record says."""
+        return max(record_end(shards.of_topics([name]).get(name)) for shards in (self.here, self.there))
+
+    def problem(self, name: str) -> str | None:
+        """Why a record of it cannot be read, as a clause."""
+        unreadable = {**self.here.why_unreadable([name]), **self.there.why_unreadable([name])}
+        is_gone = bool(self.here.lost_topics([name], self.recorded))
+        return unreadable.get(name) or (f"the ConfigMap with the record of {name} is gone" if is_gone else None)
 
 
 def find_needs(
-    observation: Observation, names: Iterable[str], records: Mapping[str, FenceRecord]
+    observation: Observation | Unavailable, names: Iterable[str], records: Records
 ) -> Mapping[str, TopicNeeds]:
-    """By topic what the database, and Seawall's own record of it, say; also of topics that Kafka has lost."""
-    case = plan(observation.assessment.inputs).case
+    """By topic what the database and Seawall's own records say; also of topics that Kafka has lost."""
+    if isinstance(observation, Unavailable):
+        return {name: _by_records(records, name, observation.message) for name in names}
+    case, found = plan(observation.assessment.inputs).case, dict[str, TopicNeeds]()
     rows = {name: row for row, name in enumerate(case.topics.names)}
-    ids, unknown = _greatest_ids(case), _unknown_regions(case)
+    ids, unknown = _greatest_ids(case), _unknown_regions(case) | _unreported(observation, case)
     starts = case.reads_from.least_of_all_by(case.regions.topic, len(case.topics.names))
-    newest, found = observation.read.newest_ids, dict[str, TopicNeeds]()
+    newest = observation.read.newest_ids
     for name in names:
-        row = rows.get(name)
-        known = [record_end(records.get(name)), _above(newest.get(name))]
+        row, known = rows.get(name), [records.end(name), _above(newest.get(name))]
+        record, problem = records.here.of_topics([name]).get(name), records.problem(name)
         if row is None:
-            found[name] = TopicNeeds(max(known))
-        else:
-            known += [_above(ids.at(row)), _above(case.topics.marker.at(row))]
-            found[name] = TopicNeeds(max(known), starts.at(row), unknown.get(row))
+            found[name] = TopicNeeds(max(known), unknown=problem, record=record)
+            continue
+        known += [_above(ids.at(row)), _above(case.topics.marker.at(row))]
+        why = f"region {unknown[row]} of {name} does not say now what it has" if row in unknown else problem
+        found[name] = TopicNeeds(max(known), starts.at(row), why, record)
     return found
+
+
+def _by_records(records: Records, name: str, message: str) -> TopicNeeds:
+    record = records.here.of_topics([name]).get(name)
+    return TopicNeeds(records.end(name), unknown=message, record=record, is_observed=False)
 
 
 def _above(entry_id: int | None) -> int:
@@ -66,10 +99,11 @@ def record_end(record: FenceRecord | None) -> int:
 
 
 def _greatest_ids(case: Case) -> Ids:
-    """By topic the greatest id that any inner region has flushed, or keeps as a checkpoint."""
+    """By topic the greatest id that any inner region has flushed, keeps as a checkpoint, or was idle at."""
     regions = case.regions
-    ids = greatest(regions.data_flushed, regions.data_checkpoint, regions.metadata_flushed, regions.metadata_checkpoint)
-    return ids.greatest_by(regions.topic, len(case.topics.names))
+    data = greatest(regions.data_flushed, regions.data_checkpoint, regions.data_idle)
+    metadata = greatest(regions.metadata_flushed, regions.metadata_checkpoint, regions.metadata_idle)
+    return greatest(data, metadata).greatest_by(regions.topic, len(case.topics.names))
 
 
 def _unknown_regions(case: Case) -> dict[int, int]:
@@ -77,3 +111,17 @@ def _unknown_regions(case: Case) -> dict[int, int]:
     regions = case.regions
     unknown = ~regions.data_flushed.known | (regions.metric & ~regions.metadata_flushed.known) | case.freshness.stale
     return {int(regions.topic[at]): int(regions.region[at]) for at in np.flatnonzero(unknown)}
+
+
+def _unreported(observation: Observation, case: Case) -> dict[int, int]:
+    """By row of a topic a region that has rows in memory, and whose datanode does not say up to which id.
+
+    They are flushed when the database stops. A datanode leaves out topics that it has not used lately.
+    """
+    read, regions, found = observation.read, case.regions, dict[int, int]()
+    filled = {report.region_id: report.datanode_id for report in read.reports if report.memtable_bytes}
+    for at, region in enumerate(regions.region.tolist()):
+        datanode, row = filled.get(region), int(regions.topic[at])
+        if datanode is not None and case.topics.names[row] not in read.newest_of.get(datanode, {}):
+            found[row] = region
+    return found

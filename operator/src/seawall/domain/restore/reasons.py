@@ -21,8 +21,8 @@ class Reason(StrEnum):
     """Not ready. The database runs: it would write into logs that are not whole. Stop it (the message names what runs);
     then it goes on."""
     DATABASE_UNKNOWN = "DatabaseUnknown"
-    """Not ready. Nobody can say whether the database is stopped. Declare `dataPlane.datanodes.statefulSetRef` in the
-    WALCluster, or let its metasrv answer; then it goes on."""
+    """Not ready. Nobody can say yet whether the database is stopped: no datanode must have reported for half a minute.
+    Declare `dataPlane.datanodes.statefulSetRef` in the WALCluster, or let its metasrv answer; then it goes on."""
     KAFKA_UNREACHABLE = "KafkaUnreachable"
     """Reconciling. Kafka, or Seawall's records of its topics, cannot be read, or it is not the Kafka of the WALCluster;
     the message says why, and it goes on when that is over."""
@@ -47,11 +47,16 @@ class Reason(StrEnum):
     RECORD_TOO_LARGE = "RecordTooLarge"
     """Stalled. The end: the largest record does not fit `topics.maxMessageBytes`. Set that higher, and make another
     restore. Nothing was made."""
+    PLAN_CHANGED = "PlanChanged"
+    """Stalled. The end: since the plan was made the log went on, or was restored by somebody else. Nothing was made.
+    Make another restore."""
     NOT_OURS = "NotOurs"
-    """Stalled. The end: something else wrote to a topic while it was restored, or made it again. What is there is left
-    as it is. Find out who writes; then delete the topics, and make another restore."""
+    """Stalled. The end: something else wrote to a topic while it was restored, made it again, or may have: the database
+    was started too early, say. What is there is left as it is. Find out who writes; then delete the topics, and make
+    another restore."""
     NOT_RESTORED = "NotRestored"
-    """Stalled. The end: what was written reads otherwise than it was planned. The topics were removed again."""
+    """Stalled. The end: what was written reads otherwise than it was planned; the topics were removed again. Or it was
+    cut, or written to, after it was read back; the message says so, and it is left as it is."""
     TOPIC_CHANGED = "TopicChanged"
     """Stalled. The end: a topic that this restore made is gone, or was made again by somebody else. Nothing of that is
     touched. Find out who does that, and make another restore."""

@@ -22,8 +22,10 @@ from seawall.domain.ledger.fence import ObservedLog, first_record
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics
 from seawall.domain.restore.attempt import freeze
-from seawall.domain.restore.case import Case, PoolNow, RestoreDecision
-from seawall.domain.restore.contract import plan_request, write_restore_request
+from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision, without_topic
+from seawall.domain.restore.contract import logs_digest, plan_request, write_restore_request
+from seawall.domain.restore.inspecting import without
+from seawall.domain.restore.needs import record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import RemoveApplication
 from seawall.domain.spark_job.reasons import JobReason
@@ -32,8 +34,6 @@ from seawall.domain.text import listed
 from seawall.domain.times import JOB_BACKOFF
 from seawall.domain.topics.pool import desired_configs
 
-NO_TOPIC = "A" * 22
-"""The id that no topic has: the record of a topic that a restore has claimed, and that was never there before."""
 MAX_ATTEMPTS = 3
 
 
@@ -44,6 +44,12 @@ def prepare(case: Case) -> RestoreDecision:
         return pool
     if not case.status.none_existed:
         return _require_none(case, pool)
+    return _prepare(case, pool)
+
+
+def _prepare(case: Case, pool: PoolNow) -> RestoreDecision:
+    if was_started(case):
+        return case.attempt_is_over(Outcome.INTERRUPTED, "the database was started while the topics were made")
     if any(row.topic_id is None for row in case.status.planned):
         return _make_all(case, pool)
     if (changed := _why_changed(case, pool)) is not None:
@@ -57,22 +63,46 @@ def _pool_for_writing(case: Case) -> PoolNow | RestoreDecision:
     """What Kafka has, if the database is stopped and nobody else is at work; or what is waited for."""
     other, database, pool = case.observed.other, case.observed.database, case.observed.pool
     if other is not None:
-        return case.stays(case.goes_on(Reason.OTHER_RESTORE, f"WALRestore {other} is at work on the same topics"))
-    if database is None or database.runs is not False:
-        reason = Reason.DATABASE_RUNNING if database is not None and database.runs else Reason.DATABASE_UNKNOWN
-        return case.waits_for_a_person(reason, "nobody has asked yet" if database is None else database.message)
+        verdict = case.goes_on(Reason.OTHER_RESTORE, f"WALRestore {other} is at work on the same WALCluster")
+        return case.becomes(verdict, none_existed=False) if not _has_ids(case) else case.stays(verdict)
+    if (waits := wait_for_stop(case, database)) is not None:
+        return waits
     if not isinstance(pool, PoolNow):
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
-    names = _names(case)
-    silent = [found for name in names if (found := _silence(pool, name)) is not None]
-    silent += pool.shards.why_unreadable(names).values()
-    if silent:
-        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent[0]))
+    if (silent := _silent(case, pool)) is not None:
+        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent))
     wanted = case.kafka.topics.replication_factor
     if pool.online < wanted:
         message = f"{pool.online} brokers are online, and replicationFactor is {wanted}"
         return case.stays(case.goes_on(Reason.TOO_FEW_BROKERS, message))
     return pool
+
+
+def wait_for_stop(case: Case, database: DatabaseNow | None) -> RestoreDecision | None:
+    """Nothing is begun, or removed, while the database runs, or nobody can say; None: it is stopped."""
+    if database is not None and database.runs is False:
+        return None
+    reason = Reason.DATABASE_RUNNING if database is not None and database.runs else Reason.DATABASE_UNKNOWN
+    return case.waits_for_a_person(reason, "nobody has asked yet" if database is None else database.message)
+
+
+def was_started(case: Case) -> bool:
+    """Whether the database runs, or may have run, since before the topics were made."""
+    database, stopped_as = case.observed.database, case.status.stopped_as
+    if database is None or database.runs is None:
+        return False
+    return database.runs or (stopped_as is not None and database.stopped_as != stopped_as)
+
+
+def _has_ids(case: Case) -> bool:
+    return any(row.topic_id is not None for row in case.status.planned)
+
+
+def _silent(case: Case, pool: PoolNow) -> str | None:
+    """Why nobody knows what there is of a topic, in Kafka or in Seawall's records; None: it is known of all."""
+    names = _names(case)
+    silent = [found for name in names if (found := _silence(pool, name)) is not None]
+    return next(iter((*silent, *pool.shards.why_unreadable(names).values())), None)
 
 
 def _silence(pool: PoolNow, name: str) -> str | None:
@@ -104,7 +134,22 @@ def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
     if there:
         message = f"Kafka has {listed(there)}: nothing is written to a topic that is there"
         return case.ends(Reason.TOPIC_NOT_EMPTY, message)
-    return case.becomes(case.goes_on(Reason.MAKING_TOPICS, "Kafka has none of the topics"), none_existed=True)
+    if (changed := _why_outdated(case, pool)) is not None:
+        return case.ends(Reason.PLAN_CHANGED, changed)
+    stopped_as = None if case.observed.database is None else case.observed.database.stopped_as
+    verdict = case.goes_on(Reason.MAKING_TOPICS, "Kafka has none of the topics")
+    return case.becomes(verdict, none_existed=True, stopped_as=stopped_as)
+
+
+def _why_outdated(case: Case, pool: PoolNow) -> str | None:
+    """A record that is another one than when it was planned: the log went on, or somebody else restored it."""
+    records = pool.shards.of_topics(_names(case))
+    for row in case.status.planned:
+        record = records.get(row.name)
+        now = None if record is None or record.topic_id == NO_TOPIC else record.topic_id
+        if now != row.recorded_id or (now is not None and record_end(record) > row.recorded_end):
+            return f"Seawall's record of {row.name} is another one than when this was planned"
+    return None
 
 
 def _unclaimed(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
@@ -149,8 +194,7 @@ def _record_ids(case: Case, pool: PoolNow) -> RestoreDecision:
             return case.ends(Reason.NOT_OURS, message)
         rows.append(row.model_copy(update={"topic_id": found.topic_id}))
     verdict = case.goes_on(Reason.MAKING_TOPICS, "the topics are made: nothing is written to others")
-    stopped_as = None if case.observed.database is None else case.observed.database.stopped_as
-    return case.becomes(verdict, topics=tuple(rows), stopped_as=stopped_as)
+    return case.becomes(verdict, topics=tuple(rows))
 
 
 def _why_changed(case: Case, pool: PoolNow) -> str | None:
@@ -210,7 +254,9 @@ def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecisi
         for name, topic_id in made.items()
         if isinstance(topic := found[name], DescribedTopic) and topic.topic_id == topic_id
     }
+    records = pool.shards.of_topics(left)
     doubtful = [] if _is_all_ours(case) else [name for name in left if _has_records(pool, name)]
+    doubtful += [name for name in left if name in records and _is_adopted(records[name], left[name])]
     if doubtful:
         message = f"{case.status.message}; {listed(doubtful)} may have records of others, and is left as it is"
         return case.ends(Reason.NOT_OURS, message)
@@ -219,9 +265,8 @@ def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecisi
 
 def _is_all_ours(case: Case) -> bool:
     """Whether what is in the topics is of this restore: its job wrote, and the database was stopped all the time."""
-    database, stopped_as = case.observed.database, case.status.stopped_as
-    is_stopped = database is not None and stopped_as is not None and database.stopped_as == stopped_as
-    return is_stopped and case.status.outcome is not Outcome.REFUSED
+    is_known = case.status.stopped_as is not None and not case.status.database_ran
+    return is_known and not was_started(case) and case.status.outcome is not Outcome.REFUSED
 
 
 def _has_records(pool: PoolNow, name: str) -> bool:
@@ -231,11 +276,12 @@ def _has_records(pool: PoolNow, name: str) -> bool:
 
 def _go_on(case: Case) -> RestoreDecision:
     status, message = case.status, case.status.message or ""
+    rows, interruptions = tuple(map(without_topic, status.topics)), status.interruptions + 1
     if status.fails_as is not None:
-        return case.ends(status.fails_as, message)
-    interruptions = status.interruptions + 1
+        return case.ends(status.fails_as, message, topics=rows)
     if interruptions >= MAX_ATTEMPTS:
-        return case.ends(JobReason.INTERRUPTED, f"attempt {status.attempt} did not end well either: {message}")
+        message = f"attempt {status.attempt} did not end well either: {message}"
+        return case.ends(JobReason.INTERRUPTED, message, topics=rows)
     next_at = (status.attempt_time or case.now) + JOB_BACKOFF * 4**status.interruptions
     if case.now < next_at:
         after = (next_at - case.now).total_seconds()
@@ -246,25 +292,47 @@ def _go_on(case: Case) -> RestoreDecision:
 
 
 def adopt(case: Case) -> RestoreDecision:
-    """Begins the records anew, then says that all is done."""
+    """Begins the records anew, if the logs are what was read back, and then says that all is done."""
     pool = case.observed.pool
     if not isinstance(pool, PoolNow):
         return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, pool or "nobody has asked yet"))
-    silent = [found for name in _names(case) if (found := _silence(pool, name)) is not None]
-    silent += pool.shards.why_unreadable(_names(case)).values()
-    if silent:
-        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent[0]))
+    if (silent := _silent(case, pool)) is not None:
+        return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, silent))
     if (changed := _why_changed(case, pool)) is not None:
         return case.ends(Reason.TOPIC_CHANGED, changed)
     if (absent := _absent(case, pool)) is not None:
         return absent
     records, known = _records(case, pool), pool.shards.of_topics(_names(case))
-    new = {name: record for name, record in records.items() if not _is_adopted(known.get(name), record)}
-    if new:
-        verdict = case.goes_on(Reason.ADOPTING, f"it adopts {listed(list(new))}")
-        return case.stays(verdict, AdoptLogs(pool.id, pool.shards.changed(new), tuple(new)))
-    rows = tuple(_with_ends(row, records.get(row.name)) for row in case.status.topics)
-    return case.ends(Reason.RESTORED, case.status.message or "", complete=True, topics=rows)
+    new = {
+        name: record
+        for name, record in records.items()
+        if name not in known or not _is_adopted(known[name], record.topic_id)
+    }
+    if not new:
+        rows = tuple(_with_ends(row, records.get(row.name)) for row in case.status.topics)
+        message = f"{case.status.message}{without(case.status)}"
+        return case.ends(Reason.RESTORED, message, complete=True, topics=rows)
+    return _why_not_adopted(case, records) or case.stays(
+        case.goes_on(Reason.ADOPTING, f"it adopts {listed(list(new))}"),
+        AdoptLogs(pool.id, pool.shards.changed(new), tuple(new)),
+    )
+
+
+def _why_not_adopted(case: Case, records: Mapping[str, FenceRecord]) -> RestoreDecision | None:
+    """Logs that were cut or written to since they were read back, or that a database has opened before."""
+    if was_started(case):
+        return case.ends(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is")
+    database = case.observed.database
+    if database is None or database.runs is None:
+        return wait_for_stop(case, database)
+    found = logs_digest((name, record.log_start, record.high_watermark) for name, record in records.items())
+    if found != case.status.logs:
+        message = "the logs were cut or written to after they were read back; what is there is left as it is"
+        return case.ends(Reason.NOT_RESTORED, message)
+    return None
+
+
+STARTED = "the database was started while its logs were written: what it has opened is not whole, stop it"
 
 
 def _records(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
@@ -278,8 +346,8 @@ def _records(case: Case, pool: PoolNow) -> dict[str, FenceRecord]:
     return found
 
 
-def _is_adopted(record: FenceRecord | None, wanted: FenceRecord) -> bool:
-    return record is not None and record.topic_id == wanted.topic_id and not record.broken
+def _is_adopted(record: FenceRecord, topic_id: str) -> bool:
+    return record.topic_id == topic_id and not record.broken
 
 
 def _with_ends(row: RestoredTopic, record: FenceRecord | None) -> RestoredTopic:

@@ -14,7 +14,7 @@ from seawall.domain.spark_job.request import FILE, digest_of
 from seawall.domain.times import JOB_POLL_SECONDS, JOB_SERVED_WITHIN
 
 MAX_ERROR = 300
-"""Characters of a failed submission that people are told: the rest is a log."""
+"""Characters of a failed submission that people read: the rest is a log."""
 
 
 @dataclass(frozen=True, slots=True)

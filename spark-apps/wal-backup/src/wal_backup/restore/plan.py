@@ -41,6 +41,7 @@ class TopicPlan:
         source_id: the topic's id where it was backed up.
         start, end: offsets [start, end) come back.
         pad_end: where the log shall end: nulls go from `end` to it.
+        backed_up_to: where the backup ends, which may have more than comes back.
         gaps: offsets in [start, end) that the log did not have: nulls, too.
         sections: where the records are; the last one may have more than come back.
     """
@@ -52,6 +53,7 @@ class TopicPlan:
     pad_end: int
     gaps: tuple[Gap, ...]
     sections: tuple[Section, ...]
+    backed_up_to: int
 
     @property
     def records(self) -> int:
@@ -71,7 +73,7 @@ class TopicPlan:
     @property
     def lost(self) -> int:
         """Offsets that the log had, or may have had, and whose records do not come back, at most."""
-        return self.pad_end - self.end
+        return max(self.pad_end, self.backed_up_to) - self.end
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the plan."""
@@ -151,4 +153,4 @@ def plan_topic(stretch: Stretch, end: int, pad_to: int) -> TopicPlan:
     """The plan of one topic up to an offset that the stretch has."""
     gaps = tuple((first, min(last, end)) for first, last in stretch.gaps if first < end)
     sections = tuple(section for section in stretch.sections if section.first < end)
-    return TopicPlan(stretch.name, stretch.topic_id, stretch.start, end, max(end, pad_to), gaps, sections)
+    return TopicPlan(stretch.name, stretch.topic_id, stretch.start, end, max(end, pad_to), gaps, sections, stretch.end)

@@ -6,6 +6,7 @@ that is made anew.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,7 +122,15 @@ def answer_of(plan: Plan, ends: Sequence[TopicEnd]) -> Answer:
     said = [*(finding.message for finding in findings), *troubles]
     message = f"{len(ends) - len(others)} of {len(ends)} topics are restored{''.join(f'; {each}' for each in said[:1])}"
     details = {**about(plan), "restored": len(ends) - len(others), "notRestored": _shown(others)}
+    if not others:
+        details["logs"] = logs_digest(plan)
     return Answer(message, findings, details, broke_off=bool(troubles))
+
+
+def logs_digest(plan: Plan) -> str:
+    """SHA-256 over name, first offset and end of each log, as they were read back: who adopts them compares."""
+    lines = sorted(f"{topic.name} {topic.start} {topic.pad_end}\n" for topic in plan.topics)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def counts_of(plan: Plan) -> dict[str, int]:
