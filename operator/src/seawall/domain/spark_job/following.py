@@ -91,5 +91,5 @@ def find_request_problem(found: ConfigMap | None, uid: str, digest: str | None) 
         return RequestProblem.GONE
     if found.controller_uid != uid:
         return RequestProblem.TAKEN
-    is_meant = digest is not None and digest_of(found.binary_data.get(FILE, b"")) == digest
-    return None if is_meant else RequestProblem.CHANGED
+    is_changed = digest is None or digest_of(found.binary_data.get(FILE, b"")) != digest
+    return RequestProblem.CHANGED if is_changed else None
