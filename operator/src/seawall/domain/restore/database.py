@@ -34,10 +34,12 @@ def newest_of(reports: Iterable[DatanodeReport]) -> Newest:
 
 def judge_reports(before: Silence | None, newest: Newest, now: int) -> tuple[Silence, DatabaseNow | None]:
     """What is to be remembered for the next time, and what the reports say; None: there are none (a new metasrv)."""
-    silence = before if before is not None and before.newest == newest else Silence(newest, now)
+    # A metasrv forgets datanodes that are gone for long: one report less is no report.
+    advances = before is not None and not set(newest) <= set(before.newest)
+    silence = Silence(newest, now if before is None or advances else before.since)
     if not newest:
         return silence, None
-    if before is not None and before.newest != newest:
+    if advances:
         return silence, DatabaseNow(runs=True, message="datanodes report: stop all of them")
     wanted = RESTORE_SILENT_AFTER.total_seconds()
     if now - silence.since < wanted * 1000:
