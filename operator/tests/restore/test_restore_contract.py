@@ -18,6 +18,7 @@ from seawall.domain.restore.contract import (
     Planned,
     PlanSummary,
     RestoreSummary,
+    logs_digest,
     plan_request,
     write_plan_request,
     write_restore_request,
@@ -71,6 +72,10 @@ def test_verdicts_are_read_as_their_examples() -> None:
     assert found.counts is not None
     assert (found.plan.places(), found.plan.digest) == (frozenset({0}), wanted["plan"]["digest"])
     assert (found.counts.records, found.counts.largest_record, found.counts.lost_at_most) == (4691, 1021, 88)
+    wanted = example("restored-summary.json")
+    whole = read_summary(RestoreSummary, json.dumps(wanted), wanted["requestDigest"], 0)
+    assert isinstance(whole, RestoreSummary)
+    assert whole.logs == logs_digest([("wal_0", 20, 4800)])
     wanted = example("restore-summary.json")
     restored = read_summary(RestoreSummary, json.dumps(wanted), wanted["requestDigest"], 1)
     assert isinstance(restored, RestoreSummary)

@@ -88,6 +88,8 @@ def test_a_plan_is_written_as_its_example_and_its_digest_is_what_the_restore_nam
     wanted = example("plan-summary.json")
     written = summarize(Outcome.PASSED, wanted["message"], wanted["requestDigest"], (), about(plan, ("wal_0", "wal_1")))
     assert json.loads(written) == wanted
+    wanted, answer = example("restored-summary.json"), answer_of(plan, [TopicEnd("wal_0", (), None)])
+    assert json.loads(summarize(answer.outcome, answer.message, wanted["requestDigest"], (), answer.details)) == wanted
     wanted = example("restore-summary.json")
     message, finding = wanted["findings"][0]["message"], wanted["findings"][0]
     found = Finding(Kind.NOT_OURS, message, None, finding["topic"], finding["offset"])
