@@ -15,8 +15,8 @@ from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
 
 
-# Four Spark applications one after another, a Kafka that starts anew, and half a minute of silence: 6 minutes alone, and
-# 9.5 beside three other workers. Each wait in it has its own bound.
+# Four Spark applications one after another, a Kafka that starts anew, half a minute of silence: 6 minutes alone, 9.5
+# beside three other workers. Each wait in it has its own bound.
 @pytest.mark.timeout(1200)
 def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
     site: Site, database_in_sight: RefDb, purges: Purges, checker_image: str, backup_image: str
