@@ -13,6 +13,7 @@ from seawall.controllers import topic_creation, topic_deletion
 from seawall.controllers.topic_creation import TopicCreation
 from seawall.controllers.topic_deletion import TopicDeletion
 from seawall.domain.cluster import decide, deletion, going
+from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
 from seawall.domain.kafka_log import TopicFailure, TopicTrouble
 from seawall.domain.ledger.fence import Readoption
@@ -262,7 +263,7 @@ def test_a_record_that_is_forgotten_after_the_topic_was_made_is_lost_in_a_crash(
     """The order of the two matters: who dies in between leaves a new log beside the record of the old one."""
 
     def late(self: TopicCreation, cluster: Any, action: Any, kafka: Any) -> Any:
-        current, pool = self._same(cluster), topic_creation._pool_id(cluster)
+        current, pool = self._same(cluster), pool_of(cluster)
         assert pool is not None
         _, shards = self._read(current, pool, [topic.name for topic in action.topics], kafka.logs)
         kafka.admin.create_topics(action.topics)

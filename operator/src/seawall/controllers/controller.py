@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from seawall.api.meta import Key
 from seawall.api.resource import ObjectStatus, Resource
-from seawall.domain.decision import Decision
-from seawall.domain.errors import SeawallError
-from seawall.domain.step import Event
+from seawall.domain.decision import Decision, settle
+from seawall.domain.errors import Conflict, SeawallError
+from seawall.domain.step import Act, Event
 from seawall.ports import Kube
 
 ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])
@@ -49,6 +50,20 @@ class Controller(ABC, Generic[ObjectT, ObservedT, StatusT, ActionT]):
     @abstractmethod
     def perform(self, obj: ObjectT, action: ActionT) -> Event:
         """Does one action; returns what its event says."""
+
+    def _ask_again(
+        self, obj: ObjectT, action: ActionT, decide: Callable[[ObjectT, ObservedT], Decision[StatusT, ActionT]]
+    ) -> None:
+        """Reads all of it once more, right before something is done: `decide` must want it still.
+
+        Raises:
+            Conflict: it would not be decided any more.
+        """
+        found = self.read(obj.metadata.key)
+        is_same = found is not None and found.metadata.uid == obj.metadata.uid
+        step = settle(found, decide(found, self.observe(found))) if found is not None and is_same else None
+        if not isinstance(step, Act) or action not in step.actions:
+            raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")
 
     def record(self, obj: ObjectT, status: StatusT) -> None:
         """Replaces the status, at the resource version that was read."""

@@ -8,19 +8,16 @@ from typing import ClassVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreStatus
+from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
 from seawall.controllers.topic_creation import with_brokers
-from seawall.domain.cluster.identity import pinned_id
+from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
-from seawall.domain.decision import settle
 from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import DescribedTopic
-from seawall.domain.ledger.observation import ReadShards, read_shards
-from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics, RestoreAction
 from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision
 from seawall.domain.restore.database import Silence, judge, judge_pods, judge_reports, newest_of
@@ -28,10 +25,11 @@ from seawall.domain.restore.decide import decide
 from seawall.domain.restore.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.others import find_other
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit, attempt_key
-from seawall.domain.step import Act, Event
+from seawall.domain.step import Event
 from seawall.observe.connections import kafka_of, required_kafka
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool
+from seawall.observe.records import read_records
 from seawall.ports import Clock, Datanodes, DataPlaneParts, KafkaClusters, Kube, SparkApplications, Stopwatch
 
 MAKES = frozenset({RestoreStage.PREPARING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
@@ -74,7 +72,6 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         cluster = named_cluster(self.kube, obj)
         if cluster is None or isinstance(cluster.spec, InvalidSpec) or isinstance(obj.spec, InvalidSpec):
             return Observed(self.clock.now(), cluster, application=application)
-        names = [name for name in cluster.spec.topics.topic_names() if obj.spec.selects(name)]
         begins = stage is RestoreStage.INSPECTING and not obj.status.topics
         return Observed(
             now=self.clock.now(),
@@ -82,31 +79,32 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             request=self.kube.get_config_map(key) if stage in RUNS else None,
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
-            needs=self._needs(obj, cluster, names) if begins else None,
+            needs=self._needs(obj.spec, cluster, cluster.spec) if begins else None,
             pool=self._pool(cluster, cluster.spec, [row.name for row in obj.status.planned])
             if stage in MAKES
             else None,
             # After the topics: who starts it, writes and stops it in between has changed the StatefulSet by then.
             database=self._database(cluster, cluster.spec) if stage in NEEDS_STOPPED else None,
-            other=self._other(obj) if stage is RestoreStage.PREPARING else None,
+            other=self._other(obj, obj.spec) if stage is RestoreStage.PREPARING else None,
         )
 
-    def _needs(self, obj: WALRestore, cluster: WALCluster, names: list[str]) -> Mapping[str, TopicNeeds]:
+    def _needs(self, asked: WALRestoreSpec, cluster: WALCluster, spec: WALClusterSpec) -> Mapping[str, TopicNeeds]:
         """Of the Kafka that is pinned, and of the one that was backed up, which may have been another."""
-        here, source = _pool_id(cluster), None if isinstance(obj.spec, InvalidSpec) else obj.spec.source.cluster_id
-        there = None if here is None or source in {None, here.cluster_id} else replace(here, cluster_id=str(source))
+        names = [name for name in spec.topics.topic_names() if asked.selects(name)]
+        here, source = pool_of(cluster), asked.source.cluster_id
+        there = None if here is None or source == here.cluster_id else replace(here, cluster_id=source)
         wal = cluster.status.wal
         observation = self.observer.observe(cluster)
         records = Records(
-            self._shards(here, names),
-            self._shards(there, names),
+            read_records(self.observer.intents, here, names),
+            read_records(self.observer.intents, there, names),
             frozenset(() if wal is None else wal.record_shards),
         )
         return find_needs(observation, names, records)
 
     def _pool(self, cluster: WALCluster, spec: WALClusterSpec, names: list[str]) -> PoolNow | str:
         """The topics as they are right now, of the Kafka that is pinned, if they are this WALCluster's alone."""
-        connection, pool = kafka_of(self.kube, cluster), _pool_id(cluster)
+        connection, pool = kafka_of(self.kube, cluster), pool_of(cluster)
         if not isinstance(connection, KafkaConnection):
             return connection.message
         key = cluster.metadata.key
@@ -122,14 +120,9 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             return str(error)
         if owned.contender is not None or pool is None:
             return f"WALCluster {owned.contender} claims the same topics: delete one of the two"
-        return PoolNow(pool, len(owned.view.online), described, offsets, self._shards(pool, names))
-
-    def _shards(self, pool: PoolId | None, names: list[str]) -> ReadShards:
-        numbers = shards_of(names)
-        try:
-            return read_shards({} if pool is None else self.observer.intents.read(pool, numbers))
-        except SeawallError as error:
-            return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
+        return PoolNow(
+            pool, len(owned.view.online), described, offsets, read_records(self.observer.intents, pool, names)
+        )
 
     def _database(self, cluster: WALCluster, spec: WALClusterSpec) -> DatabaseNow:
         declared = None if spec.data_plane is None else spec.data_plane.datanodes
@@ -153,8 +146,9 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         self.silences[cluster.metadata.key], found = judge_reports(before, newest, now)
         return found
 
-    def _other(self, obj: WALRestore) -> str | None:
-        return find_other(obj, of_cluster(self.kube.list(WALRestore, obj.metadata.namespace).items, _cluster_of(obj)))
+    def _other(self, obj: WALRestore, asked: WALRestoreSpec) -> str | None:
+        found = self.kube.list(WALRestore, obj.metadata.namespace).items
+        return find_other(obj, of_cluster(found, asked.cluster_ref.name))
 
     def decide(self, obj: WALRestore, observed: Observed) -> RestoreDecision:
         """Decides (pure)."""
@@ -163,7 +157,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     def perform(self, obj: WALRestore, action: RestoreAction) -> Event:
         """Does one action, if right now it would be decided again."""
         if not isinstance(action, RemoveItself | RemoveApplication):
-            self._ask_again(obj, action)
+            self._ask_again(obj, action, decide)
         match action:
             case FreezeRequest():
                 self.kube.write_config_map(obj, action.config_map)
@@ -175,8 +169,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             case MakeTopics():
                 self._make(obj, action)
             case RemoveTopics():
-                cluster = self._cluster(obj)
-                connection = required_kafka(self.kube, cluster)
+                cluster, connection = self._kafka(obj)
                 self.kafka_clusters.connect(cluster.metadata.key, connection).delete_topics(action.ids)
             case RemoveApplication():
                 self.applications.delete(action.application)
@@ -187,35 +180,13 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         return action.event()
 
     def _make(self, obj: WALRestore, action: MakeTopics) -> None:
-        cluster = self._cluster(obj)
-        connection = required_kafka(self.kube, cluster)
+        cluster, connection = self._kafka(obj)
         reassigner = self.kafka_clusters.reassigner(cluster.metadata.key, connection)
         topics, _ = with_brokers(cluster, action.topics, reassigner)
         self.kafka_clusters.connect(cluster.metadata.key, connection).create_topics(topics)
 
-    def _cluster(self, obj: WALRestore) -> WALCluster:
-        found = named_cluster(self.kube, obj)
-        if found is None:
+    def _kafka(self, obj: WALRestore) -> tuple[WALCluster, KafkaConnection]:
+        cluster = named_cluster(self.kube, obj)
+        if cluster is None:
             raise Conflict(f"the WALCluster of WALRestore {obj.metadata.key} is gone")
-        return found
-
-    def _ask_again(self, obj: WALRestore, action: RestoreAction) -> None:
-        """Reads all of it once more, right before something is made, written or removed.
-
-        Raises:
-            Conflict: it would not be decided any more.
-        """
-        found = self.read(obj.metadata.key)
-        is_same = found is not None and found.metadata.uid == obj.metadata.uid
-        step = settle(found, decide(found, self.observe(found))) if found is not None and is_same else None
-        if not isinstance(step, Act) or action not in step.actions:
-            raise Conflict(f"WALRestore {obj.metadata.key} or what it was decided by changed")
-
-
-def _pool_id(cluster: WALCluster) -> PoolId | None:
-    cluster_id, prefix = pinned_id(cluster), cluster.prefix
-    return None if cluster_id is None or prefix is None else PoolId(cluster.metadata.namespace, cluster_id, prefix)
-
-
-def _cluster_of(obj: WALRestore) -> str:
-    return "" if isinstance(obj.spec, InvalidSpec) else obj.spec.cluster_ref.name
+        return cluster, required_kafka(self.kube, cluster)

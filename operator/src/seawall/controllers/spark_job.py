@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, assert_never
 
 from seawall.api.meta import InvalidSpec, Key
@@ -13,8 +14,7 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
-from seawall.domain.decision import settle
-from seawall.domain.errors import Conflict, Refused
+from seawall.domain.errors import Refused
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.spark_job.actions import (
     FreezeRequest,
@@ -28,7 +28,7 @@ from seawall.domain.spark_job.actions import (
 )
 from seawall.domain.spark_job.case import JobDecision, JobKind, Observed, StatusT, needs_observation
 from seawall.domain.spark_job.decide import decide
-from seawall.domain.step import Act, Event
+from seawall.domain.step import Event
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import named_cluster
 from seawall.ports import Clock, Kube, SparkApplications
@@ -142,11 +142,11 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             case PlaceHold():
                 self.kube.create(WALHold, action.key, action.spec, owner=obj)
             case FreezeRequest():
-                self._ask_again(obj, action)
+                self._ask_again(obj, action, partial(decide, self.job))
                 self.kube.write_config_map(obj, action.config_map)
             case Submit():
                 require_secrets(self.kube, obj.metadata.namespace, action.secrets, self.job.noun)
-                self._ask_again(obj, action)
+                self._ask_again(obj, action, partial(decide, self.job))
                 self.applications.create(obj, action.key, action.spec, action.service_account)
             case ReleaseHold():
                 self.kube.delete(action.hold)
@@ -157,15 +157,3 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             case _:
                 assert_never(action)
         return action.event()
-
-    def _ask_again(self, obj: ObjectT, action: JobAction) -> None:
-        """Reads all of it once more, right before the job is told what to do.
-
-        Raises:
-            Conflict: it would not be decided any more.
-        """
-        found = self.read(obj.metadata.key)
-        is_same = found is not None and found.metadata.uid == obj.metadata.uid
-        step = settle(found, decide(self.job, found, self.observe(found))) if found is not None and is_same else None
-        if not isinstance(step, Act) or action not in step.actions:
-            raise Conflict(f"{obj.KIND.kind} {obj.metadata.key} or what it was decided by changed")

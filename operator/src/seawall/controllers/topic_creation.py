@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 
 from seawall.api.meta import READOPT_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.cluster.identity import pinned_id
+from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster.lost import MissingTopics, find_missing
-from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure
 from seawall.domain.ledger.fence import parse_readoption
-from seawall.domain.ledger.observation import ReadShards, read_shards
-from seawall.domain.ledger.shards import PoolId, shards_of
+from seawall.domain.ledger.observation import ReadShards
+from seawall.domain.ledger.shards import PoolId
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
+from seawall.observe.records import read_records
 from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube, PartitionReassigner
 
 
@@ -39,7 +40,7 @@ class TopicCreation:
 
     def missing(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> MissingTopics:
         """What is recorded of topics that Kafka does not show, read anew; asks nobody when there are none."""
-        pool = _pool_id(cluster)
+        pool = pool_of(cluster)
         return MissingTopics() if pool is None or not names else self._read(cluster, pool, names, logs)[0]
 
     def create(self, cluster: WALCluster, action: CreateTopics, kafka: CreatesIn) -> CreateTopics:
@@ -55,7 +56,7 @@ class TopicCreation:
         topics, note = with_brokers(cluster, action.topics, kafka.reassigner)
         placed = replace(action, topics=topics, note=note)
         names = [topic.name for topic in action.topics]
-        current, pool = self._same(cluster), _pool_id(cluster)
+        current, pool = self._same(cluster), pool_of(cluster)
         if pool is None:
             raise Conflict("the Kafka cluster is not known yet")
         missing, shards = self._read(current, pool, names, kafka.logs)
@@ -82,7 +83,7 @@ class TopicCreation:
     def _read(
         self, cluster: WALCluster, pool: PoolId, names: Sequence[str], logs: KafkaLogs
     ) -> tuple[MissingTopics, ReadShards]:
-        shards = self._read_shards(pool, names)
+        shards = read_records(self.intents, pool, names)
         recorded = list(shards.of_topics(names))
         declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
         readopt = None if declared is None else parse_readoption(declared)
@@ -90,19 +91,6 @@ class TopicCreation:
         return find_missing(
             names, shards, _describe(logs, recorded), readopt, time=self.clock.trusted(), recorded=once
         ), shards
-
-    def _read_shards(self, pool: PoolId, names: Sequence[str]) -> ReadShards:
-        numbers = shards_of(names)
-        try:
-            return read_shards(self.intents.read(pool, numbers))
-        except SeawallError as error:
-            return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
-
-
-def _pool_id(cluster: WALCluster) -> PoolId | None:
-    """None before first contact: nothing is made then."""
-    cluster_id, prefix = pinned_id(cluster), cluster.prefix
-    return None if cluster_id is None or prefix is None else PoolId(cluster.metadata.namespace, cluster_id, prefix)
 
 
 def with_brokers(

@@ -13,11 +13,11 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.topic_pool import DeletionPolicy
 from seawall.domain.cluster.deletion import why_remade, why_unclear, why_written
 from seawall.domain.cluster.going import PoolNow, ids_to_delete, make_pool_now, records_to_decide
-from seawall.domain.cluster.identity import pinned_id, why_wrong
+from seawall.domain.cluster.identity import pool_of, why_wrong
 from seawall.domain.cluster.needed import why_needed
 from seawall.domain.cluster.observed import Needs
 from seawall.domain.cluster.ownership import find_contender
-from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.errors import Conflict, OutsideUnavailable
 from seawall.domain.kafka import KafkaView
 from seawall.domain.kafka_log import DescribedTopic, TopicFailure, TopicTrouble
 from seawall.domain.ledger.intents import FenceRecord
@@ -25,6 +25,7 @@ from seawall.domain.ledger.observation import ReadShards, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.observe.claims import read_holds
 from seawall.observe.ledger import LedgerObserver
+from seawall.observe.records import read_records
 from seawall.ports import KafkaAdmin, KafkaLogs, Kube
 
 
@@ -131,21 +132,14 @@ class TopicDeletion:
             raise OutsideUnavailable(f"Kafka has not confirmed yet that {min(left)} is gone")
 
     def _pool_id(self, cluster: WALCluster) -> PoolId | None:
-        spec, cluster_id = cluster.spec, pinned_id(cluster)
-        if isinstance(spec, InvalidSpec) or cluster_id is None:
-            return None
-        return PoolId(cluster.metadata.namespace, cluster_id, spec.topics.prefix)
+        return None if isinstance(cluster.spec, InvalidSpec) else pool_of(cluster)
 
     def _pool_now(self, cluster: WALCluster, names: Sequence[str], logs: KafkaLogs) -> tuple[PoolNow, ReadShards]:
         """The topics of the pool and their records; what cannot be read is in it as a sentence."""
-        pool, numbers = self._pool_id(cluster), shards_of(names)
         described = logs.describe_topics(names)
         there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
         offsets = logs.describe_offsets(there) if there else {}
-        try:
-            shards = read_shards({} if pool is None else self.observer.intents.read(pool, numbers))
-        except SeawallError as error:
-            shards = ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
+        shards = read_records(self.observer.intents, self._pool_id(cluster), names)
         return make_pool_now(names, described, offsets, shards), shards
 
     def _require_same(self, cluster: WALCluster) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,17 +12,16 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster.identity import claim_on, usable_readoption
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import newest_ids, region_reports
-from seawall.domain.errors import SeawallError
 from seawall.domain.frozen_targets import Target, TargetsLost, parts_of, thaw
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import Mode, PruneMode
-from seawall.domain.ledger.observation import Observation, ObservedCluster, ReadShards, read_shards
+from seawall.domain.ledger.observation import Observation, ObservedCluster, ReadShards
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.ledger.read import Read
 from seawall.domain.ledger.restarts import claims_of
-from seawall.domain.ledger.shards import PoolId, shards_of
+from seawall.domain.ledger.shards import PoolId
 from seawall.domain.ledger.tables import TopicLog
 from seawall.observe.claims import (
     Declarations,
@@ -36,6 +35,7 @@ from seawall.observe.claims import (
 from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_revision, read_database
 from seawall.observe.memory import Remembered
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, OwnedPool
+from seawall.observe.records import read_records
 from seawall.observe.topic_logs import read_cuts, read_epoch_ends, read_logs
 from seawall.ports import Clock, IntentStore, Kube, Stopwatch
 
@@ -168,7 +168,7 @@ class LedgerReader:
         owned = self.clusters.view(cluster, opened)
         logs = read_logs(opened, owned.view, remembered.topics, began)
         pool = PoolId(cluster.metadata.namespace, owned.view.cluster_id, opened.topics.prefix)
-        shards = self._read_shards(pool, logs)
+        shards = read_records(self.intents, pool, logs)
         epoch_ends, logs = read_epoch_ends(opened.logs, shards.of_topics(logs), logs)
         cut, logs = read_cuts(opened.logs, remembered.memory.logs, logs)
         verifications = read_verifications(kube, cluster, policies)
@@ -232,22 +232,13 @@ class LedgerReader:
             return {}
         pool = PoolId(cluster.metadata.namespace, cluster.status.kafka.cluster_id, opened.topics.prefix)
         names = opened.topics.topic_names()
-        return self._read_shards(pool, names).of_topics(names)
+        return read_records(self.intents, pool, names).of_topics(names)
 
     def _read_targets(self, run: WALPurge | None) -> Mapping[str, Target] | TargetsLost:
         try:
             return {} if run is None else read_targets(self.clusters.kube, run)
         except TargetsLost as lost:
             return lost
-
-    def _read_shards(self, pool: PoolId, topics: Iterable[str]) -> ReadShards:
-        """The intents; one that cannot be read leaves its topics alone."""
-        numbers = shards_of(topics)
-        try:
-            found = self.intents.read(pool, numbers)
-        except SeawallError as error:
-            return ReadShards({}, {}, dict.fromkeys(numbers, str(error)))
-        return read_shards(found)
 
 
 def _announced(

@@ -18,11 +18,18 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.kafka import KafkaView
 from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.observation import Unavailable, UnavailableReason
+from seawall.domain.ledger.shards import PoolId
 
 
 def pinned_id(cluster: WALCluster) -> str | None:
     """The cluster id in the status; None before first contact."""
     return cluster.status.kafka.cluster_id if cluster.status.kafka else None
+
+
+def pool_of(cluster: WALCluster) -> PoolId | None:
+    """The topics of the WALCluster on the Kafka that is pinned; None before first contact."""
+    cluster_id, prefix = pinned_id(cluster), cluster.prefix
+    return None if cluster_id is None or prefix is None else PoolId(cluster.metadata.namespace, cluster_id, prefix)
 
 
 def why_wrong(cluster: WALCluster, kafka: KafkaView) -> str | None:

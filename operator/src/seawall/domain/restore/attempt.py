@@ -9,33 +9,37 @@ from seawall.api.v1alpha1.restore import RestoreStage, WALRestoreStatus
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.decision import Decision
-from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.restore.case import Case, RestoreDecision
 from seawall.domain.spark_job.actions import FreezeRequest, Submit
 from seawall.domain.spark_job.allowed import effective_spark
 from seawall.domain.spark_job.application import Ended, SparkApplication, build_application
-from seawall.domain.spark_job.following import NoVerdict, RequestProblem, find_request_problem, follow
+from seawall.domain.spark_job.following import (
+    NoVerdict,
+    RequestProblem,
+    describe_problem,
+    find_request_problem,
+    follow,
+    frozen_request,
+)
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import FILE, MAX_BYTES, OTHER_REQUEST, SummaryT, digest_of, read_summary
+from seawall.domain.spark_job.request import OTHER_REQUEST, SummaryT, digest_of, read_summary
 
 Judge = Callable[[Case, Ended], RestoreDecision]
 
 
 def freeze(case: Case, data: bytes, topics: int, stage: RestoreStage) -> RestoreDecision:
     """Says in the status which request it is, then writes it down for good; once that is there, `stage` begins."""
-    if len(data) > MAX_BYTES:
-        message = f"the request takes {len(data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
-        return case.attempt_is_over(Outcome.REFUSED, message, JobReason.TOO_MANY_TOPICS)
-    digest, found = digest_of(data), case.observed.request
+    kept, found = frozen_request(case.key, data), case.observed.request
+    if isinstance(kept, str):
+        return case.attempt_is_over(Outcome.REFUSED, kept, JobReason.TOO_MANY_TOPICS)
     if found is not None and (end := _check_request(case)) is not None:
         return end
     if found is not None:
         verdict = case.goes_on(JobReason.SUBMITTING, f"it makes SparkApplication {case.key.name}")
         return case.becomes(verdict, stage=stage, application_name=case.key.name)
     verdict = case.goes_on(JobReason.SUBMITTING, f"it writes down what is to be done with {topics} topics")
-    config_map = ConfigMap(case.key, {}, binary_data={FILE: data}, is_immutable=True)
-    status = case.status.model_copy(update={"request_digest": digest})
-    return Decision(status, verdict, (FreezeRequest(config_map, topics),))
+    status = case.status.model_copy(update={"request_digest": digest_of(data)})
+    return Decision(status, verdict, (FreezeRequest(kept, topics),))
 
 
 def run(case: Case, command: str, judge: Judge) -> RestoreDecision:
@@ -85,17 +89,13 @@ def _submit(case: Case, command: str) -> RestoreDecision:
 
 def _check_request(case: Case) -> RestoreDecision | None:
     """What comes of a ConfigMap that is gone, somebody else's, or another request; None: it is the one."""
-    name = case.key.name
     match find_request_problem(case.observed.request, case.obj.metadata.uid, case.status.request_digest):
         case None:
             return None
-        case RequestProblem.GONE:
-            message = f"ConfigMap {name} with its request is gone"
-            return case.attempt_is_over(Outcome.INTERRUPTED, message, JobReason.REQUEST_CHANGED)
         case RequestProblem.TAKEN:
             return _taken(case, "ConfigMap")
-        case RequestProblem.CHANGED:
-            message = f"ConfigMap {name} is not the request that status.requestDigest names"
+        case RequestProblem.GONE | RequestProblem.CHANGED as problem:
+            message = describe_problem(problem, case.key.name)
             return case.attempt_is_over(Outcome.INTERRUPTED, message, JobReason.REQUEST_CHANGED)
         case unknown:
             assert_never(unknown)

@@ -26,11 +26,11 @@ from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.application import Driver, SparkApplication
+from seawall.domain.spark_job.case import MAX_MESSAGE
 from seawall.domain.spark_job.request import Subject
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_POLL_SECONDS
 
-MAX_MESSAGE = 1024
 NO_TOPIC = "A" * 22
 """The id that no topic has: the record of a topic that a restore has claimed, and that was never there before."""
 RestoreDecision = Decision[WALRestoreStatus, RestoreAction]
@@ -182,6 +182,10 @@ class Case:
         """It is over."""
         return ended(self.status.model_copy(update=more), self.now, reason, message, complete=complete)
 
+    def leaves(self, reason: str, message: str, **more: object) -> RestoreDecision:
+        """It is over, and touches nothing any more, which the message says itself."""
+        return _ended(self.status.model_copy(update=more), self.now, reason, message)
+
     def attempt_is_over(
         self, outcome: Outcome, message: str, reason: str | None = None, **more: object
     ) -> RestoreDecision:
@@ -231,8 +235,13 @@ def ended(
 ) -> RestoreDecision:
     """The end of the restore; of one that failed it is said which of its topics are left."""
     left = [] if complete else [row.name for row in status.topics if row.topic_id is not None]
-    if left and "left as" not in message:
-        message = f"{message}; what it made of {listed(left)} is left as it is"
+    suffix = f"; what it made of {listed(left)} is left as it is" if left else ""
+    return _ended(status, now, reason, message + suffix, complete=complete)
+
+
+def _ended(
+    status: WALRestoreStatus, now: datetime, reason: str, message: str, *, complete: bool = False
+) -> RestoreDecision:
     stage = RestoreStage.COMPLETED if complete else RestoreStage.FAILED
     update = {"stage": stage, "completion_time": now, "message": message[:MAX_MESSAGE]}
     verdict = Verdict(Outlook.READY if complete else Outlook.STALLED, reason, message)

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
@@ -41,19 +40,19 @@ from seawall.domain.conditions import (
     Verdict,
     as_status,
     find_condition,
-    loss_event,
-    transition_events,
 )
 from seawall.domain.decision import Decision, Failure, Published, silent
 from seawall.domain.restore.attempt import run, verdict_of
-from seawall.domain.restore.case import MAX_MESSAGE, Case, Observed, RestoreDecision, declaration_of, ended
+from seawall.domain.restore.case import Case, Observed, RestoreDecision, declaration_of, ended
 from seawall.domain.restore.contract import RestoreSummary
 from seawall.domain.restore.inspecting import await_approval, inspect
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.topics import STARTED, adopt, prepare, remove, wait_for_stop, was_started
-from seawall.domain.spark_job.actions import RemoveItself, why_unusable
+from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.case import MAX_MESSAGE
+from seawall.domain.spark_job.published import published, wait_for_ttl
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.times import JOB_RETRY_SECONDS
 
@@ -87,26 +86,13 @@ def decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
     if obj.metadata.deletion_timestamp is not None:
         return silent(obj, "the restore is being deleted, and its applications with it")
     if obj.status.is_over:
-        return _after_the_end(obj, observed)
+        return wait_for_ttl(obj, "restore", obj.status.completion_time, observed.now)
     decision = _decide(obj, observed)
 
     def publish(verdict: Verdict) -> Published[WALRestoreStatus]:
-        before, status = obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed)
-        user = loss_event(before, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again")
-        events = transition_events(before, status.conditions)
-        return Published(status, events if user is None else (*events, user))
+        return published(obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed))
 
     return replace(decision, publish=publish)
-
-
-def _after_the_end(obj: WALRestore, observed: Observed) -> RestoreDecision:
-    """Its conditions are its verdict: nothing is published any more."""
-    ttl = None if isinstance(obj.spec, InvalidSpec) else obj.spec.ttl_seconds_after_finished
-    if ttl is None or obj.status.completion_time is None:
-        return silent(obj, "the restore is over")
-    left = (obj.status.completion_time + timedelta(seconds=ttl) - observed.now).total_seconds()
-    actions = (RemoveItself(),) if left <= 0 else ()
-    return silent(obj, "the restore is over, and stays until its ttl is", max(left, JOB_RETRY_SECONDS), *actions)
 
 
 def _decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
@@ -173,7 +159,7 @@ def _judge(case: Case, driver: Ended) -> RestoreDecision:
     if not isinstance(found, RestoreSummary):
         return found
     if found.outcome is Outcome.PASSED and case.status.database_ran:
-        return case.ends(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is", outcome=Outcome.PASSED)
+        return case.leaves(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is", outcome=Outcome.PASSED)
     if found.outcome is Outcome.PASSED:
         update = {"outcome": Outcome.PASSED, "message": found.sentence[:MAX_MESSAGE], "logs": found.logs}
         return case.becomes(case.goes_on(Reason.ADOPTING, found.sentence), stage=RestoreStage.ADOPTING, **update)
@@ -181,7 +167,7 @@ def _judge(case: Case, driver: Ended) -> RestoreDecision:
     kinds = {each.kind for each in findings}
     if Reason.NOT_OURS in kinds:
         message = f"{found.sentence}: what is there is left as it is"
-        return case.ends(Reason.NOT_OURS, message, outcome=Outcome.FAILED, findings=findings)
+        return case.leaves(Reason.NOT_OURS, message, outcome=Outcome.FAILED, findings=findings)
     reason = Reason.NOT_RESTORED if Reason.NOT_RESTORED in kinds else Reason.CHAIN_BROKEN
     return case.attempt_is_over(Outcome.FAILED, found.sentence, reason, findings=findings)
 

@@ -16,11 +16,12 @@ from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.restore.attempt import freeze, run, verdict_of
-from seawall.domain.restore.case import MAX_MESSAGE, NO_TOPIC, Case, RestoreDecision
+from seawall.domain.restore.case import NO_TOPIC, Case, RestoreDecision
 from seawall.domain.restore.contract import Planned, PlannedCounts, PlanSummary, write_plan_request
 from seawall.domain.restore.needs import TopicNeeds, record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.application import Ended
+from seawall.domain.spark_job.case import MAX_MESSAGE
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_PATIENCE

@@ -28,13 +28,12 @@ from seawall.domain.restore.inspecting import without
 from seawall.domain.restore.needs import record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import RemoveApplication
+from seawall.domain.spark_job.attempt import MAX_ATTEMPTS
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import PATHS, kafka_of
 from seawall.domain.text import listed
 from seawall.domain.times import JOB_BACKOFF
 from seawall.domain.topics.pool import desired_configs
-
-MAX_ATTEMPTS = 3
 
 
 def prepare(case: Case) -> RestoreDecision:
@@ -191,7 +190,7 @@ def _record_ids(case: Case, pool: PoolNow) -> RestoreDecision:
             continue
         if offsets.high_watermark > 0:
             message = f"something wrote to {row.name} as soon as it was made: it is left as it is"
-            return case.ends(Reason.NOT_OURS, message)
+            return case.leaves(Reason.NOT_OURS, message)
         rows.append(row.model_copy(update={"topic_id": found.topic_id}))
     verdict = case.goes_on(Reason.MAKING_TOPICS, "the topics are made: nothing is written to others")
     return case.becomes(verdict, topics=tuple(rows))
@@ -259,7 +258,7 @@ def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecisi
     doubtful += [name for name in left if name in records and _is_adopted(records[name], left[name])]
     if doubtful:
         message = f"{case.status.message}; {listed(doubtful)} may have records of others, and is left as it is"
-        return case.ends(Reason.NOT_OURS, message)
+        return case.leaves(Reason.NOT_OURS, message)
     return left
 
 
@@ -321,14 +320,14 @@ def adopt(case: Case) -> RestoreDecision:
 def _why_not_adopted(case: Case, records: Mapping[str, FenceRecord]) -> RestoreDecision | None:
     """Logs that were cut or written to since they were read back, or that a database has opened before."""
     if was_started(case):
-        return case.ends(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is")
+        return case.leaves(Reason.NOT_OURS, f"{STARTED}; what is there is left as it is")
     database = case.observed.database
     if database is None or database.runs is None:
         return wait_for_stop(case, database)
     found = logs_digest((name, record.log_start, record.high_watermark) for name, record in records.items())
     if found != case.status.logs:
         message = "the logs were cut or written to after they were read back; what is there is left as it is"
-        return case.ends(Reason.NOT_RESTORED, message)
+        return case.leaves(Reason.NOT_RESTORED, message)
     return None
 
 

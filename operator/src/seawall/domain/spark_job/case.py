@@ -26,7 +26,7 @@ from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.spark_job.actions import JobAction, attempt_key
 from seawall.domain.spark_job.allowed import kafka_of_job
 from seawall.domain.spark_job.application import Body, Driver, Ended, SparkApplication
-from seawall.domain.spark_job.following import RequestProblem, find_request_problem
+from seawall.domain.spark_job.following import RequestProblem, describe_problem, find_request_problem
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.request import Subject
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -241,12 +241,11 @@ def check_request(case: Case[SpecT, StatusT]) -> JobDecision[StatusT] | None:
     match find_request_problem(case.observed.request, case.uid, case.status.request_digest):
         case None:
             return None
-        case RequestProblem.GONE:
-            return case.attempt_ends(Outcome.INTERRUPTED, f"ConfigMap {case.key.name} with its request is gone")
+        case RequestProblem.GONE as problem:
+            return case.attempt_ends(Outcome.INTERRUPTED, describe_problem(problem, case.key.name))
         case RequestProblem.TAKEN:
             return name_taken(case, "ConfigMap")
-        case RequestProblem.CHANGED:
-            message = f"ConfigMap {case.key.name} is not the request that status.requestDigest names"
-            return request_changed(case, message)
+        case RequestProblem.CHANGED as problem:
+            return request_changed(case, describe_problem(problem, case.key.name))
         case unknown:
             assert_never(unknown)

@@ -20,7 +20,6 @@ A pause stops only what would be begun: a job that runs goes on, and its hold is
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any, assert_never
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
@@ -32,15 +31,14 @@ from seawall.domain.conditions import (
     Verdict,
     as_status,
     find_condition,
-    loss_event,
-    transition_events,
 )
 from seawall.domain.decision import Decision, Failure, Published, silent
-from seawall.domain.spark_job.actions import RemoveItself, why_unusable
+from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
 from seawall.domain.spark_job.attempt import leftovers, release, run
 from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Observed, SpecT, StatusT, ended
 from seawall.domain.spark_job.holding import hold
+from seawall.domain.spark_job.published import published, wait_for_ttl
 from seawall.domain.spark_job.reasons import WAITING, JobReason
 from seawall.domain.times import JOB_RETRY_SECONDS
 
@@ -54,10 +52,7 @@ def decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed:
     decision = _decide(kind, obj, observed)
 
     def publish(verdict: Verdict) -> Published[StatusT]:
-        before, status = obj.status.conditions, _with_conditions(kind, obj, decision.status, verdict, observed)
-        user = loss_event(before, status.conditions, ConditionType.OWN_KAFKA_USER, "its own user again")
-        events = transition_events(before, status.conditions)
-        return Published(status, events if user is None else (*events, user))
+        return published(obj.status.conditions, _with_conditions(kind, obj, decision.status, verdict, observed))
 
     return replace(decision, publish=publish)
 
@@ -69,12 +64,7 @@ def _after_the_end(
     left_over = leftovers(obj, observed)
     if left_over:
         return silent(obj, "what its attempts have left goes", None, *left_over)
-    ttl = None if isinstance(obj.spec, InvalidSpec) else obj.spec.ttl_seconds_after_finished
-    if ttl is None or obj.status.completion_time is None:
-        return silent(obj, f"the {kind.noun} is over")
-    left = (obj.status.completion_time + timedelta(seconds=ttl) - observed.now).total_seconds()
-    actions = (RemoveItself(),) if left <= 0 else ()
-    return silent(obj, f"the {kind.noun} is over, and stays until its ttl is", max(left, JOB_RETRY_SECONDS), *actions)
+    return wait_for_ttl(obj, kind.noun, obj.status.completion_time, observed.now)
 
 
 def _decide(kind: JobKind[SpecT, StatusT], obj: Resource[Any, StatusT], observed: Observed) -> JobDecision[StatusT]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from seawall.api.meta import Key
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.spark_job.application import Driver, Ended, SparkApplication, Stuck
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import FILE, digest_of
+from seawall.domain.spark_job.request import FILE, MAX_BYTES, digest_of
 from seawall.domain.times import JOB_POLL_SECONDS, JOB_SERVED_WITHIN
 
 MAX_ERROR = 300
@@ -83,6 +84,20 @@ class RequestProblem(StrEnum):
     """Somebody else made it."""
     CHANGED = "Changed"
     """It has another digest than the status names."""
+
+
+def describe_problem(problem: RequestProblem, name: str) -> str:
+    """What is wrong with the ConfigMap of this name, which is no other object's."""
+    if problem is RequestProblem.GONE:
+        return f"ConfigMap {name} with its request is gone"
+    return f"ConfigMap {name} is not the request that status.requestDigest names"
+
+
+def frozen_request(key: Key, data: bytes) -> ConfigMap | str:
+    """The request as it is kept for good; or why no ConfigMap takes it."""
+    if len(data) > MAX_BYTES:
+        return f"the request takes {len(data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
+    return ConfigMap(key, {}, binary_data={FILE: data}, is_immutable=True)
 
 
 def find_request_problem(found: ConfigMap | None, uid: str, digest: str | None) -> RequestProblem | None:

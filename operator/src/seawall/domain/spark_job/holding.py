@@ -10,7 +10,6 @@ from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStage, NotReadTopic,
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 from seawall.domain.conditions import find_condition
 from seawall.domain.decision import Decision
-from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Observation, Unavailable, UnavailableReason
 from seawall.domain.spark_job.actions import FreezeRequest, PlaceHold
 from seawall.domain.spark_job.case import (
@@ -22,8 +21,9 @@ from seawall.domain.spark_job.case import (
     is_granted,
     name_taken,
 )
+from seawall.domain.spark_job.following import frozen_request
 from seawall.domain.spark_job.reasons import JobReason
-from seawall.domain.spark_job.request import FILE, MAX_BYTES, digest_of
+from seawall.domain.spark_job.request import digest_of
 from seawall.domain.spark_job.selection import Selection, TopicRange
 from seawall.domain.times import JOB_PATIENCE, JOB_SLACK
 
@@ -91,15 +91,12 @@ def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
     request = case.kind.plan_request(case, {} if isinstance(found.spec, InvalidSpec) else found.spec.topics)
     if isinstance(request, Decision):
         return request
-    if len(request.data) > MAX_BYTES:
-        message = (
-            f"the request takes {len(request.data)} bytes, and a ConfigMap 1 MiB: narrow spec.topics, and make several"
-        )
-        return case.ends(JobReason.TOO_MANY_TOPICS, message)
-    config_map = ConfigMap(case.key, {}, binary_data={FILE: request.data}, is_immutable=True)
+    kept = frozen_request(case.key, request.data)
+    if isinstance(kept, str):
+        return case.ends(JobReason.TOO_MANY_TOPICS, kept)
     verdict = case.goes_on(JobReason.SUBMITTING, f"it writes down what is to be read of {request.topics} topics")
     status = case.status.model_copy(update={"request_digest": digest_of(request.data), **request.update})
-    return Decision(status, verdict, (FreezeRequest(config_map, request.topics),))
+    return Decision(status, verdict, (FreezeRequest(kept, request.topics),))
 
 
 def why_none(
