@@ -24,6 +24,12 @@ def build_backup_image() -> str:
     return run(REPOSITORY / "spark-apps/wal-backup/image.sh", timeout=1200, show_progress=True).strip()
 
 
+def once_soon() -> str:
+    """A schedule that is due once in a minute or so, and then a day later."""
+    due = datetime.now(UTC) + timedelta(seconds=70)
+    return f"{due.minute} {due.hour} * * *"
+
+
 @dataclass(frozen=True, slots=True)
 class Backup:
     """A WALBackup, as its status says."""
@@ -73,10 +79,9 @@ class Backups(SparkJobs):
     def begin_once(self, **spec: Any) -> None:
         """Makes a policy that backs up once, in a minute or so, and decodes it; the next one is a day later."""
         self.declare()
-        due = datetime.now(UTC) + timedelta(seconds=70)
         body = {
             "clusterRef": {"name": self.wal.name},
-            "schedule": f"{due.minute} {due.hour} * * *",
+            "schedule": once_soon(),
             "verify": {"level": "Integrity"},
             "timeout": "10m",
             **spec,

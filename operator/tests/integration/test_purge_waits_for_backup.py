@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seawall_e2e.backups import once_soon
 from seawall_e2e.loopback.s3 import S3Process
 from seawall_e2e.waiting import wait_until
 from tests.integration.test_purge import RUN_SECONDS, Purged, purged_cluster  # noqa: F401 - a fixture
@@ -38,8 +38,7 @@ def declare(purged: Purged, s3: S3Process) -> None:
     kube.create(site.core("serviceaccounts"), {"metadata": {"name": "driver"}})
     storage = {"s3": {"bucket": BUCKET, "endpoint": s3.endpoint, "region": s3.region}}
     kube.merge(site.path(), {"spec": {"backup": {"storage": storage, "spark": SPARK}}})
-    due = datetime.now(UTC) + timedelta(seconds=70)
-    spec = {**SPEC, "schedule": f"{due.minute} {due.hour} * * *"}
+    spec = {**SPEC, "schedule": once_soon()}
     kube.create(OBJECTS.format(site.namespace, "walbackuppolicies"), made("WALBackupPolicy", "daily", spec))
 
 

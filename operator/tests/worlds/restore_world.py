@@ -20,11 +20,10 @@ from seawall.api.v1alpha1.spark_job import JobStage, Outcome
 from seawall.controllers.ledger import LedgerWatch
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain.restore.contract import logs_digest
-from seawall.domain.spark_job.request import EXIT_CODES
 from seawall.reconciler import Reconciler
 from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
-from tests.worlds.backup_world import BackupWorld
+from tests.worlds.backup_world import BackupWorld, Done, Request
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL, Calls, Guard
 
 BACK = Key(NAMESPACE, "back")
@@ -176,20 +175,11 @@ class RestoreWorld(BackupWorld):
 
     # --- the job
 
-    def judge(self, key: Key) -> tuple[str, int]:
-        """What the job says of its request, after it did what it says."""
-        found = self.kube.get_config_map(key)
-        assert found is not None
-        raw = gzip.decompress(found.binary_data["request.json.gz"])
-        request = json.loads(raw)
+    def run_job(self, request: Request) -> Done | None:
+        """Plans, or restores; a plan names all topics that may be restored, and no backup."""
         if "names" in request:
-            outcome, message, more = self._plan(request)
-        elif "planDigest" in request:
-            outcome, message, more = self._restore(request)
-        else:
-            return super().judge(key)
-        body = {"version": 1, "requestDigest": sha256(raw).hexdigest(), "outcome": outcome, "message": message, **more}
-        return json.dumps(body), EXIT_CODES[outcome]
+            return self._plan(request)
+        return self._restore(request) if "planDigest" in request else super().run_job(request)
 
     def _end(self, key: Key) -> None:
         found = self.kube.get_config_map(key)
@@ -202,7 +192,7 @@ class RestoreWorld(BackupWorld):
             self.dies += 1
         super()._end(key)
 
-    def planned(self, request: Mapping[str, Any]) -> dict[str, tuple[int, int, int]] | str | None:
+    def planned(self, request: Request) -> dict[str, tuple[int, int, int]] | str | None:
         """By topic where it begins and ends, and up to where it is padded; or a refusal; None: the chain is broken."""
         if self.broken_store:
             return None
@@ -224,7 +214,7 @@ class RestoreWorld(BackupWorld):
                 return f"{name} would end at {pad_end}, and the database has entries up to {needs['end'] - 1}"
         return found
 
-    def _plan(self, request: Mapping[str, Any]) -> tuple[Outcome, str, dict[str, Any]]:
+    def _plan(self, request: Request) -> Done:
         found = self.planned(request)
         if found is None:
             finding = {"kind": "ObjectMissing", "object": "data/0.parquet", "topic": None, "offset": None}
@@ -245,7 +235,7 @@ class RestoreWorld(BackupWorld):
         plan = {"name": "plans/x.json", "digest": _digest(found), "topics": places}
         return Outcome.PASSED, f"{records} records come back", {"plan": plan, "counts": counts}
 
-    def _restore(self, request: Mapping[str, Any]) -> tuple[Outcome, str, dict[str, Any]]:
+    def _restore(self, request: Request) -> Done:
         self.check("a job began")
         found = self.planned(request["plan"])
         if not isinstance(found, dict) or _digest(found) != request["planDigest"]:
