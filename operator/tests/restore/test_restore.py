@@ -63,6 +63,21 @@ def test_afterwards_the_ledger_has_no_finding_and_a_purge_deletes() -> None:
     assert min(world.log_starts().values()) > 1
 
 
+def test_a_region_that_is_created_after_the_backup_can_read_the_log_that_comes_back() -> None:
+    world = RestoreWorld()
+    for region in list(world.data_plane.regions):
+        world.flush(region)  # else one of them would read from the marker as well
+    assert [row.start for row in world.backed_up().status.topics] == [1, 1, 1]
+    world.add_region(TOPICS[0], 1024 << 32 | 9, datanode=0)
+    world.data_plane.regions[1024 << 32 | 9].flushed = 0  # its datanode had not met the topic before
+    for topic in TOPICS:
+        world.write(topic, WRITTEN)
+    for _ in range(3):
+        world.recorder().tick(WAL)
+    world.lose_kafka()
+    assert world.restored().status.stage is RestoreStage.COMPLETED
+
+
 def test_nothing_is_made_before_the_plan_is_approved_by_its_digest() -> None:
     world = lost()
     world.bring_back()

@@ -1,7 +1,8 @@
 """Which topics a backup copies, from where and to where.
 
-A full backup begins where a restart would begin to read; where that is not known, at the start of the log, because too
-much harms nobody. An incremental one begins where its parent ended, in the same log, or the chain is over.
+A full backup begins where a region would begin to read that is created tomorrow: its chain must fit the regions that
+there are when it is needed. Where that is not known it begins at the start of the log, because too much harms nobody.
+An incremental one begins where its parent ended, in the same log, or the chain is over.
 """
 
 from __future__ import annotations
@@ -79,6 +80,6 @@ def _range(topics: Topics, name: str, parent: BackedUpTopic | None) -> TopicRang
     if parent is not None:
         start = parent.end
     elif regions:
-        start = max(start, min(region.reads_from for region in regions))
+        start = max(start, topics.first_read(name))
     end = log.high_watermark
     return TopicRange(name, log.topic_id, log.log_start, min(start, end), end, regions or ())

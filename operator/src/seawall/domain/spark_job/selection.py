@@ -110,6 +110,16 @@ class Topics:
         """Up to which offset records were meant to be deleted; 0: nothing ever was."""
         return self._case.bounds.intent.at(self.rows[name]) or 0
 
+    def first_read(self, name: str) -> int:
+        """The first offset that any region would read, one that is created later too; 0: that is not known.
+
+        Such a region has flushed nothing: it begins after the pruned marker, or, where the database reads none, at 0.
+        """
+        mode = self._case.prune_mode
+        is_read = mode.mode.reads_marker and mode.report_only is None  # else another version may run than is declared
+        marker = self._case.topics.marker.at(self.rows[name]) if is_read else None
+        return 0 if marker is None else marker + 1
+
     def is_idle(self, name: str) -> bool:
         """Whether no region writes to it."""
         return bool(self._without_regions[self.rows[name]])
