@@ -1,4 +1,4 @@
-"""The command line: `seawall run`, `status`, `ledger`, `plan`, `purge`, `verify`, `hold renew`, `restore`."""
+"""The command line: `seawall run|status|ledger|plan|purge|verify|hold|backup|restore`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter
-from seawall.cli import hold, ledger, plan, purge, restore, status, verify
+from seawall.cli import backup, hold, ledger, plan, purge, restore, status, verify
 from seawall.domain.errors import SeawallError
 from seawall.domain.times import CLI_POLL_SECONDS
 from seawall.settings import Settings
@@ -31,6 +31,7 @@ def main() -> int:
     purge.add_arguments(commands.add_parser("purge", help="make a run by hand, or say what one would do now"))
     verify.add_arguments(commands.add_parser("verify", help="replay the WAL on Spark, and say whether it can be"))
     hold.add_arguments(commands.add_parser("hold", help="renew a WALHold"))
+    backup.add_arguments(commands.add_parser("backup", help="make a restore point, and list backups"))
     restore.add_arguments(commands.add_parser("restore", help="read the plan of a WALRestore, and approve it"))
     arguments = parser.parse_args()
     if arguments.command == "run":
@@ -59,6 +60,8 @@ def _answers(arguments: argparse.Namespace) -> Iterator[str]:
             yield from purge.purge(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
         case "verify":
             yield from verify.verify(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
+        case "backup":
+            yield from backup.backup(arguments, api, lambda: time.sleep(CLI_POLL_SECONDS))
         case "restore":
             yield restore.restore(arguments, api)
         case _:

@@ -201,6 +201,14 @@ def test_a_topic_whose_regions_are_silent_is_waited_for_and_then_backed_up_from_
     assert [row[1] for row in rows(found)] == [1, 0, 1]
 
 
+def test_a_topic_that_kafka_has_lost_is_not_left_out_in_silence() -> None:
+    world = BackupWorld()
+    world.foreign.add("wal_1")
+    del world.kafka.topics["wal_1"]
+    found = world.backed_up()
+    assert why(found) == ("NotAllBackedUp", "2 topics are backed up, and 1 are not: wal_1 OffsetsUnknown")
+
+
 def test_a_backup_that_is_deleted_needs_nothing() -> None:
     world = BackupWorld(slow=10**6)
     world.back_up()

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from seawall.api.v1alpha1.backup import BackupManifest
+from seawall.api.v1alpha1.backup import BackupManifest, RestorePoint
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import Outcome
@@ -20,6 +20,11 @@ CONTRACT = Path(__file__).parents[3] / "spark-apps" / "wal-backup" / "contract"
 
 def example(name: str) -> Any:
     return json.loads((CONTRACT / name).read_text())
+
+
+def point_of(wanted: Any) -> RestorePoint:
+    rows = [{"name": name, "topicId": "any", "readsFrom": at} for name, at in wanted["readsFrom"].items()]
+    return RestorePoint.model_validate({**{k: v for k, v in wanted.items() if k != "readsFrom"}, "topics": rows})
 
 
 def test_a_request_is_written_as_its_example() -> None:
@@ -37,6 +42,7 @@ def test_a_request_is_written_as_its_example() -> None:
         BackupLevel.INTEGRITY,
         wanted["databaseVersion"],
         {"max.message.bytes": "1048588"},
+        point_of(wanted["restorePoint"]),
     )
     tls = {"bootstrapServers": wanted["kafka"]["bootstrapServers"], "tls": {"caSecretRef": {"name": "ca"}}}
     kafka = kafka_of(ExternalKafka.model_validate(tls), wanted["kafka"]["clusterId"], PATHS)

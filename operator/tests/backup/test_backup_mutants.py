@@ -44,9 +44,9 @@ def gaps_allowed(patch: Patch) -> None:
     patch.setattr(selection, "_break", lambda *_: None)
     honest = selection._range
 
-    def gluing(topics: Any, name: str, row: Any) -> Any:
-        found = honest(topics, name, row)
-        return found if found.start >= found.log_start else honest(topics, name, None)
+    def gluing(topics: Any, name: str, row: Any, needed: Any) -> Any:
+        found = honest(topics, name, row, needed)
+        return found if found.start >= found.log_start else honest(topics, name, None, needed)
 
     patch.setattr(selection, "_range", gluing)
 

@@ -137,7 +137,8 @@ class BackupWorld(VerificationWorld):
         name = f"{whom['name']}-{whom['attempt']}{end}"
         assert (request["chain"], name) not in self.stored, "a manifest is written over"
         topics = {topic["name"]: [topic["topicId"], topic["from"], topic["to"]] for topic in request["topics"]}
-        content = json.dumps({"place": place, "parent": parent, "topics": topics}).encode()
+        body = {"place": place, "parent": parent, "topics": topics, "restorePoint": request["restorePoint"]}
+        content = json.dumps(body).encode()
         self.stored[request["chain"], name] = content
         counts = {"records": sum(end - start for _, start, end in topics.values()), "bytes": 7, "storedBytes": 3}
         manifest = {"name": name, "digest": sha256(content).hexdigest()}

@@ -58,6 +58,8 @@ class RestoreWorld(BackupWorld):
     is_lost: bool = False
     opened_early: set[str] = field(default_factory=set)
     """Ids of topics that the database has opened before they were adopted."""
+    point: dict[str, Any] | None = None
+    """The restore point that the newest plan is about."""
     plan_counts: dict[str, int] = field(default_factory=dict)
     """What the job says of its plan, instead of the truth."""
 
@@ -196,10 +198,14 @@ class RestoreWorld(BackupWorld):
         """By topic where it begins and ends, and up to where it is padded; or a refusal; None: the chain is broken."""
         if self.broken_store:
             return None
-        chains = {chain for chain, _ in self.stored if request["chain"] in {None, chain}}
+        asked = request["target"].get("point")
+        points = {key: json.loads(content)["restorePoint"] for key, content in self.stored.items()}
+        meant = [key for key, found in points.items() if asked is None or (found and found["name"] == asked)]
+        chains = {chain for chain, _ in meant if request["chain"] in {None, chain}}
         if len(chains) != 1:
             return f"there are {len(chains)} chains: say which"
-        newest = json.loads(self.stored[max(self.stored, key=lambda key: key[1][-14:])])["topics"]
+        source = max(meant, key=lambda key: key[1][-14:])
+        newest, self.point = json.loads(self.stored[source])["topics"], points[source] if asked else None
         chosen = [name for name in newest if any(fnmatchcase(name, pattern) for pattern in request["topics"])]
         ends = {name: request["target"].get("offsets", {}).get(name, newest[name][2]) for name in chosen}
         found = {
@@ -208,6 +214,8 @@ class RestoreWorld(BackupWorld):
         }
         for name, (start, _, pad_end) in found.items():
             needs = request["needs"].get(name)
+            if self.point is not None:
+                needs = {"readsFrom": self.point["readsFrom"].get(name), "end": 0}
             if needs is not None and needs["readsFrom"] is not None and start > needs["readsFrom"]:
                 return f"{name} would begin at {start}, and the database reads from {needs['readsFrom']}"
             if needs is not None and pad_end < needs["end"]:
@@ -232,7 +240,9 @@ class RestoreWorld(BackupWorld):
             "lostAtMost": sum(pad_end - end for _, end, pad_end in found.values()),
         }
         counts |= self.plan_counts
-        plan = {"name": "plans/x.json", "digest": _digest(found), "topics": places}
+        plan: dict[str, Any] = {"name": "plans/x.json", "digest": _digest(found), "topics": places}
+        if self.point is not None:
+            plan["restorePoint"] = {"name": self.point["name"], "snapshot": self.point["snapshot"]}
         return Outcome.PASSED, f"{records} records come back", {"plan": plan, "counts": counts}
 
     def _restore(self, request: Request) -> Done:

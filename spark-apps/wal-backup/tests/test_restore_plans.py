@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from typing import Any
 
 import pytest
 from backups import Answer, Bed
@@ -117,6 +118,33 @@ def test_targets_and_what_they_refuse(story: Story) -> None:
     assert story.topics(chain=None) == latest
     story.bed.back_up((one, 3, 10), chain="another")
     refused(plan(chain=None), "has 2 chains", "another")
+
+
+def test_a_restore_point_is_found_by_its_name_in_whichever_chain(story: Story) -> None:
+    bed, plan, one, other = story.bed, story.restores.plan, story.one, story.other
+    point: dict[str, Any] = {"name": "before", "snapshot": "s3://snapshots/1", "heldTime": "2026-11-24T18:20:00Z"}
+    point |= {"snapshotTime": "2026-11-24T18:21:00Z", "readsFrom": {one: 3, other: 0}}
+    ranges = ((one, 3, 15), (other, 0, 12))
+    made = bed.back_up(*ranges, name="point", chain="another", restorePoint=point)
+    assert made.summary["outcome"] == "Passed", made.summary
+    assert bed.back_up((one, 15, 22), name="later", chain="another", parent=made).code == 0
+
+    back = {"chain": None, "target": {"point": "before"}}
+    assert ends(story.topics(**back)) == {"one": (3, 15, 15), "other": (0, 12, 12)}
+    summary = plan(**back).summary
+    assert summary["plan"]["restorePoint"] == {"name": "before", "snapshot": "s3://snapshots/1"}
+    stored = json.loads((bed.objects / summary["plan"]["name"]).read_bytes())
+    assert stored["restorePoint"] == summary["plan"]["restorePoint"]  # it is what a person approves
+    refused(plan(**{**back, "target": {"point": "after"}}), "has no restore point after", "it has before")
+    refused(plan(target={"point": "before"}), "has no restore point before", "it has none")  # of that chain
+    refused(plan(**back, backup=story.full.summary["manifest"]["name"]), "has no restore point before")
+
+    late = {**point, "name": "late", "readsFrom": {one: 3, other: 4}}
+    assert bed.back_up((one, 4, 15), (other, 0, 12), name="late", chain="late", restorePoint=late).code == 0
+    refused(plan(chain=None, target={"point": "late"}), f"{one} would begin at offset 4", "reads from 3")
+    twice = bed.back_up(*ranges, name="again", chain="third", restorePoint=point)
+    refused(plan(**back), "2 backups made a restore point before", twice.summary["manifest"]["name"])
+    assert plan(**back, backup=twice.summary["manifest"]["name"]).summary["outcome"] == "Passed"
 
 
 def test_a_topic_that_the_newest_backup_has_not_is_told_and_one_that_is_new_begins_there(story: Story) -> None:

@@ -47,6 +47,10 @@ APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 RESTORE_ANNOTATION = f"{GROUP}/approve"
 """On a WALRestore, the digest of its plan: a person lets it begin."""
 
+SNAPSHOT_ANNOTATION = f"{GROUP}/snapshot-done"
+"""On a WALBackup with a bracket, what the snapshot of the database is called: it is taken, and the backup goes on."""
+MAX_SNAPSHOT = 1024
+
 ABORT_ANNOTATION = f"{GROUP}/abort-reassignment"
 """On a WALCluster, whatever its value: the reassignment under way goes back, and none begins while it is set."""
 
@@ -189,6 +193,11 @@ class ObjectMeta(StatusModel):
         return self.annotations.get(RESTORE_ANNOTATION, "").strip() == digest
 
     @property
+    def snapshot(self) -> str | None:
+        """What a person calls the snapshot of the database that is taken, as long as the status can repeat it."""
+        return self.annotations.get(SNAPSHOT_ANNOTATION, "").strip()[:MAX_SNAPSHOT] or None
+
+    @property
     def aborts_reassignment(self) -> bool:
         """Whether a person wants no reassignment."""
         return ABORT_ANNOTATION in self.annotations
@@ -240,6 +249,7 @@ class ConditionType(StrEnum):
     DATANODES_HEALTHY = "DatanodesHealthy"
     OWN_KAFKA_USER = "OwnKafkaUser"
     BACKED_UP = "BackedUp"
+    BRACKETED = "Bracketed"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

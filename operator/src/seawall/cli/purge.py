@@ -10,10 +10,11 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
-from seawall.api.meta import GROUP, VERSION, ConditionType
+from seawall.api.meta import GROUP, VERSION
 from seawall.api.v1alpha1.purge import WAL_PURGE, Stage
+from seawall.cli.follow import Api, follow, message_of
 from seawall.cli.ledger import ask_operator, table
 from seawall.domain.errors import Refused
 
@@ -26,18 +27,6 @@ COLUMNS = {
     "REASON": "reason",
 }
 """Heading → field of the operator's answer."""
-
-
-class Api(Protocol):
-    """What is needed of the API server."""
-
-    def get(self, path: str) -> dict[str, Any] | None:
-        """Reads a path; None when there is nothing."""
-        ...
-
-    def create(self, path: str, body: Mapping[str, Any]) -> None:
-        """Creates an object."""
-        ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,25 +75,13 @@ def _describe(plan: Mapping[str, Any]) -> str:
 
 
 def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
-    """Each stage and sentence once, until the run is over."""
-    reported = ""
-    while True:
-        run = api.get(path)
-        if run is None:
-            raise Refused("the run was deleted before it was over")
-        status = run.get("status", {})
-        reported_of = {each["type"]: each.get("message", "") for each in status.get("conditions", [])}
-        stage, message = status.get("stage"), reported_of.get(ConditionType.READY, "")
-        now = f"{stage or 'Pending'}: {message}"
-        if stage == Stage.FAILED:
-            raise Refused(f"the run failed: {message}")
-        if stage == Stage.COMPLETED:
-            yield _completed(status)
-            return
-        if now != reported:
-            yield now
-        reported = now
-        pause()
+    status = yield from follow(api, path, "run", pause, lambda each: each.get("stage") in ENDS)
+    if status["stage"] == Stage.FAILED:
+        raise Refused(f"the run failed: {message_of(status)}")
+    yield _completed(status)
+
+
+ENDS = (Stage.FAILED, Stage.COMPLETED)
 
 
 def _completed(status: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter, path_of
 from seawall.api.meta import RESTORE_ANNOTATION, Key
-from seawall.api.v1alpha1.restore import WAL_RESTORE, RestoredTopic, RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WAL_RESTORE, RestoredTopic, RestorePlanStatus, RestoreStage, WALRestore
 from seawall.domain.errors import Refused
 
 
@@ -74,9 +74,17 @@ def describe(obj: WALRestore) -> str:
             f"Back       {plan.records} records of {plan.topics} topics, {plan.bytes} bytes at most",
             f"Padding    {plan.padding} records of null",
             f"Lost       {plan.lost_at_most} offsets at most",
+            *_point(plan),
             *("", *(_line(row, width) for row in status.topics)),
         )
     )
+
+
+def _point(plan: RestorePlanStatus) -> tuple[str, ...]:
+    point = plan.restore_point
+    if point is None:
+        return ()
+    return (f"Point      {point.name}: restore snapshot {point.snapshot} of the database before you start it",)
 
 
 def _line(row: RestoredTopic, width: int) -> str:

@@ -19,14 +19,14 @@ from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.intents import ConfigMapIntentStore
 from seawall.adapters.kube.objects import KubeAdapter
-from seawall.api.meta import GROUP, VERSION, ConditionType, InvalidSpec, Key
+from seawall.api.meta import GROUP, VERSION, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WAL_CLUSTER, WALCluster
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.api.v1alpha1.verification import WAL_VERIFICATION
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 from seawall.api.v1alpha1.verification_template import VerificationTemplate
+from seawall.cli.follow import Api, follow, message_of
 from seawall.cli.local_verification import LocalVerification
-from seawall.cli.purge import Api
 from seawall.domain.errors import Refused
 from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.observe.ledger import LedgerObserver
@@ -112,26 +112,11 @@ _FIELDS = VerificationTemplate.model_fields
 
 
 def _follow(api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
-    """Each stage and sentence once, until the verification is over."""
-    reported = ""
-    while True:
-        found = api.get(path)
-        if found is None:
-            raise Refused("the verification was deleted before it was over")
-        status = found.get("status", {})
-        messages = {each["type"]: each.get("message", "") for each in status.get("conditions", [])}
-        stage, message = status.get("stage"), messages.get(ConditionType.READY, "")
-        if stage in OVER:
-            yield from _findings(status)
-            if stage == JobStage.FAILED:
-                raise Refused(f"the verification failed: {message}")
-            yield f"Completed: {message}"
-            return
-        now = f"{stage or 'Pending'}: {message}"
-        if now != reported:
-            yield now
-        reported = now
-        pause()
+    status = yield from follow(api, path, "verification", pause, lambda each: each.get("stage") in OVER)
+    yield from _findings(status)
+    if status["stage"] == JobStage.FAILED:
+        raise Refused(f"the verification failed: {message_of(status)}")
+    yield f"Completed: {message_of(status)}"
 
 
 def _findings(status: Mapping[str, Any]) -> Iterator[str]:

@@ -96,7 +96,12 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             self.announced.pop(obj.metadata.key, None)
         is_before_the_verdict = is_holding or obj.status.stage is JobStage.RUNNING
         request = self.kube.get_config_map(key) if is_before_the_verdict else None
-        observes = cluster is not None and is_holding and needs_observation(obj.status, hold, request)
+        observes = (
+            cluster is not None
+            and is_holding
+            and needs_observation(obj.status, hold, request)
+            and (hold is None or self.job.needs_observation(obj))
+        )
         return Observed(
             now=self.clock.now(),
             cluster=cluster,

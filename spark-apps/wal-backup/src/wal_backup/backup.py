@@ -184,6 +184,7 @@ class Backup:
             topics=tuple(_topic(topic, reads[topic.name], sections[topic.name]) for topic in request.topics),
             objects=tuple(result.object for result in results if result.object is not None),
             last_records={topic.name: last[topic.name] for topic in request.topics if topic.name in last},
+            restore_point=request.point,
         )
 
 

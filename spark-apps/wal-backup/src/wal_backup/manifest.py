@@ -83,6 +83,23 @@ class LastRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RestorePoint:
+    """The bracket around a snapshot of the database's own files and metadata, which the backup closed.
+
+    Attributes:
+        snapshot: what its owner calls it.
+        held_time, snapshot_time: since when the log was held, and when the snapshot was known to be taken; RFC 3339.
+        reads_from: by topic the first offset that any region would have read before the snapshot was taken.
+    """
+
+    name: str
+    snapshot: str
+    held_time: str
+    snapshot_time: str
+    reads_from: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """One backup.
 
@@ -90,6 +107,7 @@ class Manifest:
         sequence: its place in the chain; 0: a full backup.
         request_digest: of the request that asked for it.
         last_records: by topic, also of backups before: the next one asks whether it is still there, and the same.
+        restore_point: None: it is none.
     """
 
     cluster_id: str
@@ -104,6 +122,7 @@ class Manifest:
     topics: tuple[TopicBackup, ...]
     objects: tuple[StoredObject, ...]
     last_records: Mapping[str, LastRecord] = field(default_factory=dict)
+    restore_point: RestorePoint | None = None
 
     @property
     def name(self) -> str:
@@ -168,7 +187,21 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
             for each in found.objects("objects")
         ),
         _last_records(found.object("lastRecords")),
+        parse_point(found),
     )
+
+
+def parse_point(fields: Fields) -> RestorePoint | None:
+    """The `restorePoint` of a request or a manifest."""
+    found = fields.object_or_none("restorePoint")
+    if found is None:
+        return None
+    starts = found.object("readsFrom")
+    name, snapshot, held_time, snapshot_time = (
+        found.text(each) for each in ("name", "snapshot", "heldTime", "snapshotTime")
+    )
+    by_topic = {topic: starts.number(topic) for topic in starts.members}
+    return RestorePoint(name, snapshot, held_time, snapshot_time, by_topic)
 
 
 def _last_records(fields: Fields) -> dict[str, LastRecord]:

@@ -12,7 +12,7 @@ from sparkjob.fields import Fields
 from sparkjob.kafka import Kafka, parse_kafka
 from sparkjob.request_file import digest_of, parse_json
 from wal_backup.layout import chain_folder
-from wal_backup.manifest import Parent, Region, parse_region
+from wal_backup.manifest import Parent, Region, RestorePoint, parse_point, parse_region
 from wal_backup.store import Place, parse_place
 
 VERSION = 1
@@ -51,6 +51,7 @@ class BackupRequest:
     Attributes:
         verify: what is proved of it before it counts.
         database_version: "major.minor" or with the patch: what its reader lets pass differs. None: not known.
+        point: the restore point that it makes; None: none.
     """
 
     digest: str
@@ -64,6 +65,7 @@ class BackupRequest:
     cluster_id: str
     place: Place
     topics: tuple[TopicRange, ...]
+    point: RestorePoint | None = None
 
     @property
     def folder(self) -> str:
@@ -118,6 +120,7 @@ def parse_backup(content: bytes) -> BackupRequest:
         _cluster_id(kafka.cluster_id),
         parse_place(fields.object("storage")),
         topics,
+        parse_point(fields),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from seawall.api.meta import APIModel, Kind, Name, PrinterColumn, Rule, StatusModel
+from seawall.api.duration import Duration, duration_rule
+from seawall.api.meta import MAX_SNAPSHOT, APIModel, Kind, Name, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.purge_template import ClusterRef
@@ -25,6 +26,21 @@ class ParentRef(APIModel):
     """Name of a WALBackup in the same namespace that is Completed."""
 
 
+PointName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+"""What a restore point is called."""
+
+
+class Bracket(APIModel):
+    """A restore point: a snapshot of the database's own files and metadata that is taken while the log is held."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (duration_rule("timeout"),)
+
+    name: PointName
+    """What the point is called: `target.point` of a WALRestore."""
+    timeout: Annotated[Duration, Field(json_schema_extra={"default": "1h"})] = timedelta(hours=1)
+    """How long the backup waits for the snapshot."""
+
+
 class WALBackupSpec(BackupTemplate):
     """What is backed up. Immutable: make another one instead."""
 
@@ -37,6 +53,10 @@ class WALBackupSpec(BackupTemplate):
     """The WALCluster whose topics are backed up."""
     parent_ref: ParentRef | None = None
     """The backup that this one continues, from where that ended; absent: a full one, which begins a chain."""
+    bracket: Bracket | None = None
+    """Makes it a restore point. Once the log is held (condition Bracketed), take the database's own snapshot; then set
+    the annotation `seawall.dev/snapshot-done` to what it is called, and the log is backed up to beyond it. All topics
+    are backed up, those that no region writes to as well, or the backup fails."""
     ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its application; what is stored stays. Absent: never.
     An incremental backup needs the object of its parent."""
@@ -112,8 +132,37 @@ class BackupProof(StatusModel):
     """When."""
 
 
+class BracketedTopic(StatusModel):
+    """A topic when the bracket began."""
+
+    name: Annotated[str, Field(max_length=249)]
+    """Name of the topic."""
+    topic_id: Annotated[str, Field(max_length=64)]
+    """Which log it was."""
+    reads_from: Annotated[int, Field(ge=0)]
+    """The first offset that any region would have read then: a snapshot that is taken later needs nothing before it."""
+
+
+class RestorePoint(StatusModel):
+    """The bracket around a snapshot of the database."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """What the point is called."""
+    held_time: datetime
+    """Since when the log is held: the snapshot may begin."""
+    snapshot: Annotated[str, Field(max_length=MAX_SNAPSHOT)] | None = None
+    """What the snapshot is called; absent: it is not taken yet."""
+    snapshot_time: datetime | None = None
+    """When Seawall learnt that it is taken. The log was asked for its ends after that."""
+    topics: Annotated[tuple[BracketedTopic, ...], Field(max_length=MAX_TOPICS)] = ()
+    """The topics when it began."""
+
+
 class WALBackupStatus(JobStatus):
     """How far the backup is, and what it wrote."""
+
+    restore_point: RestorePoint | None = None
+    """The bracket, once the log is held; a restore point when the backup is Completed."""
 
     location: Annotated[str, Field(max_length=1024)] | None = None
     """Where it is kept, as `s3://bucket/prefix`, `https://server/bucket/prefix` or `claim:name`."""
@@ -151,6 +200,7 @@ WAL_BACKUP = Kind(
         PrinterColumn("Verified", "string", ".status.verified.level", "What was proved of it"),
         PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
         PrinterColumn("Parent", "string", ".spec.parentRef.name", "The backup that it continues", priority=1),
+        PrinterColumn("Point", "string", ".spec.bracket.name", "The restore point that it makes", priority=1),
         PrinterColumn("Location", "string", ".status.location", "Where it is kept", priority=1),
         PrinterColumn("Manifest", "string", ".status.manifest.name", "What makes it count", priority=1),
         PrinterColumn(

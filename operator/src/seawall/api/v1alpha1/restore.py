@@ -11,9 +11,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AwareDatetime, Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.meta import MAX_SNAPSHOT, APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.resource import Conditions, ObjectStatus, Resource
-from seawall.api.v1alpha1.backup import BackupFinding
+from seawall.api.v1alpha1.backup import BackupFinding, PointName
 from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_any
 from seawall.api.v1alpha1.spark_job import Outcome, TtlSeconds
 from seawall.api.v1alpha1.spark_spec import SparkOverrides
@@ -56,19 +56,22 @@ class RestoreSource(APIModel):
 
 
 class RestoreTarget(APIModel):
-    """Up to where each topic comes back: exactly one of the three."""
+    """Up to where each topic comes back: exactly one of the four."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "[has(self.latest), has(self.time), has(self.offsets)].exists_one(given, given)",
-            "exactly one of latest, time and offsets must be set",
-            lambda target: [target.latest, target.time, target.offsets].count(None) == 2,  # noqa: PLR2004 - of three
+            "[has(self.latest), has(self.point), has(self.time), has(self.offsets)].exists_one(given, given)",
+            "exactly one of latest, point, time and offsets must be set",
+            lambda target: [target.latest, target.point, target.time, target.offsets].count(None) == 3,  # noqa: PLR2004
         ),
         _names_rule("offsets", "offsets"),
     )
 
     latest: Literal[True] | None = None
     """All that the backup has."""
+    point: PointName | None = None
+    """The restore point of this name (`bracket` of a WALBackup), of whichever chain; what was written later is given
+    up. The database's own files and metadata must be those of its snapshot before it is started again."""
     time: AwareDatetime | None = None
     """Each topic ends before its first record that is later, by the clocks of whoever wrote them: this is no cut across
     topics."""
@@ -82,6 +85,11 @@ class WALRestoreSpec(APIModel):
     RULES: ClassVar[tuple[Rule, ...]] = (
         duration_rule("timeout"),
         _names_rule("padTo", "pad_to"),
+        Rule(
+            "!has(self.target.point) || !has(self.padAboveFlushed) || !self.padAboveFlushed",
+            "padAboveFlushed is for a database that lives: the files of a restore point are older than its log",
+            lambda spec: spec.target.point is None or not spec.pad_above_flushed,
+        ),
         Rule("self == oldSelf", "the spec of a restore is immutable: create another WALRestore"),
     )
 
@@ -136,6 +144,15 @@ class RestoreStage(StrEnum):
 ENDED = frozenset({RestoreStage.COMPLETED, RestoreStage.FAILED})
 
 
+class RestoredPoint(StatusModel):
+    """The restore point that is gone back to."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """What it is called."""
+    snapshot: Annotated[str, Field(max_length=MAX_SNAPSHOT)]
+    """The snapshot of the database that belongs to it."""
+
+
 class RestorePlanStatus(StatusModel):
     """What would come back; the plan itself, topic by topic, is in the store and in the log of the application."""
 
@@ -155,6 +172,8 @@ class RestorePlanStatus(StatusModel):
     """Bytes of the largest batch that has to be sent."""
     lost_at_most: Annotated[int, Field(ge=0)] = 0
     """Offsets that the log had, or may have had, and whose records do not come back."""
+    restore_point: RestoredPoint | None = None
+    """With `target.point`, which snapshot belongs to it."""
 
 
 class RestoredTopic(StatusModel):
@@ -260,6 +279,7 @@ WAL_RESTORE = Kind(
         PrinterColumn("LostAtMost", "integer", ".status.plan.lostAtMost", "Offsets whose records do not come back"),
         PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
         PrinterColumn("Plan", "string", ".status.plan.digest", "What seawall.dev/approve must say", priority=1),
+        PrinterColumn("Snapshot", "string", ".status.plan.restorePoint.snapshot", "What belongs to it", priority=1),
         PrinterColumn("Location", "string", ".status.location", "Where the backup is kept", priority=1),
         PrinterColumn(
             "Message", "string", '.status.conditions[?(@.type=="Ready")].message', "Why, in one sentence", priority=1

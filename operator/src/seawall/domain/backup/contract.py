@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.backup import BackupCounts, BackupFinding, BackupManifest
+from seawall.api.v1alpha1.backup import BackupCounts, BackupFinding, BackupManifest, RestorePoint
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
 from seawall.domain.spark_job.request import JobSummary, Subject, store
 from seawall.domain.spark_job.selection import TopicRange
@@ -32,6 +32,7 @@ class BackupPlan:
         level: what is proved of it.
         database_version: "major.minor" or with the patch, whose reader level Integrity follows; None: not known.
         config: of all topics, for whoever makes them again.
+        point: the restore point that it makes; None: it makes none.
     """
 
     name: str
@@ -41,6 +42,7 @@ class BackupPlan:
     level: BackupLevel
     database_version: str | None
     config: Mapping[str, str]
+    point: RestorePoint | None
 
 
 def backup_name(subject: Subject) -> str:
@@ -60,6 +62,7 @@ def write_request(
             "object": {"namespace": subject.namespace, "name": subject.name, "uid": subject.uid},
             "chain": plan.chain,
             "parent": None if parent is None else {"name": parent.name, "digest": parent.digest},
+            "restorePoint": None if plan.point is None else _point(plan.point),
             "verify": plan.level.value,
             "databaseVersion": plan.database_version,
             "kafka": kafka,
@@ -67,6 +70,16 @@ def write_request(
             "topics": [topic.to_json(config=dict(plan.config)) for topic in topics],
         }
     )
+
+
+def _point(point: RestorePoint) -> dict[str, object]:
+    return {
+        "name": point.name,
+        "snapshot": point.snapshot,
+        "heldTime": point.held_time.isoformat(),
+        "snapshotTime": None if point.snapshot_time is None else point.snapshot_time.isoformat(),
+        "readsFrom": {topic.name: topic.reads_from for topic in point.topics},
+    }
 
 
 def storage_of(storage: BackupStorage) -> dict[str, object]:

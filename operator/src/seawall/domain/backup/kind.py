@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from datetime import timedelta
+from typing import Any, ClassVar
 
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.resource import Resource
 from seawall.api.v1alpha1.backup import (
     MAX_BACKUP_FINDINGS,
     BackedUpTopic,
@@ -19,19 +22,25 @@ from seawall.api.v1alpha1.cluster import WALClusterSpec
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec
+from seawall.domain.backup.bracket import (
+    BackupCase,
+    BackupDecision,
+    await_snapshot,
+    begin,
+    end_of_point,
+    needed_by_point,
+)
 from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, write_request
 from seawall.domain.backup.parent import as_parent
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.selection import BackupSelection, select
+from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
 from seawall.domain.spark_job.application import Body, Ended, build_application
 from seawall.domain.spark_job.attempt import verdict_of
-from seawall.domain.spark_job.case import Case, JobDecision, JobKind, Request
+from seawall.domain.spark_job.case import JobKind, Request
 from seawall.domain.spark_job.holding import rows_of, split_by_hold, wait_for_reports, why_none
 from seawall.domain.spark_job.request import PATHS, database_version, kafka_of
-
-BackupCase = Case[WALBackupSpec, WALBackupStatus]
-BackupDecision = JobDecision[WALBackupStatus]
 
 
 class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
@@ -59,21 +68,21 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             return end
         if not topics.readable:
             return case.ends(Reason.NOT_ALL_BACKED_UP, f"no topic can be backed up: {topics.report()}")
-        return {topic.name: topic.start for topic in topics.readable}
+        return end_of_point(case, topics.readable) or {topic.name: topic.start for topic in topics.readable}
 
     def plan_request(self, case: BackupCase, held: Mapping[str, object]) -> Request | BackupDecision:
-        """Of each topic that is held all that is there now."""
-        selection = self._selection(case)
+        """Of each topic that is held all that is there now; of a restore point, once the snapshot is taken."""
+        selection = self._selection_of_request(case)
         if not isinstance(selection, BackupSelection):
             return selection
-        patience = _wait_for_reports(case, selection)
-        if patience is not None:
-            return patience
         found = selection.topics
         topics, left = split_by_hold(found, held)
         if not topics:
             message = f"no topic that is held can be backed up: {found.report()}"
             return case.attempt_ends(Outcome.INTERRUPTED, message)
+        problem = end_of_point(case, topics, left)
+        if problem is not None:
+            return problem
         plan = _plan(case)
         kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
         data = write_request(case.subject, plan, kafka, topics)
@@ -85,6 +94,28 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
         }
         return Request(data, len(topics), update)
+
+    def holds_for(self, spec: WALBackupSpec) -> timedelta:
+        """The snapshot takes its time, too."""
+        return spec.timeout if spec.bracket is None else spec.timeout + spec.bracket.timeout
+
+    def needs_observation(self, obj: Resource[Any, WALBackupStatus]) -> bool:
+        """Not while a person takes a snapshot."""
+        point = obj.status.restore_point
+        return point is None or point.snapshot is not None
+
+    def kept_for_next(self, status: WALBackupStatus) -> Mapping[str, object]:
+        """A snapshot that is taken, or is being taken, may still be used."""
+        return {"restore_point": status.restore_point}
+
+    def own_conditions(
+        self, obj: Resource[Any, WALBackupStatus], verdict: Verdict, build: ConditionBuilder
+    ) -> tuple[Condition, ...]:
+        """Whether the snapshot of a restore point may be taken."""
+        if isinstance(obj.spec, InvalidSpec) or obj.spec.bracket is None:
+            return ()
+        is_open = verdict.reason == Reason.AWAITING_SNAPSHOT
+        return (build(ConditionType.BRACKETED, as_status(is_open), verdict.reason, verdict.message),)
 
     def application(self, case: BackupCase, spark: SparkSpec, kafka: ExternalKafka) -> tuple[Body, tuple[str, ...]]:
         """The store's access key is mounted by the driver, its CA or claim by all pods."""
@@ -130,6 +161,18 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             return case.ends(Reason.DAMAGED, message)
         return case.ends(Reason.CHAIN_ENDED if case.spec.parent_ref is not None else Reason.LOG_CHANGED, message)
 
+    def _selection_of_request(self, case: BackupCase) -> BackupSelection | BackupDecision:
+        """What is copied, now that it is held; or what has to happen first."""
+        point = case.status.restore_point
+        if point is not None and point.snapshot is None:
+            return await_snapshot(case, point)
+        selection = self._selection(case)
+        if not isinstance(selection, BackupSelection):
+            return selection
+        patience = _wait_for_reports(case, selection)
+        begins = case.spec.bracket is not None and point is None
+        return patience or (begin(case, selection) if begins else selection)
+
     def _selection(self, case: BackupCase) -> BackupSelection | BackupDecision:
         """What is copied; or the end, because the parent cannot be continued."""
         topics: Mapping[str, BackedUpTopic] = {}
@@ -141,7 +184,8 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
                 message = f"WALBackup {parent.metadata.name} is continued by {case.observed.sibling} already"
                 return case.ends(Reason.PARENT_UNUSABLE, message)
             topics = {row.name: row for row in parent.status.topics}
-        selection = select(case.ledger, case.spec.selects, topics)
+        pool = {*case.kafka.topics.topic_names(), *case.ledger.topics}  # those beyond its count, too
+        selection = select(case.ledger, set(filter(case.spec.selects, pool)), topics, needed_by_point(case))
         if selection.break_ is not None:
             return case.ends(Reason.CHAIN_ENDED, selection.break_)
         return selection
@@ -160,7 +204,7 @@ def _plan(case: BackupCase) -> BackupPlan:
     chain, before = name, None
     if isinstance(parent, WALBackup) and parent.status.chain is not None:
         chain, before = parent.status.chain, parent.status.manifest
-    return BackupPlan(name, chain, storage, before, level, version, config)
+    return BackupPlan(name, chain, storage, before, level, version, config, case.status.restore_point)
 
 
 def _wait_for_reports(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:

@@ -15,6 +15,18 @@ class Reason(StrEnum):
     NOT_ALL_BACKED_UP = "NotAllBackedUp"
     """Stalled. The end: `status.notBackedUp` says which topics were left out, and why (the ledger's reasons). What was
     written counts, and can be restored; no incremental backup continues it."""
+    AWAITING_SNAPSHOT = "AwaitingSnapshot"
+    """Not ready. The log is held for a restore point: take the database's own snapshot, of its files and its metadata,
+    then set `seawall.dev/snapshot-done` to what it is called (`seawall backup end`)."""
+    SNAPSHOT_TOO_EARLY = "SnapshotTooEarly"
+    """Not ready. `seawall.dev/snapshot-done` was set before the log was held, and says nothing of a snapshot that is
+    taken in the bracket: take the annotation away."""
+    BRACKET_TIMED_OUT = "BracketTimedOut"
+    """Stalled. The end: nobody said within `bracket.timeout` that the snapshot is taken, and the log is held no longer.
+    Make another WALBackup, with a longer timeout, and take another snapshot."""
+    POINT_LOST = "PointLost"
+    """Stalled. The end: the log does not have all that the snapshot may need of it; the message says where. Make
+    another WALBackup, and take another snapshot."""
     PARENT_UNUSABLE = "ParentUnusable"
     """Stalled. The end: what it was to continue is not there, not Completed, of another WALCluster, kept elsewhere, or
     continued by another one already. Continue the newest backup of the chain, or make a full one."""

@@ -7,7 +7,7 @@ An incremental one begins where its parent ended, in the same log, or the chain 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from seawall.api.v1alpha1.backup import BackedUpTopic
@@ -35,17 +35,31 @@ class BackupSelection:
 
 
 def select(
-    observation: Observation, selects: Callable[[str], bool], parent: Mapping[str, BackedUpTopic]
+    observation: Observation,
+    wanted: Collection[str],
+    parent: Mapping[str, BackedUpTopic],
+    bracketed: Mapping[str, int] | None,
 ) -> BackupSelection:
-    """Sorts the topics of the pool that the spec selects. `parent` has those of the backup that is continued."""
-    topics = Topics(observation, selects)
-    left = topics.against(UNREADABLE)
+    """Sorts the topics that are wanted, and those of the pool that are there beside them.
+
+    Args:
+        observation: of the ledger.
+        wanted: the topics that the spec selects; of those that Kafka does not have the offsets are unknown.
+        parent: the topics of the backup that is continued.
+        bracketed: of a restore point the offsets from which on its topics are needed, as soon as they are recorded;
+            topics that no region writes to are copied as well then. None: it makes none.
+    """
+    topics = Topics(observation, lambda name: name in wanted)
+    left = topics.against(UNREADABLE) | dict.fromkeys(set(wanted) - topics.rows.keys(), Reason.OFFSETS_UNKNOWN)
     breaks = [why for name, row in parent.items() if (why := _break(topics, row, left.get(name)))]
-    idle = tuple(name for name in topics.rows if name not in left and name not in parent and topics.is_idle(name))
-    found = [_range(topics, name, parent.get(name)) for name in topics.rows if name not in left and name not in idle]
+    others = () if bracketed is not None else (name for name in topics.rows if name not in left and name not in parent)
+    idle = tuple(filter(topics.is_idle, others))
+    read = [name for name in topics.rows if name not in left and name not in idle]
+    found = [_range(topics, name, parent.get(name), (bracketed or {}).get(name)) for name in read]
     new = {name: why for name, why in topics.against(PASSING).items() if name not in parent}
     waits = new | {name: why for name, why in left.items() if why in PASSING}
-    selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(waits))
+    known = {name: why for name, why in waits.items() if name in topics.rows}
+    selection = Selection(tuple(found), idle, left, watched_too_briefly=topics.is_young(known))
     return BackupSelection(selection, waits, breaks[0] if breaks else None)
 
 
@@ -72,14 +86,15 @@ def _break_in_log(topics: Topics, parent: BackedUpTopic) -> str | None:
     return None
 
 
-def _range(topics: Topics, name: str, parent: BackedUpTopic | None) -> TopicRange:
+def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int | None) -> TopicRange:
     log, regions = topics.log(name), topics.regions(name)
     if log.topic_id is None or log.log_start is None or log.high_watermark is None:
         raise ValueError(f"topic {name} has no offsets, and the ledger says nothing against it")
     start = max(log.log_start, topics.intent(name))  # below it a delete may be under way, and cannot be held off
+    first_read = max(start, topics.first_read(name))
     if parent is not None:
         start = parent.end
     elif regions:
-        start = max(start, topics.first_read(name))
+        start = first_read if needed is None else max(start, min(first_read, needed))
     end = log.high_watermark
-    return TopicRange(name, log.topic_id, log.log_start, min(start, end), end, regions or ())
+    return TopicRange(name, log.topic_id, log.log_start, min(start, end), end, regions or (), first_read)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from seawall.api.meta import StatusModel
 from seawall.api.v1alpha1.backup_template import BackupStorage
-from seawall.api.v1alpha1.restore import RestoredTopic, RestoreTarget, WALRestoreSpec
+from seawall.api.v1alpha1.restore import RestoredPoint, RestoredTopic, RestoreTarget, WALRestoreSpec
 from seawall.domain.backup.contract import SummaryFinding, storage_of
 from seawall.domain.spark_job.request import JobSummary, Subject, store
 
@@ -62,6 +62,8 @@ def write_restore_request(
 def _target(target: RestoreTarget) -> Mapping[str, object]:
     if target.offsets is not None:
         return {"offsets": dict(target.offsets)}
+    if target.point is not None:
+        return {"point": target.point}
     if target.time is not None:
         return {"time": target.time.isoformat()}
     return {"latest": True}
@@ -85,6 +87,7 @@ class Planned(StatusModel):
     digest: Annotated[str, Field(max_length=64)]
     topics: Annotated[str, Field(max_length=4096, pattern=PLACES)] = ""
     """Which of the request's `names` it has, by their places."""
+    restore_point: RestoredPoint | None = None
 
     def places(self) -> frozenset[int]:
         """The places as numbers."""

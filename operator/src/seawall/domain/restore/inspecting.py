@@ -68,6 +68,8 @@ def _unknown(case: Case, names: list[str]) -> str | None:
     needs, padded = case.observed.needs, case.spec.pad_to or {}
     if needs is None:
         return "nobody has asked yet"
+    if case.spec.target.point is not None:
+        return None  # its files and metadata will be those of the snapshot: what it has now does not matter
     return next((needs[name].unknown for name in names if needs[name].unknown and name not in padded), None)
 
 
@@ -79,14 +81,15 @@ def _row(case: Case, name: str, needs: TopicNeeds | None) -> RestoredTopic:
     wanted, pads = (case.spec.pad_to or {}).get(name, 0), case.spec.pad_above_flushed
     if needs is None:
         return RestoredTopic(name=name, pad_to=wanted or None)
-    counts = needs.is_observed or pads or case.spec.target.latest is not None
+    is_point = case.spec.target.point is not None
+    counts = not is_point and (needs.is_observed or pads or case.spec.target.latest is not None)
     record = needs.record
     return RestoredTopic(
         name=name,
         pad_to=max(wanted, needs.end if pads else 0) or None,
-        reads_from=needs.reads_from,
+        reads_from=None if is_point else needs.reads_from,
         needed_end=(needs.end or None) if counts else None,
-        compared=needs.unknown is None,
+        compared=is_point or needs.unknown is None,
         recorded_id=None if record is None or record.topic_id == NO_TOPIC else record.topic_id,
         recorded_end=record_end(record),
     )
@@ -109,7 +112,9 @@ def _judge(case: Case, driver: Ended) -> RestoreDecision:
 def _planned(
     case: Case, sentence: str, planned: Planned, counts: PlannedCounts, rows: tuple[RestoredTopic, ...]
 ) -> RestoreDecision:
-    plan = RestorePlanStatus(digest=planned.digest, name=planned.name, **counts.model_dump())
+    plan = RestorePlanStatus(
+        digest=planned.digest, name=planned.name, restore_point=planned.restore_point, **counts.model_dump()
+    )
     case = replace(case, obj=replace(case.obj, status=case.status.model_copy(update={"plan": plan, "topics": rows})))
     most = case.kafka.topics.max_message_bytes
     if not counts.topics:
@@ -130,10 +135,15 @@ def _planned(
 _DOUBT = " (the database did not say all that it has: the ledger does, when it runs again)"
 
 
-def without(status: WALRestoreStatus) -> str:
-    """Which of the topics that are asked for the backup does not have, as a clause."""
+def and_besides(status: WALRestoreStatus) -> str:
+    """What else to know: the topics that the backup does not have, and the snapshot that belongs to it; clauses."""
     names = [row.name for row in status.topics if not row.planned]
-    return f", nothing of {listed(names)}" if names else ""
+    missing = f", nothing of {listed(names)}" if names else ""
+    point = None if status.plan is None else status.plan.restore_point
+    if point is None:
+        return missing
+    files = f"the database's files and metadata must be those of snapshot {point.snapshot} before it is started"
+    return f"{missing}; what was written after restore point {point.name} is given up, and {files}"
 
 
 def await_approval(case: Case) -> RestoreDecision:
@@ -147,6 +157,7 @@ def await_approval(case: Case) -> RestoreDecision:
     doubt = "" if all(row.compared for row in case.status.planned) else _DOUBT
     message = (
         f"{plan.records} records of {plan.topics} topics come back, and {plan.lost_at_most} offsets are lost at most"
-        f"{doubt}{without(case.status)}: stop the database, and set {RESTORE_ANNOTATION}: {plan.digest} to let it begin"
+        f"{doubt}{and_besides(case.status)}: stop the database, and set "
+        f"{RESTORE_ANNOTATION}: {plan.digest} to let it begin"
     )
     return case.stays(Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, message))

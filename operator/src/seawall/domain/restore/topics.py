@@ -24,7 +24,7 @@ from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, R
 from seawall.domain.restore.attempt import freeze
 from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision, without_topic
 from seawall.domain.restore.contract import logs_digest, plan_request, write_restore_request
-from seawall.domain.restore.inspecting import without
+from seawall.domain.restore.inspecting import and_besides
 from seawall.domain.restore.needs import record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import RemoveApplication
@@ -309,7 +309,7 @@ def adopt(case: Case) -> RestoreDecision:
     }
     if not new:
         rows = tuple(_with_ends(row, records.get(row.name)) for row in case.status.topics)
-        message = f"{case.status.message}{without(case.status)}"
+        message = f"{case.status.message}{and_besides(case.status)}"
         return case.ends(Reason.RESTORED, message, complete=True, topics=rows)
     return _why_not_adopted(case, records) or case.stays(
         case.goes_on(Reason.ADOPTING, f"it adopts {listed(list(new))}"),

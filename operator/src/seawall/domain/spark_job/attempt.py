@@ -135,5 +135,6 @@ def _next_attempt(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
         start_time=before.start_time,
         attempt_time=case.now,
         message=before.message,
+        **case.kind.kept_for_next(before),
     )
     return Decision(status, case.goes_on(JobReason.OBSERVING, f"attempt {status.attempt} begins"))

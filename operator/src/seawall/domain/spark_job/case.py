@@ -9,17 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, TypeVar, assert_never
 
-from seawall.api.meta import ConditionType, Key
+from seawall.api.meta import Condition, ConditionType, Key
 from seawall.api.resource import Resource
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import JobDeclaration, JobSpec, JobStage, JobStatus, Outcome
 from seawall.api.v1alpha1.spark_spec import SparkSpec
-from seawall.domain.conditions import Outlook, Verdict, find_condition
+from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition
 from seawall.domain.decision import Decision
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.observation import Observation, Unavailable
@@ -111,6 +111,27 @@ class JobKind(ABC, Generic[SpecT, StatusT]):
     @abstractmethod
     def plan_hold(self, case: Case[SpecT, StatusT]) -> Mapping[str, int] | JobDecision[StatusT]:
         """Of each topic the first offset that is needed; or what is decided instead."""
+
+    def holds_for(self, spec: SpecT) -> timedelta:
+        """How long an attempt needs its hold, the application's own time included."""
+        return spec.timeout
+
+    def needs_observation(self, obj: Resource[Any, StatusT]) -> bool:  # noqa: ARG002 - who overrides it needs it
+        """Whether the ledger decides what comes next, now that the hold is granted."""
+        return True
+
+    def kept_for_next(self, status: StatusT) -> Mapping[str, object]:  # noqa: ARG002 - the same
+        """What of the status outlives an attempt that was interrupted."""
+        return {}
+
+    def own_conditions(
+        self,
+        obj: Resource[Any, StatusT],  # noqa: ARG002 - the same
+        verdict: Verdict,  # noqa: ARG002 - the same
+        build: ConditionBuilder,  # noqa: ARG002 - the same
+    ) -> tuple[Condition, ...]:
+        """Conditions that no other kind has."""
+        return ()
 
     @abstractmethod
     def plan_request(self, case: Case[SpecT, StatusT], held: Mapping[str, object]) -> Request | JobDecision[StatusT]:

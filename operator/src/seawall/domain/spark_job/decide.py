@@ -151,8 +151,9 @@ def _with_conditions(
         verdict,
         complete=status.stage is JobStage.COMPLETED,
         failed=status.stage is JobStage.FAILED,
-        waiting=verdict.reason in WAITING,
+        waiting=verdict.reason in WAITING or verdict.outlook is Outlook.PAUSED,
     )
+    conditions += kind.own_conditions(obj, verdict, build)
     conditions += _user_condition(kind, obj, status, build, observed)
     return status.model_copy(update={"conditions": conditions, "observed_generation": obj.metadata.generation})
 

@@ -53,7 +53,7 @@ def _place(case: Case[SpecT, StatusT]) -> JobDecision[StatusT]:
     spec = WALHoldSpec(
         cluster_ref=case.spec.cluster_ref,
         topics=dict(topics),
-        ttl=case.spec.timeout + JOB_SLACK,
+        ttl=case.kind.holds_for(case.spec) + JOB_SLACK,
         reason=f"{case.kind.purpose} {case.obj.metadata.name}, attempt {case.status.attempt}",
     )
     verdict = case.goes_on(JobReason.HOLDING, f"it places a hold on {len(topics)} topics")
@@ -86,7 +86,7 @@ def _freeze(case: Case[SpecT, StatusT], found: WALHold) -> JobDecision[StatusT]:
     """
     if case.observed.request is not None:
         return _go_on(case)
-    if not isinstance(case.observed.observation, Observation):
+    if not isinstance(case.observed.observation, Observation) and case.kind.needs_observation(case.obj):
         return _unavailable(case, case.observed.observation)
     request = case.kind.plan_request(case, {} if isinstance(found.spec, InvalidSpec) else found.spec.topics)
     if isinstance(request, Decision):

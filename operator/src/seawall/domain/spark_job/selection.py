@@ -48,6 +48,8 @@ class TopicRange:
     start: int
     end: int
     regions: tuple[RegionRange, ...]
+    first_read: int = 0
+    """The first offset that any region would read, one that is created later too, and that is still there."""
 
     def to_json(self, **more: object) -> dict[str, object]:
         """As the contracts have it; `more` is what one of them alone has."""

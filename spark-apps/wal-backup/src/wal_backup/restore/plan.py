@@ -15,7 +15,7 @@ from typing import Any
 from wal_backup.check import ObjectToCheck
 from wal_backup.gaps import Gap, merge, width
 from wal_backup.layout import chain_folder
-from wal_backup.manifest import Parent, TopicBackup
+from wal_backup.manifest import Parent, RestorePoint, TopicBackup
 from wal_backup.parquet import Section
 
 VERSION = 1
@@ -99,6 +99,7 @@ class Plan:
         backup: the newest manifest that is needed; its digest covers all before it.
         left_out: topics that older backups of the chain have, and this one has not.
         objects: what has to be read; the backup's digest covers them.
+        point: the restore point that is gone back to; None: something else was meant.
     """
 
     cluster_id: str
@@ -107,6 +108,7 @@ class Plan:
     topics: tuple[TopicPlan, ...]
     left_out: tuple[str, ...]
     objects: tuple[ObjectToCheck, ...]
+    point: RestorePoint | None = None
 
     @property
     def name(self) -> str:
@@ -132,8 +134,14 @@ class Plan:
             "backup": {"name": self.backup.name, "digest": self.backup.digest},
             "topics": [topic.to_json() for topic in self.topics],
             "leftOut": list(self.left_out),
+            **({} if self.point is None else {"restorePoint": point_to_json(self.point)}),
         }
         return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def point_to_json(point: RestorePoint) -> dict[str, str]:
+    """What people need of it: its name, and which snapshot belongs to it."""
+    return {"name": point.name, "snapshot": point.snapshot}
 
 
 def find_stretch(backups: Sequence[Mapping[str, TopicBackup]], name: str) -> Stretch:

@@ -9,13 +9,13 @@ from sparkjob.errors import Refused
 from wal_backup.chain import StoredManifest
 from wal_backup.check import ObjectToCheck, find_missing_objects, find_unnamed, objects_of
 from wal_backup.layout import chain_folder
-from wal_backup.manifest import Manifest, Parent
+from wal_backup.manifest import Manifest, Parent, RestorePoint
 from wal_backup.parquet import Section
 from wal_backup.records import Record
 from wal_backup.restore.plan import Plan, Stretch, TopicPlan, find_stretch, plan_topic
-from wal_backup.restore.request import Before, Ends, Latest, Needs, PlanRequest, text_of
+from wal_backup.restore.request import Before, Ends, Latest, Needs, PlanRequest, Point, text_of
 from wal_backup.restore.section_reader import SectionChanged, SectionReader
-from wal_backup.restore.source import ChainBroken, find_chain, find_path
+from wal_backup.restore.source import ChainBroken, find_source
 from wal_backup.store import Store
 
 
@@ -27,8 +27,7 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
         Refused: the backup does not have what is asked for.
         Interrupted: the store does not answer.
     """
-    chain = find_chain(store, request)
-    path = find_path(store, request, chain)
+    chain, path = find_source(store, request)
     folder = chain_folder(request.cluster_id, chain)
     objects = [each for stored in path for each in objects_of(folder, stored.manifest)]
     _require_whole(store, path, objects)
@@ -45,12 +44,18 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
         plan_topic(stretch, end, request.pad_to.get(stretch.name, 0))
         for stretch, end in zip(stretches, ends, strict=True)
     )
+    point = manifests[-1].restore_point if isinstance(request.target, Point) else None
     for topic in topics:
-        _require_fit(topic, request.needs.get(topic.name))
+        _require_fit(topic, request.needs.get(topic.name) if point is None else _needs_of(topic, point))
     read = {section.object for topic in topics for section in topic.sections}
     needed = tuple(each for each in objects if each.stored.path in read)
     newest = Parent(manifests[-1].name, path[-1].digest)
-    return Plan(request.cluster_id, chain, newest, topics, left_out, needed)
+    return Plan(request.cluster_id, chain, newest, topics, left_out, needed, point)
+
+
+def _needs_of(topic: TopicPlan, point: RestorePoint) -> Needs:
+    """What the snapshot needs, whatever the database has by now: the logs end above all of it."""
+    return Needs(point.reads_from.get(topic.name), topic.end)
 
 
 def _require_fit(topic: TopicPlan, needs: Needs | None) -> None:
@@ -104,7 +109,7 @@ def _choose(manifests: list[Manifest], request: PlanRequest) -> tuple[list[str],
 
 def _ends(reader: SectionReader, stretches: list[Stretch], request: PlanRequest, backup: str) -> list[int]:
     match request.target:
-        case Latest():
+        case Latest() | Point():
             return [stretch.end for stretch in stretches]
         case Ends(offsets):
             return [_offset_of(stretch, offsets.get(stretch.name), backup) for stretch in stretches]

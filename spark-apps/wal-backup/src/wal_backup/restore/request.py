@@ -42,7 +42,14 @@ class Ends:
     offsets: Mapping[str, int]
 
 
-Target = Latest | Before | Ends
+@dataclass(frozen=True, slots=True)
+class Point:
+    """All topics up to where the snapshot of that name was taken, of whichever backup has it."""
+
+    name: str
+
+
+Target = Latest | Before | Ends | Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +172,7 @@ def _needs(fields: Fields) -> dict[str, Needs]:
 
 
 def _target(fields: Fields) -> Target:
-    given = [name for name in ("latest", "time", "offsets") if fields.members.get(name) is not None]
+    given = [name for name in ("latest", "time", "offsets", "point") if fields.members.get(name) is not None]
     match given:
         case ["latest"] if fields.flag("latest"):
             return Latest()
@@ -174,7 +181,9 @@ def _target(fields: Fields) -> Target:
         case ["offsets"]:
             ends = fields.object("offsets")
             return Ends({topic: ends.number(topic) for topic in ends.members})
-    raise Refused(f"{fields.where} must have one of latest: true, time and offsets")
+        case ["point"]:
+            return Point(fields.text("point"))
+    raise Refused(f"{fields.where} must have one of latest: true, time, offsets and point")
 
 
 def _milliseconds(fields: Fields) -> int:

@@ -18,7 +18,7 @@ from sparkjob.kafka_options import librdkafka_options
 from wal_backup.answer import Answer
 from wal_backup.check import check_object
 from wal_backup.findings import Finding
-from wal_backup.restore.plan import Plan
+from wal_backup.restore.plan import Plan, point_to_json
 from wal_backup.restore.planner import make_plan
 from wal_backup.restore.read_back import read_back
 from wal_backup.restore.request import RestoreRequest
@@ -150,7 +150,8 @@ def about(plan: Plan, names: Sequence[str] | None = None) -> dict[str, Any]:
     """What a summary says of a plan; which of `names` it has, by their places: a summary has no room for the names."""
     planned = {topic.name for topic in plan.topics}
     places = {} if names is None else {"topics": ranges_of(at for at, name in enumerate(names) if name in planned)}
-    return {"plan": {"name": plan.name, "digest": plan.digest, **places}, "counts": counts_of(plan)}
+    point = {} if plan.point is None else {"restorePoint": point_to_json(plan.point)}
+    return {"plan": {"name": plan.name, "digest": plan.digest, **places, **point}, "counts": counts_of(plan)}
 
 
 def ranges_of(places: Iterable[int]) -> str:

@@ -9,7 +9,7 @@ from wal_backup.chain import StoredManifest, read_chains, read_parent, why_no_ch
 from wal_backup.findings import Finding, Kind
 from wal_backup.layout import chain_folder, chains_folder, manifests_folder
 from wal_backup.manifest import digest_of_manifest, parse_manifest
-from wal_backup.restore.request import PlanRequest
+from wal_backup.restore.request import PlanRequest, Point
 from wal_backup.store import Damaged, Store
 
 
@@ -36,6 +36,41 @@ def find_chain(store: Store, request: PlanRequest) -> str:
         shown = ", ".join(names[-5:])
         raise Refused(f"Kafka {request.cluster_id} has {len(names)} chains of backups: say which ({shown})")
     return names[0]
+
+
+def find_source(store: Store, request: PlanRequest) -> tuple[str, tuple[StoredManifest, ...]]:
+    """The chain that is meant, and its backups up to the one that is meant, the full one first.
+
+    Raises:
+        Refused: there is none, or several, and it is not said which.
+        ChainBroken: what is needed is not whole.
+        Interrupted: the store does not answer.
+    """
+    if not isinstance(request.target, Point):
+        chain = find_chain(store, request)
+        return chain, find_path(store, request, chain)
+    chain, backup = _find_point(store, request, request.target.name)
+    return chain, _path_to(store, chain_folder(request.cluster_id, chain), backup)
+
+
+def _find_point(store: Store, request: PlanRequest, name: str) -> tuple[str, str]:
+    """The chain, and the backup of it that made this restore point; what else is wrong in the store does not matter."""
+    chains = read_chains(store, request.cluster_id, request.chain)
+    points = [
+        (chain.name, stored.manifest.name, stored.manifest.restore_point.name)
+        for chain in chains
+        for stored in chain.path
+        if stored.manifest.restore_point is not None and request.backup in {None, stored.manifest.name}
+    ]
+    found = [(chain, backup) for chain, backup, point in points if point == name]
+    if not found:
+        known = ", ".join(sorted({point for *_, point in points})[-5:])
+        hint = f"it has {known}" if known else "it has none"
+        raise Refused(f"the store has no restore point {name} of Kafka {request.cluster_id}: {hint}")
+    if len(found) > 1:
+        shown = ", ".join(backup for _, backup in found[-5:])
+        raise Refused(f"{len(found)} backups made a restore point {name}: say which in source.backup ({shown})")
+    return found[0]
 
 
 def find_path(store: Store, request: PlanRequest, chain: str) -> tuple[StoredManifest, ...]:

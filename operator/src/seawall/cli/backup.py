@@ -1,0 +1,153 @@
+"""`seawall backup begin|end|list`: a restore point around the database's own snapshot, and what there is to go back to.
+
+seawall backup begin before-upgrade --cluster wal
+<take the database's own snapshot, of its files and its metadata>
+seawall backup end before-upgrade --snapshot s3://snapshots/2026-11-25
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from seawall.api.meta import GROUP, SNAPSHOT_ANNOTATION, VERSION, ConditionType
+from seawall.api.v1alpha1.backup import WAL_BACKUP
+from seawall.api.v1alpha1.backup_template import BackupLevel
+from seawall.api.v1alpha1.spark_job import OVER, JobStage
+from seawall.cli.follow import Status, condition_of, follow, message_of
+from seawall.cli.ledger import table
+from seawall.domain.errors import Refused
+
+COLUMNS = {
+    "NAME": "name",
+    "STAGE": "stage",
+    "CHAIN": "chain",
+    "POINT": "point",
+    "SNAPSHOT": "snapshot",
+    "VERIFIED": "verified",
+    "RECORDS": "records",
+    "STORED": "stored",
+    "COMPLETED": "completed",
+}
+"""Heading → field of a row."""
+
+
+class Api(Protocol):
+    """What is needed of the API server."""
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """Reads a path; None when there is nothing."""
+        ...
+
+    def create(self, path: str, body: Mapping[str, Any]) -> None:
+        """Creates an object."""
+        ...
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> None:
+        """Changes an object, at the resource version of the patch."""
+        ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `seawall backup`."""
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    begin = verbs.add_parser("begin", help="hold the log for a restore point, and wait until the snapshot may be taken")
+    end = verbs.add_parser("end", help="say that the snapshot is taken, and wait until the log is backed up beyond it")
+    listed = verbs.add_parser("list", help="the backups of a namespace, and their restore points")
+    for verb in (begin, end):
+        verb.add_argument("name", help="of the restore point, and of its WALBackup")
+    for verb in (begin, end, listed):
+        verb.add_argument("-n", "--namespace", default="default", help="its namespace")
+    begin.add_argument("--cluster", required=True, help="name of the WALCluster")
+    begin.add_argument("--continues", help="name of a WALBackup whose chain goes on; default: a full backup")
+    begin.add_argument("--timeout", default="1h", help="how long the snapshot may take")
+    levels = [level.value for level in BackupLevel]
+    begin.add_argument("--level", choices=levels, default=BackupLevel.CHECKSUMS.value, help="what is proved of it")
+    end.add_argument("--snapshot", required=True, help="what the snapshot is called: whoever restores needs it")
+
+
+def backup(arguments: argparse.Namespace, api: Api, pause: Callable[[], None]) -> Iterator[str]:
+    """What is printed, piece by piece; `pause` passes the time between two looks at the backup.
+
+    Raises:
+        Refused: there is no such backup, it holds no log now, the person may not, or it failed.
+        Conflict: it changed meanwhile.
+        OutsideUnavailable: the API server did not answer.
+    """
+    where = f"/apis/{GROUP}/{VERSION}/namespaces/{arguments.namespace}/{WAL_BACKUP.plural}"
+    match arguments.verb:
+        case "begin":
+            yield from _begin(arguments, api, where, pause)
+        case "end":
+            yield from _end(arguments, api, f"{where}/{arguments.name}", pause)
+        case _:
+            yield _list(api.get(where) or {})
+
+
+def _begin(arguments: argparse.Namespace, api: Api, where: str, pause: Callable[[], None]) -> Iterator[str]:
+    spec: dict[str, Any] = {
+        "clusterRef": {"name": arguments.cluster},
+        "bracket": {"name": arguments.name, "timeout": arguments.timeout},
+        "verify": {"level": arguments.level},
+    }
+    if arguments.continues is not None:
+        spec["parentRef"] = {"name": arguments.continues}
+    kind = {"apiVersion": f"{GROUP}/{VERSION}", "kind": WAL_BACKUP.kind}
+    api.create(where, {**kind, "metadata": {"name": arguments.name}, "spec": spec})
+    yield f"walbackup/{arguments.name} created"
+    status = yield from follow(api, f"{where}/{arguments.name}", "backup", pause, _may_go_on)
+    if not _is_bracketed(status):
+        raise Refused(f"the backup is {status.get('stage')}: {message_of(status)}")
+    yield f"The log is held: take the snapshot now, then `seawall backup end {arguments.name} --snapshot <its name>`."
+
+
+def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
+    found = api.get(path)
+    if found is None:
+        raise Refused(f"there is no WALBackup {arguments.namespace}/{arguments.name}")
+    status = found.get("status", {})
+    if not _is_bracketed(status):
+        raise Refused(f"WALBackup {arguments.name} holds no log for a snapshot now: {message_of(status)}")
+    version = found["metadata"]["resourceVersion"]
+    annotations = {SNAPSHOT_ANNOTATION: arguments.snapshot}
+    api.merge(path, {"metadata": {"resourceVersion": version, "annotations": annotations}})
+    status = yield from follow(api, path, "backup", pause, _is_over)
+    if status.get("stage") == JobStage.FAILED:
+        raise Refused(f"there is no restore point {arguments.name}: {message_of(status)}")
+    yield f"Completed: {message_of(status)}"
+    yield f"Restore point {arguments.name} belongs to snapshot {arguments.snapshot}: keep the two together."
+
+
+def _is_bracketed(status: Status) -> bool:
+    return condition_of(status, ConditionType.BRACKETED).get("status") == "True"
+
+
+def _is_over(status: Status) -> bool:
+    return status.get("stage") in OVER
+
+
+def _may_go_on(status: Status) -> bool:
+    return _is_bracketed(status) or _is_over(status)
+
+
+def _list(found: Mapping[str, Any]) -> str:
+    rows = [_row(each) for each in found.get("items", ())]
+    return table(sorted(rows, key=lambda row: row["completed"] or "~"), COLUMNS) if rows else "There are no WALBackups."
+
+
+def _row(backup_: Mapping[str, Any]) -> dict[str, Any]:
+    status = backup_.get("status", {})
+    point, counts = status.get("restorePoint", {}), status.get("counts", {})
+    is_whole = status.get("stage") == JobStage.COMPLETED
+    return {
+        "name": backup_["metadata"]["name"],
+        "stage": status.get("stage"),
+        "chain": status.get("chain"),
+        "point": point.get("name") if is_whole else None,
+        "snapshot": point.get("snapshot") if is_whole else None,
+        "verified": status.get("verified", {}).get("level"),
+        "records": counts.get("records"),
+        "stored": counts.get("storedBytes"),
+        "completed": status.get("completionTime"),
+    }

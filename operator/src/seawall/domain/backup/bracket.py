@@ -1,0 +1,104 @@
+"""A restore point: the bracket around a snapshot of the database's own files and metadata.
+
+    hold granted → what any region reads, recorded (`held_time`): Bracketed → a person takes the snapshot, and says so
+    → recorded (`snapshot_time`) → the ends of the logs are asked → the request
+
+It needs events and no clocks. Whatever the snapshot needs of the log is between the two: it was read from no earlier
+offset than what was recorded before it began, because flushed ids and markers only rise; and it has no entry beyond the
+ends that were asked for after it was taken. So all topics have to be there, those without regions as well: one that
+becomes used in between is needed, too. A later attempt keeps the bracket if the log still has all of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from seawall.api.v1alpha1.backup import BracketedTopic, RestorePoint, WALBackupSpec, WALBackupStatus
+from seawall.domain.backup.reasons import Reason
+from seawall.domain.backup.selection import BackupSelection
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
+from seawall.domain.spark_job.case import Case, JobDecision
+from seawall.domain.spark_job.reasons import JobReason
+from seawall.domain.spark_job.selection import TopicRange
+from seawall.domain.times import JOB_POLL_SECONDS
+
+BackupCase = Case[WALBackupSpec, WALBackupStatus]
+BackupDecision = JobDecision[WALBackupStatus]
+
+
+def begin(case: BackupCase, selection: BackupSelection) -> BackupDecision:
+    """The log is held: what a snapshot may need of it from now on is recorded."""
+    bracket = case.spec.bracket
+    if bracket is None:
+        raise ValueError("a backup without a bracket needs no snapshot")
+    left = selection.topics.against
+    if left:
+        return case.ends(Reason.NOT_ALL_BACKED_UP, f"it would be no restore point: {selection.topics.report()}")
+    if case.obj.metadata.snapshot is not None:
+        message = "seawall.dev/snapshot-done was set before the log was held: take it away, and the bracket begins"
+        return case.stays(Verdict(Outlook.PAUSED, Reason.SNAPSHOT_TOO_EARLY, message, JOB_POLL_SECONDS))
+    rows = tuple(
+        BracketedTopic(name=topic.name, topic_id=topic.topic_id, reads_from=topic.first_read)
+        for topic in selection.topics.readable
+    )
+    point = RestorePoint(name=bracket.name, held_time=case.now, topics=rows)
+    status = case.status.model_copy(update={"restore_point": point})
+    return Decision(status, _waits(case.spec))
+
+
+def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
+    """Until the annotation says what the snapshot is called, or it takes too long."""
+    bracket, snapshot = case.spec.bracket, case.obj.metadata.snapshot
+    if snapshot is not None:
+        update = {"restore_point": point.model_copy(update={"snapshot": snapshot, "snapshot_time": case.now})}
+        verdict = case.goes_on(JobReason.OBSERVING, f"snapshot {snapshot} is taken: it asks where the logs end")
+        return Decision(case.status.model_copy(update=update), verdict)
+    if bracket is not None and case.now >= point.held_time + bracket.timeout:
+        message = f"nobody said within {bracket.timeout} that the snapshot is taken"
+        return case.ends(Reason.BRACKET_TIMED_OUT, message)
+    return case.stays(_waits(case.spec))
+
+
+def needed_by_point(case: BackupCase) -> Mapping[str, int] | None:
+    """By topic the offset from which on the snapshot may need it, once that is recorded; None: there is no bracket."""
+    point = case.status.restore_point
+    if case.spec.bracket is None or point is None:
+        return None if case.spec.bracket is None else {}
+    return {topic.name: topic.reads_from for topic in point.topics}
+
+
+def end_of_point(
+    case: BackupCase, topics: Iterable[TopicRange], left: Mapping[str, str] | None = None
+) -> BackupDecision | None:
+    """The end, where these ranges do not have all that the snapshot may need; `left`: the topics that are left out."""
+    point = case.status.restore_point
+    if point is None:
+        return None
+    problem = _find_problem(point, {topic.name: topic for topic in topics}, is_full=case.spec.parent_ref is None)
+    if problem is None and left:
+        name = min(left)
+        problem = f"topic {name} cannot be backed up: {left[name]}"
+    return None if problem is None else case.ends(Reason.POINT_LOST, f"{problem}: take another snapshot")
+
+
+def _find_problem(point: RestorePoint, found: Mapping[str, TopicRange], *, is_full: bool) -> str | None:
+    """In one clause. Where a backup continues another one, the chain begins before all that any region reads."""
+    for row in point.topics:
+        topic = found.get(row.name)
+        if topic is None:
+            return f"topic {row.name}, which was there when the bracket began, cannot be backed up any more"
+        if topic.topic_id != row.topic_id:
+            return f"topic {row.name} was made again since the bracket began"
+        if is_full and topic.start > row.reads_from:
+            return f"topic {row.name} begins at {topic.start} now, and the snapshot may need it from {row.reads_from}"
+    return None
+
+
+def _waits(spec: WALBackupSpec) -> Verdict:
+    name = "" if spec.bracket is None else f" {spec.bracket.name}"
+    message = (
+        f"the log is held for restore point{name}: take the database's own snapshot, of files and metadata, and then "
+        "set seawall.dev/snapshot-done to what it is called"
+    )
+    return Verdict(Outlook.PAUSED, Reason.AWAITING_SNAPSHOT, message, JOB_POLL_SECONDS)

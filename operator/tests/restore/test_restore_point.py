@@ -1,0 +1,112 @@
+"""Back to a restore point: the log as it was when a snapshot of the database was taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.restore import inspecting
+from tests.restore.test_restore import logs, request_of
+from tests.support.mutants import Mutant, find_survivors
+from tests.worlds.backup_world import FULL
+from tests.worlds.point_world import BRACKET, NAME, PointWorld
+from tests.worlds.purge_world import TOPICS, WAL
+from tests.worlds.restore_world import RestoreWorld
+from tests.worlds.verification_world import why
+
+BACK_TO: dict[str, Any] = {"target": {"point": "before-upgrade"}, "padAboveFlushed": False}
+
+
+@dataclass
+class Both(RestoreWorld, PointWorld):
+    """Snapshots are taken, and logs brought back."""
+
+    def restore_files(self) -> None:
+        """Somebody puts the files of the snapshot in the place of the database's own."""
+        taken = self.snapshots[FULL]
+        for topic, region in self.store.snapshot().region_keys:
+            found, last = self.data_plane.regions[region], taken.needs[topic][1]
+            found.flushed, found.last, found.memtable_bytes = min(found.flushed, last), last, 0
+        self.data_plane.newest_ids.clear()
+
+
+def after_a_point() -> Both:
+    """A point, newer rows, which are flushed, and a Kafka whose topics somebody has deleted."""
+    world = Both()
+    assert world.backed_up(bracket=BRACKET).status.stage is JobStage.COMPLETED
+    for topic in TOPICS:
+        world.write(topic, 30)
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+    for _ in range(3):
+        world.recorder().tick(WAL)
+    world.foreign |= set(TOPICS)
+    world.lose_kafka()
+    return world
+
+
+def test_the_log_ends_where_the_snapshot_needs_it_whatever_the_database_has_by_now() -> None:
+    world = after_a_point()
+    world.bring_back(**BACK_TO)
+    found = world.live_until(RestoreStage.AWAITING_APPROVAL)
+    assert request_of(world, "back-1")["target"] == {"point": "before-upgrade"}
+    assert request_of(world, "back-1")["needs"] == {}
+    assert found.status.plan is not None
+    assert found.status.plan.restore_point is not None
+    assert found.status.plan.restore_point.snapshot == NAME
+    world.settle_restore(ticks=2)
+    reason, message = why(world.walrestore())
+    assert reason == "AwaitingApproval"
+    assert f"the database's files and metadata must be those of snapshot {NAME} before it is started" in message
+    world.stop_database()
+    world.restore_files()
+    world.approve()
+    done = world.settle_restore()
+    assert (done.status.stage, why(done)[0]) == (RestoreStage.COMPLETED, "Restored")
+    assert logs(world) == dict.fromkeys(TOPICS, (1, 48))
+    assert NAME in why(done)[1]
+
+
+def test_a_database_that_is_gone_is_not_waited_for() -> None:
+    world = after_a_point()
+    world.stop_database()
+    world.data_plane.is_silent = True
+    world.bring_back(**BACK_TO)
+    world.settle_restore(ticks=12)
+    assert world.walrestore().status.stage is RestoreStage.AWAITING_APPROVAL
+
+
+def test_a_point_that_nobody_has_made_is_refused() -> None:
+    world = after_a_point()
+    world.bring_back(target={"point": "another"}, padAboveFlushed=False)
+    found = world.settle_restore()
+    assert why(found)[0] == "RequestRefused"
+
+
+def needs_of_today(patch: pytest.MonkeyPatch) -> None:
+    """What the database has by now counts."""
+    honest = inspecting._row
+
+    def counting(case: object, name: str, needs: object) -> object:
+        return honest(case, name, needs).model_copy(update={"needed_end": needs.end})  # type: ignore[arg-type,attr-defined]
+
+    patch.setattr(inspecting, "_row", counting)
+
+
+def waits_for_the_database(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is planned before the database has said all that it has."""
+    patch.setattr(inspecting, "_unknown", lambda case, _: (case.observed.needs or {})[TOPICS[0]].unknown)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (waits_for_the_database, test_a_database_that_is_gone_is_not_waited_for),
+    (needs_of_today, test_the_log_ends_where_the_snapshot_needs_it_whatever_the_database_has_by_now),
+)
+
+
+def test_every_guard_of_a_point_is_needed() -> None:
+    assert not find_survivors(MUTANTS)
