@@ -6,17 +6,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from seawall_e2e.cluster import REPOSITORY, WALCluster
 from seawall_e2e.commands import Object, kubectl, run
 from seawall_e2e.objects import apply, items
-from seawall_e2e.spark_jobs import ACCOUNT, SMALL, SparkJobs
+from seawall_e2e.spark_jobs import ACCOUNT, SMALL, STORAGE_USER, SparkJobs
 from seawall_e2e.waiting import wait_until
 
 BACKUPS = "backups"
 """The claim that they are kept in."""
 POLICY, NEXT = "daily", "next"
+SNAPSHOTS, STORAGE = "snapshots", "refdb-storage"
+SNAPSHOT = Path(__file__).with_name("database_snapshot.py")
 
 
 def build_backup_image() -> str:
@@ -98,6 +101,27 @@ class Backups(SparkJobs):
         }
         apply(self._object("seawall.dev/v1alpha1", "WALBackup", NEXT, body))
         return next(each for each in self.wait_until_completed(2) if each.name == NEXT)
+
+    def begin_point(self, name: str) -> None:
+        """A person begins a restore point, and waits until the log is held."""
+        self.declare()
+        bracket = {"name": name, "timeout": "10m"}
+        body = {"clusterRef": {"name": self.wal.name}, "bracket": bracket, "verify": {"level": "Integrity"}}
+        apply(self._object("seawall.dev/v1alpha1", "WALBackup", name, {**body, "timeout": "10m"}))
+        self._kubectl("wait", f"walb/{name}", "--for=condition=Bracketed", "--timeout=60s")
+
+    def end_point(self, name: str, snapshot: str) -> Backup:
+        """They say that the snapshot is taken, and wait until the log is backed up to beyond it."""
+        self._kubectl("annotate", f"walb/{name}", f"seawall.dev/snapshot-done={snapshot}")
+        return next(each for each in self.wait_until_completed(1) if each.name == name)
+
+    def run_snapshot(self, verb: str, name: str) -> str:
+        """Saves the reference database as a snapshot of this name in a claim, or restores it."""
+        if verb == "save":
+            self.make_claim(SNAPSHOTS)
+        program = ["python", "-c", SNAPSHOT.read_text(), verb, "http://etcd:2379", "/storage", f"/snapshots/{name}"]
+        mounts = {STORAGE: ("/storage", verb == "save"), SNAPSHOTS: ("/snapshots", False)}
+        return self.run_to_end(program, STORAGE_USER, mounts)
 
     def all(self) -> list[Backup]:
         """All, the oldest first."""

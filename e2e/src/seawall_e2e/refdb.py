@@ -176,6 +176,18 @@ class RefDb:
 
         wait_until(is_done, f"there are {datanodes} datanodes", within=START_SECONDS, explain=self.explain)
 
+    def stop(self) -> None:
+        """Somebody stops all of it; its etcd goes on."""
+        self._kubectl("scale", "deployment", "metasrv", "frontend", "--replicas=0")
+        self.scale(0)
+
+    def start_again(self) -> None:
+        """And starts it: who listens has replayed."""
+        self._kubectl("scale", "deployment", "metasrv", "frontend", "--replicas=1")
+        self.scale(DATANODES)
+        for kind, name in _PARTS["refdb"]:
+            wait_complete(self.namespace, kind, name, within=START_SECONDS, explain=self.explain)
+
     def restart(self, datanode: int, *, within: float = BOUND) -> None:
         """Deletes a datanode's pod, whose container then need not wait for its back-off, until it is ready again."""
         pod = f"datanode-{datanode}"

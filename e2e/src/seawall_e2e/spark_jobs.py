@@ -12,6 +12,8 @@ from seawall_e2e.objects import apply, get, items
 from seawall_e2e.waiting import wait_until
 
 ACCOUNT = "seawall-replay-verification"
+STORAGE_USER = 65532
+"""Whose files those of the reference database are."""
 _SHUT = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CONF = {f"spark.{role}.defaultJavaOptions": _SHORT_LIVED for role in ("driver", "executor")}

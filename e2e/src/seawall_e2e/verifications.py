@@ -11,14 +11,12 @@ from typing import Any
 from seawall_e2e.cluster import PLATFORM, REPOSITORY, WALCluster
 from seawall_e2e.commands import Object, kubectl, run
 from seawall_e2e.objects import apply, containers, find, get
-from seawall_e2e.spark_jobs import ACCOUNT, SMALL, SparkJobs
+from seawall_e2e.spark_jobs import ACCOUNT, SMALL, STORAGE_USER, SparkJobs
 from seawall_e2e.waiting import wait_until
 
 REPORTS = "reports"
 """The claim that the reports are written to."""
 USER = 185
-STORAGE_USER = 65532
-"""Who owns the files of the reference database."""
 SNAPSHOTS = Path(__file__).with_name("snapshots.py")
 OVER = frozenset({"Completed", "Failed"})
 VERDICT_SECONDS = 150

@@ -150,12 +150,17 @@ def test_a_restore_point_is_found_by_its_name_in_whichever_chain(story: Story) -
 def test_a_topic_that_the_newest_backup_has_not_is_told_and_one_that_is_new_begins_there(story: Story) -> None:
     """As a policy's topics change: what is not backed up any more does not come back unasked."""
     bed, new = story.bed, f"new_{secrets.token_hex(4)}"
+    empty = f"empty_{secrets.token_hex(4)}"
     bed.topics.fill({new: [(b"k", b"v")]})
-    assert bed.back_up((story.one, 22, 22), (new, 0, 1), parent=story.second, name="third").code == 0
+    bed.topics.create(empty)
+    ranges = ((story.one, 22, 22), (new, 0, 1), (empty, 0, 0))
+    assert bed.back_up(*ranges, parent=story.second, name="third").code == 0
     request = parse_plan(json.dumps(story.restores.plan_request()).encode())
     plan = make_plan(Store(request.place), request)
     assert plan.left_out == (story.other,)
-    assert ends(story.topics()) == {"one": (3, 22, 22), "new": (0, 1, 1)}
+    assert ends(story.topics()) == {"one": (3, 22, 22), "new": (0, 1, 1)}  # nothing comes back of what is empty
+    refused(story.restores.plan(needs={empty: {"readsFrom": 0, "end": 1}}), f"{empty} would end at offset 0")
+    assert ends(story.topics(padTo={empty: 4}))["empty"] == (0, 0, 4)
 
 
 def test_a_cut_comes_back_as_planned(story: Story) -> None:
