@@ -11,7 +11,7 @@ from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.restore import RestoreStage
 from seawall.domain.ledger.intents import FenceRecord
-from seawall.domain.ledger.observation import read_shards
+from seawall.domain.ledger.observation import Observation, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from tests.restore.test_restore import logs, nothing_was_made
 from tests.restore.test_restore_crash import approved
@@ -40,6 +40,25 @@ def test_a_database_that_starts_right_before_the_topics_are_made_is_waited_for()
     calls.before = lambda _: None
     world.stop_database()
     assert world.settle_restore().status.stage is RestoreStage.COMPLETED
+
+
+def test_a_log_that_is_half_written_is_adopted_by_nobody() -> None:
+    world = approved()
+    process = world.restorer()
+    while world.walrestore().status.stage is not RestoreStage.WRITING:
+        world.settle_restore(process=process, ticks=1)
+    for topic in world.kafka.topics.values():
+        topic.log.append(3)  # by the job, which dies then
+    watching = world.recorder()
+    world.annotate(readopt=f"looks right@{(world.time.now() + timedelta(hours=1)).isoformat()}")
+    for _ in range(5):
+        watching.tick(WAL)
+        world.time.time += timedelta(seconds=5)
+    ids = {str(topic.log.topic_id) for topic in world.kafka.topics.values()}
+    assert not [record for record in world.records().values() if record.topic_id in ids and not record.broken]
+    found = world.observer().observe(world.cluster(), readopts=True)
+    assert isinstance(found, Observation)
+    assert "seawall.dev/readopt is not followed: WALRestore back is at work" in (found.readopt_problem or "")
 
 
 def test_rows_in_memory_of_which_nobody_says_the_ids_are_not_padded_over() -> None:

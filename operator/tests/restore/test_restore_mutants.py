@@ -16,6 +16,7 @@ from seawall.domain.restore import attempt, database, decide, inspecting, needs,
 from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.case import DatabaseNow
 from seawall.domain.restore.contract import RestoreSummary
+from seawall.observe import reading
 from tests.restore import test_restore as stories
 from tests.restore import test_restore_adversary as moved
 from tests.support.mutants import Mutant, find_survivors
@@ -221,6 +222,11 @@ def anybodys_pool(patch: Patch) -> None:
         patch.setattr(f"seawall.observe.opened_cluster.{name}", lambda *_, **__: None)
 
 
+def readopted_meanwhile(patch: Patch) -> None:
+    """Whoever readopts, adopts what a restore has half written."""
+    patch.setattr(reading, "without_restored", lambda _kube, _cluster, said: said)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
     (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
@@ -237,6 +243,7 @@ MUTANTS: tuple[Mutant, ...] = (
     (two_at_once, stories.test_two_restores_do_not_work_at_once),
     (any_size, stories.test_a_record_that_does_not_fit_is_told_before_anything_is_made),
     (any_request, stories.test_a_request_that_somebody_changed_is_not_worked_on),
+    (readopted_meanwhile, moved.test_a_log_that_is_half_written_is_adopted_by_nobody),
     (memory_ignored, moved.test_rows_in_memory_of_which_nobody_says_the_ids_are_not_padded_over),
     (idle_ignored, moved.test_an_idle_region_is_at_the_end_of_a_log_that_is_lost),
     (

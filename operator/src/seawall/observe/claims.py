@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seawall.api.meta import DEAD_ANNOTATION, READOPT_ANNOTATION, UNUSED_ANNOTATION, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster_name import cluster_name, of_cluster
@@ -21,6 +22,7 @@ from seawall.domain.ledger.fence import Readoption, parse_readoption
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.observation import Licence, UnavailableReason, Verifying
 from seawall.domain.ledger.policy import Policy
+from seawall.domain.restore.others import AT_WORK
 from seawall.observe.opened_cluster import Blocked
 from seawall.ports import Clock, Kube
 
@@ -52,6 +54,26 @@ def read_declarations(cluster: WALCluster, time: TrustedTime) -> Declarations:
         dead=regions if isinstance(regions, DeadRegions) else None,
         dead_problem=regions if isinstance(regions, str) else None,
     )
+
+
+def without_restored(kube: Kube, cluster: WALCluster, said: Declarations) -> Declarations:
+    """The declarations; of a readoption nothing while a restore makes logs, which are not whole: it adopts them itself.
+
+    To be asked after the logs were: who made them had said so before.
+
+    Raises:
+        SeawallError: the API server did not answer, or refused.
+    """
+    if said.readoption is None:
+        return said
+    listing = kube.list(WALRestore, cluster.metadata.namespace)
+    found = of_cluster(listing.items, cluster.metadata.name)
+    busy = next((each.metadata.name for each in found if each.status.stage in AT_WORK), None)
+    if busy is None and listing.complete:
+        return said
+    why = f"WALRestore {busy} is at work" if busy is not None else "the WALRestores could not all be read"
+    problem = f"{READOPT_ANNOTATION} is not followed: {why}, and adopts its logs itself when they are whole"
+    return replace(said, readoption=None, readopt_problem=problem)
 
 
 def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:

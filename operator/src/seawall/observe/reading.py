@@ -31,6 +31,7 @@ from seawall.observe.claims import (
     read_holds,
     read_policies,
     read_verifications,
+    without_restored,
 )
 from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_revision, read_database
 from seawall.observe.memory import Remembered
@@ -189,13 +190,15 @@ class LedgerReader:
             holds=holds,
             frozen=frozen,
             time=time,
-            said=read_declarations(cluster, time),
+            said=self._read_declarations(asked, time),
         )
 
     def _read_of(self, asked: Asked, opened: OpenedCluster, parts: _Parts) -> Read:
         """What the ledger is assessed from."""
         cluster, database, said, records = asked.cluster, parts.database, parts.said, parts.records
-        begins_anew = asked.readopts and usable_readoption(cluster, parts.time) is not None
+        begins_anew = (
+            asked.readopts and said.readoption is not None and usable_readoption(cluster, parts.time) is not None
+        )
         return Read(
             began=parts.began,
             reports=region_reports(database.reports),
@@ -223,6 +226,10 @@ class LedgerReader:
             earlier=parts.earlier,
             cut=parts.cut,
         )
+
+    def _read_declarations(self, asked: Asked, time: TrustedTime) -> Declarations:
+        said = read_declarations(asked.cluster, time)
+        return without_restored(self.clusters.kube, asked.cluster, said) if asked.readopts else said
 
     def _earlier_records(
         self, remembered: Remembered, cluster: WALCluster, opened: OpenedCluster

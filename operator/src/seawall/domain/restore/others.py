@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
 
 WRITES = frozenset({RestoreStage.WRITING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
+AT_WORK = WRITES | {RestoreStage.PREPARING}
+"""The stages in which topics of a restore may be there, and are not whole."""
 
 
 def find_other(obj: WALRestore, others: Iterable[WALRestore]) -> str | None:
