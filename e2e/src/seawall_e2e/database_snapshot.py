@@ -37,7 +37,8 @@ def restore(etcd: str, storage: Path, snapshot: Path) -> str:
         ask(etcd, "put", {"key": each["key"], "value": each.get("value", "")})
     for path in storage.iterdir():
         shutil.rmtree(path)
-    shutil.copytree(snapshot / "files", storage, dirs_exist_ok=True)
+    for path in (snapshot / "files").iterdir():  # the folder itself is the volume's
+        shutil.copytree(path, storage / path.name)
     return f"{len(keys)} keys"
 
 
