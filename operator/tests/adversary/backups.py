@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seawall.api.meta import Key
+from seawall.api.meta import SNAPSHOT_ANNOTATION, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.domain.backup.runs import hold_key
@@ -124,6 +124,29 @@ def take_the_name_of_the_next_hold(arena: Arena) -> None:
             arena.place(key, {"clusterRef": {"name": "wal"}, "topics": {TOPIC: 10**6}})
 
 
+def lose_hold_of_point(arena: Arena) -> None:
+    """Somebody deletes the hold under a snapshot, and a purge goes on."""
+    arena.kube._objects.pop(("WALHold", Key(NAMESPACE, f"{FULL.name}-1")), None)
+
+
+def say_it_is_taken(arena: Arena) -> None:
+    """Somebody says too early that the snapshot is taken."""
+    if ("WALBackup", FULL) in arena.kube._objects:
+        spec = arena.kube._objects["WALBackup", FULL]["spec"]
+        arena.kube.apply(FULL, spec, kind=WALBackup, annotations={SNAPSHOT_ANNOTATION: "too early"})
+
+
+def take_it_back(arena: Arena) -> None:
+    """And takes it back."""
+    if ("WALBackup", FULL) in arena.kube._objects:
+        arena.kube.apply(FULL, arena.kube._objects["WALBackup", FULL]["spec"], kind=WALBackup)
+
+
+OF_POINTS = (
+    *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
+    *(move(make, BACKUPS) for make in (say_it_is_taken, take_it_back)),
+    move(lose_hold_of_point, HOLD),
+)
 OF_POLICIES = (
     *(move(make, CLUSTER) for make in (declare_other_code, keep_elsewhere)),
     *(move(make, "kube:WALBackupPolicy") for make in (edit_policy, suspend_policy, delete_policy)),

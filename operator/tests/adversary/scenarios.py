@@ -12,9 +12,10 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.verification import WALVerification
 from seawall.domain.spark_job.application import CONF
 from seawall.reconciler import Reconciler
-from tests.adversary.arena import RUNS, Arena, granter_of
+from tests.adversary.arena import RUNS, Arena, granter_of, tick
 from tests.adversary.backups import (
     OF_BACKUPS,
+    OF_POINTS,
     OF_POLICIES,
     OFTEN,
     backs_up,
@@ -33,6 +34,7 @@ from tests.adversary.special_moves import OF_DEAD, OF_DECLARATIONS, OF_DELETIONS
 from tests.adversary.world_moves import TOPIC, region_of
 from tests.cluster.test_topic_deletion import controller
 from tests.worlds.backup_world import BACKUP, FULL, NEXT, POLICY
+from tests.worlds.point_world import BRACKET, Snapshots
 from tests.worlds.purge_world import NAMESPACE, REGIONS, SAFETY, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, SERVICE_ACCOUNT, SPEC
 
@@ -209,6 +211,38 @@ def back_up(arena: Arena, adversary: Adversary) -> None:
     afterwards(arena)
 
 
+def unbacked() -> Arena:
+    """Nothing is backed up yet."""
+    arena = with_history("Logical")
+    arena.edit(backup=BACKUP)
+    arena.remember()
+    return arena
+
+
+def make_point(arena: Arena, adversary: Adversary) -> None:
+    """A restore point: somebody takes a snapshot while the database goes on, and a run deletes what it may."""
+    watched_by(arena, adversary)
+    people = Snapshots(arena, arena.work)
+    arena.beside.append(people.work)
+
+    def check(call: str) -> None:
+        check_backups(arena, known, call)
+        wrong = people.wrong_with_points()
+        if wrong is not None:
+            raise Violation(f"K: {wrong}, by {call}")
+
+    known = set(arena.spark.specs)
+    arena.referee.beside = [check]
+    arena.back_up(FULL, bracket=BRACKET)
+    arena.run_of(RUNS[0])
+    purging = arena.process(arena.referee)
+    arena.beside.append(lambda: tick(purging, RUNS[0]))
+    arena.live(adversary.acting(arena.backer(adversary)), FULL, lambda: is_over(arena, FULL), 20)
+    adversary.between()
+    del arena.beside[0]
+    afterwards(arena)
+
+
 def planned() -> Arena:
     """A policy has made a full backup, and the database wrote since."""
     arena = with_history()
@@ -253,6 +287,7 @@ SCENARIOS = (
     Scenario("reassignment, balance", balancing, reassign, OF_REPLICAS),
     scenario("verification and its gate", lambda: verified(frozenset({"wal_2"})), verify, OF_RUNS, OF_VERIFICATIONS),
     scenario("incremental backup", backing_up, back_up, OF_BACKUPS),
+    scenario("restore point", unbacked, make_point, OF_POINTS),
     scenario("policy of backups", planned, plan_backups, OF_POLICIES),
     Scenario("restore", approved_plan, restore, OF_RESTORES),
     Scenario("restore that is tried again", partial(approved_plan, half_written=1), restore, OF_RESTORES),

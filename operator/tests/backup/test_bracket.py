@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,13 +12,10 @@ from seawall.api.meta import SNAPSHOT_ANNOTATION, ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.spark_job import JobStage
-from seawall.domain.backup import bracket, kind
-from seawall.domain.backup.selection import BackupSelection, select
 from seawall.domain.conditions import find_condition
 from tests.support.deaths import die_at_every_call
-from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.backup_world import FULL, NEXT
-from tests.worlds.point_world import BORN, BRACKET, NAME, PointWorld
+from tests.worlds.point_world import BORN, BRACKET, NAME, PointWorld, logs_of
 from tests.worlds.purge_world import NAMESPACE, TOPICS
 from tests.worlds.verification_world import why
 
@@ -46,7 +42,7 @@ def test_a_point_has_all_that_its_snapshot_may_need() -> None:
     assert (point.name, point.snapshot) == ("before-upgrade", NAME)
     assert point.held_time < point.snapshot_time < found.status.completion_time
     assert status_of(found, ConditionType.BRACKETED)[0] == "False"
-    assert world.logs_of(found) == dict.fromkeys(TOPICS, (1, 48))
+    assert logs_of(world, found) == dict.fromkeys(TOPICS, (1, 48))
     held = world.kube.get_config_map(HELD)
     assert held is not None
     asked = json.loads(gzip.decompress(held.binary_data["request.json.gz"]))["restorePoint"]
@@ -74,7 +70,7 @@ def test_a_point_may_continue_another_backup() -> None:
         world.write(topic, 3)
     found = world.backed_up(NEXT, bracket=BRACKET, parentRef={"name": "full"})
     assert found.status.stage is JobStage.COMPLETED
-    assert world.logs_of(found) == dict.fromkeys(TOPICS, (1, 51))
+    assert logs_of(world, found) == dict.fromkeys(TOPICS, (1, 51))
 
 
 def test_a_topic_that_no_region_writes_to_is_in_it_and_may_become_used_meanwhile() -> None:
@@ -90,7 +86,7 @@ def test_a_topic_that_no_region_writes_to_is_in_it_and_may_become_used_meanwhile
     world.add_region(TOPICS[0], BORN, datanode=0)
     world.data_plane.regions[BORN].flushed = 0
     assert world.settle_backup(process=process).status.stage is JobStage.COMPLETED
-    assert world.logs_of(world.walbackup())[TOPICS[0]] == (1, 48)
+    assert logs_of(world, world.walbackup())[TOPICS[0]] == (1, 48)
 
 
 def test_a_snapshot_that_was_there_before_the_log_was_held_does_not_count() -> None:
@@ -121,7 +117,7 @@ def test_a_snapshot_that_takes_too_long_makes_no_point() -> None:
 def test_a_driver_that_dies_needs_no_other_snapshot() -> None:
     world = PointWorld(dies=1)
     found = world.backed_up(bracket=BRACKET)
-    assert (found.status.stage, found.status.attempt, len(world.snapshots)) == (JobStage.COMPLETED, 2, 1)
+    assert (found.status.stage, found.status.attempt, len(world.people.taken)) == (JobStage.COMPLETED, 2, 1)
 
 
 def test_a_hold_that_is_lost_meanwhile_costs_the_point_only_if_the_log_was_cut() -> None:
@@ -170,7 +166,7 @@ def test_a_topic_that_is_not_there_begins_no_bracket() -> None:
     del world.kafka.topics["wal_1"]
     found = world.backed_up(bracket=BRACKET)
     assert why(found) == ("NotAllBackedUp", "it would be no restore point: wal_1 OffsetsUnknown")
-    assert (found.status.restore_point, world.snapshots) == (None, {})
+    assert (found.status.restore_point, world.people.taken) == (None, {})
 
 
 def end_state(world: PointWorld) -> Any:
@@ -203,81 +199,3 @@ def test_two_operators_at_once_make_one_point() -> None:
     for number in range(400):
         found = world.settle_backup(FULL, processes[number % 2], ticks=1)
     assert (found.status.stage, found.status.attempt, len(world.stored)) == (JobStage.COMPLETED, 1, 1)
-
-
-# --- what each guard is for
-
-Patch = pytest.MonkeyPatch
-
-
-def ends_asked_before(patch: Patch) -> None:
-    """The logs end where they ended before the snapshot was taken."""
-    kept = dict[str, int]()
-
-    def stale(*arguments: Any) -> BackupSelection:
-        found = select(*arguments)
-        rows = tuple(replace(row, end=kept.setdefault(row.name, row.end)) for row in found.topics.readable)
-        return replace(found, topics=replace(found.topics, readable=rows))
-
-    patch.setattr(kind, "select", stale)
-
-
-def beginning_forgotten(patch: Patch) -> None:
-    """A full backup begins after the marker as it is when the snapshot is taken."""
-    patch.setattr(kind, "needed_by_point", lambda case: None if case.spec.bracket is None else {})
-    patch.setattr(bracket, "_find_problem", lambda *_, **__: None)
-
-
-def idle_left_out(patch: Patch) -> None:
-    """Topics that nobody writes to when it begins are not in it."""
-
-    def narrow(observation: Any, wanted: Any, parent: Any, _: Any) -> BackupSelection:
-        return select(observation, wanted, parent, None)
-
-    patch.setattr(kind, "select", narrow)
-
-
-def any_annotation(patch: Patch) -> None:
-    """An annotation that was there before counts."""
-    honest = bracket.begin
-
-    def blind(case: Any, selection_: Any) -> Any:
-        annotations = {k: v for k, v in case.obj.metadata.annotations.items() if k != SNAPSHOT_ANNOTATION}
-        metadata = case.obj.metadata.model_copy(update={"annotations": annotations})
-        obj = type(case.obj)(metadata, case.obj.spec, case.obj.status)
-        return honest(type(case)(case.kind, obj, case.spec, case.cluster, case.kafka, case.observed), selection_)
-
-    patch.setattr(kind, "begin", blind)
-
-
-def never_times_out(patch: Patch) -> None:
-    """Nobody minds how long it takes."""
-    honest = bracket.await_snapshot
-    patch.setattr(
-        kind, "await_snapshot", lambda case, point: honest(case, point.model_copy(update={"held_time": case.now}))
-    )
-
-
-def snapshot_forgotten(patch: Patch) -> None:
-    """Another attempt asks for another snapshot."""
-    patch.setattr(kind.Backup, "kept_for_next", lambda *_: {})
-
-
-def cut_allowed(patch: Patch) -> None:
-    """A log that was cut is as good as it was."""
-    patch.setattr(bracket, "_find_problem", lambda *_, **__: None)
-
-
-MUTANTS: tuple[Mutant, ...] = (
-    (ends_asked_before, test_a_point_has_all_that_its_snapshot_may_need),
-    (beginning_forgotten, test_a_point_has_all_that_its_snapshot_may_need),
-    (idle_left_out, test_a_topic_that_no_region_writes_to_is_in_it_and_may_become_used_meanwhile),
-    (any_annotation, test_a_snapshot_that_was_there_before_the_log_was_held_does_not_count),
-    (never_times_out, test_a_snapshot_that_takes_too_long_makes_no_point),
-    (snapshot_forgotten, test_a_driver_that_dies_needs_no_other_snapshot),
-    (cut_allowed, test_a_hold_that_is_lost_meanwhile_costs_the_point_only_if_the_log_was_cut),
-)
-
-
-def test_every_guard_of_a_bracket_is_needed() -> None:
-    assert not find_survivors(MUTANTS)

@@ -19,6 +19,7 @@ from seawall.domain.restore.contract import RestoreSummary
 from seawall.observe import reading
 from tests.restore import test_restore as stories
 from tests.restore import test_restore_adversary as moved
+from tests.restore import test_restore_point as points
 from tests.support.mutants import Mutant, find_survivors
 
 Patch = pytest.MonkeyPatch
@@ -227,6 +228,21 @@ def readopted_meanwhile(patch: Patch) -> None:
     patch.setattr(reading, "without_restored", lambda _kube, _cluster, said: said)
 
 
+def needs_of_today(patch: Patch) -> None:
+    """What the database has by now counts."""
+    honest = inspecting._row
+
+    def counting(case: Any, name: str, found: Any) -> Any:
+        return honest(case, name, found).model_copy(update={"needed_end": found.end})
+
+    patch.setattr(inspecting, "_row", counting)
+
+
+def waits_for_the_database(patch: Patch) -> None:
+    """Nothing is planned before the database has said all that it has."""
+    patch.setattr(inspecting, "_unknown", lambda case, _: (case.observed.needs or {})["wal_0"].unknown)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
     (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
@@ -244,6 +260,8 @@ MUTANTS: tuple[Mutant, ...] = (
     (any_size, stories.test_a_record_that_does_not_fit_is_told_before_anything_is_made),
     (any_request, stories.test_a_request_that_somebody_changed_is_not_worked_on),
     (readopted_meanwhile, moved.test_a_log_that_is_half_written_is_adopted_by_nobody),
+    (waits_for_the_database, points.test_a_database_that_is_gone_is_not_waited_for),
+    (needs_of_today, points.test_the_log_ends_where_the_snapshot_needs_it_whatever_the_database_has_by_now),
     (memory_ignored, moved.test_rows_in_memory_of_which_nobody_says_the_ids_are_not_padded_over),
     (idle_ignored, moved.test_an_idle_region_is_at_the_end_of_a_log_that_is_lost),
     (

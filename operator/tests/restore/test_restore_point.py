@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-
 from seawall.api.v1alpha1.restore import RestoreStage
 from seawall.api.v1alpha1.spark_job import JobStage
-from seawall.domain.restore import inspecting
 from tests.restore.test_restore import logs, request_of
-from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.backup_world import FULL
 from tests.worlds.point_world import BRACKET, NAME, PointWorld
 from tests.worlds.purge_world import TOPICS, WAL
@@ -27,9 +23,9 @@ class Both(RestoreWorld, PointWorld):
 
     def restore_files(self) -> None:
         """Somebody puts the files of the snapshot in the place of the database's own."""
-        taken = self.snapshots[FULL]
+        taken = self.people.taken[self.walbackup(FULL).metadata.uid]
         for topic, region in self.store.snapshot().region_keys:
-            found, last = self.data_plane.regions[region], taken.needs[topic][1]
+            found, last = self.data_plane.regions[region], taken[topic][1]
             found.flushed, found.last, found.memtable_bytes = min(found.flushed, last), last, 0
         self.data_plane.newest_ids.clear()
 
@@ -85,28 +81,3 @@ def test_a_point_that_nobody_has_made_is_refused() -> None:
     world.bring_back(target={"point": "another"}, padAboveFlushed=False)
     found = world.settle_restore()
     assert why(found)[0] == "RequestRefused"
-
-
-def needs_of_today(patch: pytest.MonkeyPatch) -> None:
-    """What the database has by now counts."""
-    honest = inspecting._row
-
-    def counting(case: object, name: str, needs: object) -> object:
-        return honest(case, name, needs).model_copy(update={"needed_end": needs.end})  # type: ignore[arg-type,attr-defined]
-
-    patch.setattr(inspecting, "_row", counting)
-
-
-def waits_for_the_database(patch: pytest.MonkeyPatch) -> None:
-    """Nothing is planned before the database has said all that it has."""
-    patch.setattr(inspecting, "_unknown", lambda case, _: (case.observed.needs or {})[TOPICS[0]].unknown)
-
-
-MUTANTS: tuple[Mutant, ...] = (
-    (waits_for_the_database, test_a_database_that_is_gone_is_not_waited_for),
-    (needs_of_today, test_the_log_ends_where_the_snapshot_needs_it_whatever_the_database_has_by_now),
-)
-
-
-def test_every_guard_of_a_point_is_needed() -> None:
-    assert not find_survivors(MUTANTS)
