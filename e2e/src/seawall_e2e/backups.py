@@ -93,14 +93,22 @@ class Backups(SparkJobs):
 
     def continue_from(self, parent: Backup) -> Backup:
         """An incremental backup by hand, to its end."""
-        body = {
-            "clusterRef": {"name": self.wal.name},
-            "parentRef": {"name": parent.name},
-            "verify": {"level": "Integrity"},
-            "timeout": "10m",
-        }
-        apply(self._object("seawall.dev/v1alpha1", "WALBackup", NEXT, body))
-        return next(each for each in self.wait_until_completed(2) if each.name == NEXT)
+        return self.back_up(NEXT, parentRef={"name": parent.name})
+
+    def back_up(self, name: str, **spec: Any) -> Backup:
+        """A backup by hand, to its end; a full one, unless it is said what it continues."""
+        body = {"clusterRef": {"name": self.wal.name}, "verify": {"level": "Integrity"}, "timeout": "10m", **spec}
+        apply(self._object("seawall.dev/v1alpha1", "WALBackup", name, body))
+        return self._wait_for(name)
+
+    def _wait_for(self, name: str) -> Backup:
+        def completed() -> Backup | None:
+            found = next(each for each in self.all() if each.name == name)
+            if found.stage == "Failed":
+                raise AssertionError(f"{found}\n{self.explain()}")
+            return found if found.stage == "Completed" else None
+
+        return wait_until(completed, f"backup {name} completed", within=240, every=0.5, explain=self.explain)
 
     def begin_point(self, name: str) -> None:
         """A person begins a restore point, and waits until the log is held."""
@@ -113,7 +121,7 @@ class Backups(SparkJobs):
     def end_point(self, name: str, snapshot: str) -> Backup:
         """They say that the snapshot is taken, and wait until the log is backed up to beyond it."""
         self._kubectl("annotate", f"walb/{name}", f"seawall.dev/snapshot-done={snapshot}")
-        return next(each for each in self.wait_until_completed(1) if each.name == name)
+        return self._wait_for(name)
 
     def run_snapshot(self, verb: str, name: str) -> str:
         """Saves the reference database as a snapshot of this name in a claim, or restores it."""

@@ -13,6 +13,7 @@ import time
 from typing import NamedTuple
 
 from seawall_e2e import guide
+from seawall_e2e.backups import BACKUPS
 from seawall_e2e.cluster import (
     BROKERS,
     Operator,
@@ -27,6 +28,7 @@ from seawall_e2e.commands import kubectl, refusal_of
 from seawall_e2e.demo_proof import PAGE, prove_and_purge
 from seawall_e2e.demo_replicas import grow_replicas
 from seawall_e2e.demo_restarts import meet_a_bad_record, restart_datanodes
+from seawall_e2e.demo_restore import lose_kafka
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import INTERNAL_ERROR, WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
 from seawall_e2e.restarts import RIGHTS
@@ -67,6 +69,7 @@ def main() -> None:
         prove_and_purge(database, Purges(WAL, SEAWALL), sorted({each.topic for each in entries}))
         restart_datanodes(WAL, database)
         meet_a_bad_record(WAL, database, Purges(WAL, SEAWALL), build_operator_image())
+        lose_kafka(WAL, database)
     except (AssertionError, subprocess.SubprocessError) as failed:
         print(f"\nFAILED: {failed}\n", flush=True)
         show_everything()
@@ -104,14 +107,14 @@ def drop_former_run() -> None:
     """Removes the database and its 128 topics: a pool never shrinks, so they are deleted in the way Seawall does."""
     RefDb(NAMESPACE, RefDbImages("none", "none")).remove()
     kubectl("-n", NAMESPACE, "delete", "statefulset,pod,pvc", "-l", "app.kubernetes.io/name=checker")
-    kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh,walv", "--all")
-    kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, "--ignore-not-found")
+    kubectl("-n", NAMESPACE, "delete", "walpp,walp,walh,walv,walbp,walb,walrs", "--all")
+    kubectl("-n", NAMESPACE, "delete", "pvc", REPORTS, BACKUPS, "--ignore-not-found")
     if WAL.find() is None:
         return
     tell("a former run left a WALCluster: it is deleted together with its topics (deletionPolicy Delete)")
     # The database is gone already, so nobody can be asked whether it needs the topics: the spec must not name it.
-    nobody = {"greptimedb": None, "datanodes": None, "restart": None}
-    patch = {"spec": {"topics": {"deletionPolicy": "Delete"}, "dataPlane": nobody, "verification": None}}
+    nobody = {"dataPlane": {"greptimedb": None, "datanodes": None, "restart": None}}
+    patch = {"spec": {**nobody, "topics": {"deletionPolicy": "Delete"}, "verification": None, "backup": None}}
     kubectl(*WAL.patch_command(json.dumps(patch)))
     wait_until(has_finalizer, "the finalizer stands", within=60, explain=WAL.explain)
     WAL.delete()

@@ -11,6 +11,7 @@ import pytest
 from seawall.api.meta import ObjectMeta
 from seawall.controllers import restore
 from seawall.controllers.restore import WALRestoreController
+from seawall.domain.ledger import assess
 from seawall.domain.ledger.columns import Ids
 from seawall.domain.restore import attempt, database, decide, inspecting, needs, topics
 from seawall.domain.restore.attempt import verdict_of
@@ -243,6 +244,16 @@ def waits_for_the_database(patch: Patch) -> None:
     patch.setattr(inspecting, "_unknown", lambda case, _: (case.observed.needs or {})["wal_0"].unknown)
 
 
+def memory_of_metasrv_forgotten(patch: Patch) -> None:
+    """That the metasrv remembers higher ids does not matter."""
+    patch.setattr(restore, "judge_memory", lambda found: found)
+
+
+def ids_never_forgotten(patch: Patch) -> None:
+    """What a process knew of flushed ids counts for whatever log comes after."""
+    patch.setattr(assess, "find_replaced", lambda *_: set())
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_approval, stories.test_nothing_is_made_before_the_plan_is_approved_by_its_digest),
     (database_taken_for_stopped, stories.test_while_the_database_runs_nothing_is_made),
@@ -261,6 +272,11 @@ MUTANTS: tuple[Mutant, ...] = (
     (any_request, stories.test_a_request_that_somebody_changed_is_not_worked_on),
     (readopted_meanwhile, moved.test_a_log_that_is_half_written_is_adopted_by_nobody),
     (waits_for_the_database, points.test_a_database_that_is_gone_is_not_waited_for),
+    (
+        memory_of_metasrv_forgotten,
+        points.test_a_process_that_knew_higher_ids_forgets_them_with_the_log_that_they_were_of,
+    ),
+    (ids_never_forgotten, points.test_a_process_that_knew_higher_ids_forgets_them_with_the_log_that_they_were_of),
     (needs_of_today, points.test_the_log_ends_where_the_snapshot_needs_it_whatever_the_database_has_by_now),
     (memory_ignored, moved.test_rows_in_memory_of_which_nobody_says_the_ids_are_not_padded_over),
     (idle_ignored, moved.test_an_idle_region_is_at_the_end_of_a_log_that_is_lost),

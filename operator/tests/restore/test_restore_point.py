@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from seawall.api.v1alpha1.restore import RestoreStage
@@ -59,12 +60,43 @@ def test_the_log_ends_where_the_snapshot_needs_it_whatever_the_database_has_by_n
     assert reason == "AwaitingApproval"
     assert f"the database's files and metadata must be those of snapshot {NAME} before it is started" in message
     world.stop_database()
+    world.data_plane.is_silent = True
     world.restore_files()
     world.approve()
     done = world.settle_restore()
     assert (done.status.stage, why(done)[0]) == (RestoreStage.COMPLETED, "Restored")
     assert logs(world) == dict.fromkeys(TOPICS, (1, 48))
     assert NAME in why(done)[1]
+
+
+def test_a_process_that_knew_higher_ids_forgets_them_with_the_log_that_they_were_of() -> None:
+    world = after_a_point()
+    watching = world.recorder()  # it observes the database before and after
+    watching.tick(WAL)
+    world.bring_back(**BACK_TO)
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    world.settle_restore(ticks=20)
+    reason, message = why(world.walrestore())
+    assert (reason, "stop it, too" in message) == ("DatabaseRunning", True)  # its metasrv knows higher ids
+    assert world.kafka.topics == {}
+    world.data_plane.is_silent = True
+    world.restore_files()
+    assert world.settle_restore().status.stage is RestoreStage.COMPLETED
+    world.data_plane.is_silent = False
+    world.start_database()
+    for _ in range(6):
+        watching.tick(WAL)
+        world.time.time += timedelta(seconds=5)
+    assert not [name for name, record in world.records().items() if record.broken]
+    for topic in TOPICS:
+        world.write(topic, 20)
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+    world.start_run()
+    run = world.settle()
+    assert (run.status.stage, run.status.skipped) == ("Completed", ())
 
 
 def test_a_database_that_is_gone_is_not_waited_for() -> None:

@@ -20,7 +20,7 @@ from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import DescribedTopic
 from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics, RestoreAction
 from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision
-from seawall.domain.restore.database import Silence, judge, judge_pods, judge_reports, newest_of
+from seawall.domain.restore.database import Silence, judge, judge_memory, judge_pods, judge_reports, newest_of
 from seawall.domain.restore.decide import decide
 from seawall.domain.restore.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.others import find_other
@@ -84,7 +84,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             if stage in MAKES
             else None,
             # After the topics: who starts it, writes and stops it in between has changed the StatefulSet by then.
-            database=self._database(cluster, cluster.spec) if stage in NEEDS_STOPPED else None,
+            database=self._database(cluster, cluster.spec, obj.spec) if stage in NEEDS_STOPPED else None,
             other=self._other(obj, obj.spec) if stage is RestoreStage.PREPARING else None,
         )
 
@@ -124,16 +124,16 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             pool, len(owned.view.online), described, offsets, read_records(self.observer.intents, pool, names)
         )
 
-    def _database(self, cluster: WALCluster, spec: WALClusterSpec) -> DatabaseNow:
+    def _database(self, cluster: WALCluster, spec: WALClusterSpec, asked: WALRestoreSpec) -> DatabaseNow:
         declared = None if spec.data_plane is None else spec.data_plane.datanodes
         if declared is None:
-            return judge(None, self._by_reports(cluster))
+            return judge(None, self._by_reports(cluster, asked))
         key = Key(cluster.metadata.namespace, declared.stateful_set_ref.name)
         found = self.datanodes.get(key)
         pods = judge_pods(key.name, found, () if found is None else self.datanodes.pods(found))
-        return judge(pods, self._by_reports(cluster) if pods.runs is False else None)
+        return judge(pods, self._by_reports(cluster, asked) if pods.runs is False else None)
 
-    def _by_reports(self, cluster: WALCluster) -> DatabaseNow | None:
+    def _by_reports(self, cluster: WALCluster, asked: WALRestoreSpec) -> DatabaseNow | None:
         """None: nobody answers."""
         try:
             parts = self.observer.clusters.open_database(cluster)
@@ -144,7 +144,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             return None
         before, now = self.silences.get(cluster.metadata.key), self.stopwatch.milliseconds()
         self.silences[cluster.metadata.key], found = judge_reports(before, newest, now)
-        return found
+        return found if found is None or not asked.goes_back else judge_memory(found)
 
     def _other(self, obj: WALRestore, asked: WALRestoreSpec) -> str | None:
         found = self.kube.list(WALRestore, obj.metadata.namespace).items

@@ -115,6 +115,11 @@ class WALRestoreSpec(APIModel):
     ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its applications. Absent: never."""
 
+    @property
+    def goes_back(self) -> bool:
+        """Whether the database's own files will be those of an earlier time, too."""
+        return self.target.latest is None and not self.pad_above_flushed
+
     def selects(self, topic: str) -> bool:
         """Whether it is about this topic of the pool."""
         return matches_any(topic, self.topics)

@@ -19,6 +19,7 @@ from seawall.domain.ledger.identities import (
     Identity,
     find_findings,
     find_identities,
+    find_replaced,
     first_records,
     marked_records,
     remembered_logs,
@@ -71,6 +72,8 @@ def assess(memory: Memory, read: Read, prune_mode: PruneMode, policies: Iterable
     """Puts together what was read. A topic without a policy is shown with the default times."""
     table = build_regions(read.reports, read.snapshot, read.logs)
     names, regions = table.names, table.regions
+    replaced = find_replaced(memory, read)
+    memory = memory.without(replaced, _regions_of(table, replaced))
     by_topic = _effective(names, tuple(policies))
     stale_after, open_grace = _times(names, by_topic)
     read = _of_one_time(read, int(open_grace.min(initial=_milliseconds(Safety().open_grace))))

@@ -85,6 +85,22 @@ def _readopted(observed: ObservedLog, adoption: Readoption) -> Identity:
     return Identity(fence.judge(None, finding), finding, record, is_urgent=True, is_readopted=True)
 
 
+def find_replaced(memory: Memory, read: Read) -> set[str]:
+    """Topics in whose place another log is than this process observed last, and whose records say that it is right.
+
+    A restore brings back a log of an earlier time, and the database's files are of that time too: flushed ids of before
+    are of the log that was there before.
+    """
+    found, first = set[str](), memory.records or {}
+    for name, log in read.logs.items():
+        record = read.records.get(name)
+        is_right = record is not None and record.topic_id == log.topic_id and not record.broken
+        known = {each.topic_id for each in (memory.logs.get(name), first.get(name)) if each is not None}
+        if is_right and known - {log.topic_id}:
+            found.add(name)
+    return found
+
+
 def find_identities(
     memory: Memory, read: Read, table: RegionsOfTopics, topics: Topics, reports_history: ReportHistory
 ) -> dict[str, Identity]:

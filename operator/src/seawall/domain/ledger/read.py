@@ -9,8 +9,8 @@ hold that is not listed yet will read them before it is granted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from seawall.domain.dataplane.metadata import MetadataSnapshot
@@ -94,3 +94,10 @@ class Memory:
     def at_start(cls, now: int) -> Memory:
         """A process that starts now remembers nothing."""
         return cls(ReportHistory.none(now))
+
+    def without(self, topics: Collection[str], regions: Iterable[int]) -> Memory:
+        """Without what is known of regions that wrote to other logs than those which these topics are now."""
+        if not topics:
+            return self
+        kept = {name: record for name, record in (self.records or {}).items() if name not in topics}
+        return replace(self, flushed=self.flushed.forget(regions), records=None if self.records is None else kept)

@@ -47,6 +47,12 @@ def judge_reports(before: Silence | None, newest: Newest, now: int) -> tuple[Sil
     return silence, DatabaseNow(runs=False, message="no datanode reports")
 
 
+def judge_memory(found: DatabaseNow) -> DatabaseNow:
+    """What is there of reports, where the logs will be those of an earlier time: nobody may remember newer ids then."""
+    message = "the metasrv knows what the datanodes had, which is newer than what comes back: stop it, too"
+    return found if found.runs is not False else DatabaseNow(runs=True, message=message)
+
+
 def judge_pods(name: str, found: StatefulSet | None, pods: tuple[Pod, ...]) -> DatabaseNow:
     """What the declared StatefulSet says."""
     if found is None:

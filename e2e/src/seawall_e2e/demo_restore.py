@@ -1,0 +1,48 @@
+"""A part of the demo: the WAL is backed up, Kafka loses all its disks, and the log comes back at its own offsets."""
+
+from __future__ import annotations
+
+import json
+
+from seawall_e2e import guide
+from seawall_e2e.backups import build_backup_image
+from seawall_e2e.cluster import WALCluster, wipe_kafka
+from seawall_e2e.purges import SEAWALL
+from seawall_e2e.refdb import DATANODES, RefDb
+from seawall_e2e.restores import RESTORE, Restores
+from seawall_e2e.telling import run_and_say, run_and_show, say, step, tell
+
+BACKUP = "before-the-fire"
+
+
+def lose_kafka(wal: WALCluster, database: RefDb) -> None:
+    """A backup, a fire, and a restore that a person approves; the rows are those of before."""
+    jobs = Restores(wal, build_backup_image())
+    with step("Rows that are in the log only, and a WALBackup of it on Spark, which reads all back and decodes it"):
+        database.execute(*guide.INSERTS)
+        before = database.rows(guide.SELECT)
+        jobs.declare()
+        made = jobs.back_up(BACKUP)
+        run_and_show("-n", wal.namespace, "get", "walb", "-o", "wide")
+        tell(f"{made.records} records of {len(made.ranges)} topics")
+    with step("Kafka loses all its disks. Seawall makes no empty logs under a database that would skip their rows"):
+        cluster_id = str(wal.status()["kafka"]["clusterId"])
+        wipe_kafka()
+        wal.wait("TopicLost", within=120)
+        run_and_show("-n", wal.namespace, "get", "walc", wal.name)
+    with step("A WALRestore plans what comes back, and waits for a person, and for the database to stop"):
+        jobs.begin_restore(cluster_id)
+        plan = jobs.wait_for_restore("AwaitingApproval")["plan"]
+        run_and_say(str(SEAWALL), "restore", "plan", RESTORE, "-n", wal.namespace)
+        database.scale(0)
+        run_and_say(str(SEAWALL), "restore", "approve", RESTORE, plan["digest"], "-n", wal.namespace)
+        done = jobs.wait_for_restore("Completed")
+        run_and_show("-n", wal.namespace, "get", "walrs")
+        say(json.dumps([row for row in done["topics"] if row["planned"]][:3], indent=1))
+    with step("The database starts, and replays the log at the offsets that it knows"):
+        database.scale(DATANODES)
+        wal.wait("Ready", within=120)
+        wal.wait("Intact", kind="WALIntact", within=120)
+        if database.rows(guide.SELECT) != before:
+            raise AssertionError("the rows are not the same")
+        tell(f"the {len(before)} rows are all there; {plan['lostAtMost']} offsets were lost")
