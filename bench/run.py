@@ -22,6 +22,7 @@ PROGRAMS = {
     "reassign": "reassign.py",
     "verify": "verify.py",
     "backup": "backup.py",
+    "restore": "restore.py",
     "refdb": "reference_database.py",  # a module with the package's name would stand in its way
     "roll": "roll.py",
 }

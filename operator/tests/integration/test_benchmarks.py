@@ -16,6 +16,7 @@ import purge
 import pytest
 import reassign
 import reference_database
+import restore
 import result_format
 import run
 import topics
@@ -98,6 +99,12 @@ def test_refdb(kafka: KafkaProcesses, etcd: EtcdProcess, tmp_path: Path) -> None
 def test_verify(kafka: KafkaProcesses, tmp_path: Path) -> None:
     verify.main(small(tmp_path), Beds(kafka))
     assert {verify.LOOP, verify.PERF} == peers_of(tmp_path, "verify")
+
+
+@pytest.mark.integration
+def test_restore(kafka: KafkaProcesses, tmp_path: Path) -> None:
+    restore.main(small(tmp_path), Beds(kafka))
+    assert {restore.LOOP, restore.NULLS} == peers_of(tmp_path, "restore")
 
 
 @pytest.mark.integration
