@@ -44,6 +44,8 @@ class RestoreWorld(BackupWorld):
         half_written: how many of the next jobs die with records in the first topic.
         foreign_writer: whether something else writes to the first topic while the next job does.
         broken_store: whether the store lost an object.
+        decodes_none: whether the image is an older one, which knows nothing of decoding.
+        undecodable: whether what was backed up has a record that does not decode.
         lost_owners: by topic which region wrote which record, when Kafka was lost.
         removed: ids of the topics that were deleted, with how many records they had.
         ours: ids of the topics that a status has named.
@@ -52,6 +54,8 @@ class RestoreWorld(BackupWorld):
     half_written: int = 0
     foreign_writer: bool = False
     broken_store: bool = False
+    decodes_none: bool = False
+    undecodable: bool = False
     lost_owners: dict[str, dict[int, int]] = field(default_factory=dict)
     removed: dict[str, int] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
@@ -190,7 +194,8 @@ class RestoreWorld(BackupWorld):
         request = json.loads(gzip.decompress(found.binary_data["request.json.gz"]))
         if "planDigest" in request and self.half_written:
             self.half_written -= 1
-            self.kafka.topics[request["topics"][0]["name"]].log.append(3)
+            first = request["topics"][0]
+            self.kafka.topics[first.get("into", first["name"])].log.append(3)
             self.dies += 1
         super()._end(key)
 
@@ -251,24 +256,31 @@ class RestoreWorld(BackupWorld):
         if not isinstance(found, dict) or _digest(found) != request["planDigest"]:
             return Outcome.REFUSED, "the plan has another digest now", {}
         ids = {topic["name"]: topic["topicId"] for topic in request["topics"]}
+        into = {topic["name"]: topic.get("into", topic["name"]) for topic in request["topics"]}
         assert ids.keys() == found.keys()
         for name, topic_id in ids.items():
-            topic = self.kafka.topics.get(name)
+            topic = self.kafka.topics.get(into[name])
             if topic is None or topic.log.topic_id != topic_id or topic.log.end > 0:
-                return Outcome.REFUSED, f"topic {name} is not empty, or is another", {}
+                return Outcome.REFUSED, f"topic {into[name]} is not empty, or is another", {}
         for name, (start, end, pad_end) in found.items():
-            log = self.kafka.topics[name].log
+            log = self.kafka.topics[into[name]].log
             assert str(log.topic_id) in self.ours, "it writes to a topic that no status names"
             log.append(pad_end)
             log.delete_before(start)
             log.owners = {at: region for at, region in self.lost_owners.get(name, {}).items() if start <= at < end}
         if self.foreign_writer:
             first = min(found)
-            self.kafka.topics[first].log.append(1)
+            self.kafka.topics[into[first]].log.append(1)
             finding = {"kind": "NotOurs", "object": None, "topic": first, "offset": found[first][2], "message": "x"}
             return Outcome.FAILED, f"something else wrote to {first}", {"findings": [finding]}
-        logs = logs_digest((name, start, pad_end) for name, (start, _, pad_end) in found.items())
-        return Outcome.PASSED, f"{len(found)} topics are restored", {"restored": len(found), "logs": logs}
+        logs = logs_digest((into[name], start, pad_end) for name, (start, _, pad_end) in found.items())
+        more = {"restored": len(found), "logs": logs}
+        if request.get("verify") != "Integrity" or self.decodes_none:
+            return Outcome.PASSED, f"{len(found)} topics are restored", more
+        if self.undecodable:
+            finding = {"kind": "MalformedEntry", "object": None, "topic": min(found), "offset": 3, "message": "x"}
+            return Outcome.FAILED, f"{min(found)} has a record that does not decode", {"findings": [finding]}
+        return Outcome.PASSED, f"{len(found)} topics are restored", {**more, "verified": "Integrity"}
 
     # --- what is true
 

@@ -109,6 +109,15 @@ class Restores:
             "topics": [{"name": name, "topicId": topic_id} for name, topic_id in self.ids(*names).items()],
         }
 
+    def drill(self, into: Mapping[str, str], verify: str | None = "Integrity", **other: Any) -> Answer:
+        """Makes other topics anew, and restores into them."""
+        self.make_anew(*into.values())
+        planned = self.plan(*into, **other)
+        ids = self.ids(*into.values())
+        request = self.request(planned.summary["plan"]["digest"], *into, **other)
+        topics = [{"name": name, "into": target, "topicId": ids[target]} for name, target in into.items()]
+        return self.bed.run("restore", {**request, "topics": topics, "verify": verify, "databaseVersion": "1.1.3"})
+
     def restore(self, *names: str, **other: Any) -> Answer:
         """Makes the topics anew, plans, and restores what was planned."""
         self.make_anew(*names)
@@ -121,7 +130,7 @@ class Restores:
         self.make_anew(name)
         request = self.parsed(name, **other)
         (topic,) = make_plan(Store(request.place), request).topics
-        return TopicJob(topic, self.ids(name)[name], MOST_BYTES)
+        return TopicJob(topic, self.ids(name)[name], MOST_BYTES, name)
 
     def parsed(self, *names: str, **other: Any) -> PlanRequest:
         """The request of a plan."""

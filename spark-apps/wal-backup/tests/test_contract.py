@@ -111,6 +111,33 @@ def test_the_requests_of_a_plan_and_a_restore_are_read() -> None:
     assert (restore.cluster_id, list(restore.topic_ids)) == ("q1Sh-9_ISia_zwGINzRvyQ", ["wal_0"])
 
 
+def test_a_drill_is_read_and_answered_as_its_examples() -> None:
+    drill, scratch = (
+        parse_restore((CONTRACT / "drill.json").read_bytes()),
+        "seawall-scratch-greptimedb-d2611280400-0f6b2f7e-0",
+    )
+    assert (drill.into, list(drill.topic_ids)) == ({"wal_0": scratch}, [scratch])
+    assert (drill.level, drill.database_version) == (Level.INTEGRITY, "1.1.3")
+    plain = parse_restore((CONTRACT / "restore.json").read_bytes())
+    assert (plain.into, plain.level, plain.database_version) == ({}, Level.CHECKSUMS, None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            [{"name": "a", "into": "x", "topicId": "1"}, {"name": "b", "into": "x", "topicId": "2"}],
+            "names a topic twice",
+        ),
+        ([{"name": "a", "into": "b", "topicId": "1"}, {"name": "b", "topicId": "2"}], "names a topic twice"),
+        ([{"name": "a", "into": "", "topicId": "1"}], "into is empty"),
+    ],
+)
+def test_two_topics_are_never_written_to_one(rows: list[dict[str, str]], sentence: str) -> None:
+    with pytest.raises(Refused, match=sentence):
+        parse_restore(json.dumps({**example("drill.json"), "topics": rows}).encode())
+
+
 def test_the_places_of_planned_topics_are_written_as_ranges_and_fit_a_summary() -> None:
     assert ranges_of([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"
     assert ranges_of([]) == ""

@@ -41,6 +41,9 @@ REASSIGNMENT_FINALIZER = f"{GROUP}/reassignment"
 MAINTENANCE_FINALIZER = f"{GROUP}/maintenance"
 """Stands on a WALCluster only while its database is in maintenance for a restart: that must not outlive it."""
 
+SCRATCH_FINALIZER = f"{GROUP}/scratch-topics"
+"""Stands on a WALRestore into scratch topics from before they are made until they are gone."""
+
 APPROVE_ANNOTATION = f"{GROUP}/approve-reassignment"
 """On a WALCluster, the digest of a planned reassignment: a person lets it begin (reassignment.approval: Manual)."""
 

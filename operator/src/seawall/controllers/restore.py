@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import InvalidSpec, Key
+from seawall.api.meta import SCRATCH_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
 from seawall.controllers.controller import Controller
@@ -17,9 +17,17 @@ from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
 from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection
-from seawall.domain.kafka_log import DescribedTopic
-from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics, RestoreAction
-from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure
+from seawall.domain.restore.actions import (
+    AdoptLogs,
+    ClaimTopics,
+    KeepForScratch,
+    MakeTopics,
+    ReleaseScratch,
+    RemoveTopics,
+    RestoreAction,
+)
+from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision, ScratchNow
 from seawall.domain.restore.database import Silence, judge, judge_memory, judge_pods, judge_reports, newest_of
 from seawall.domain.restore.decide import decide
 from seawall.domain.restore.needs import Records, TopicNeeds, find_needs
@@ -28,9 +36,18 @@ from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, R
 from seawall.domain.step import Event
 from seawall.observe.connections import kafka_of, required_kafka
 from seawall.observe.ledger import LedgerObserver
-from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool
+from seawall.observe.opened_cluster import Blocked, named_cluster, own_pool, pinned_view
 from seawall.observe.records import read_records
-from seawall.ports import Clock, Datanodes, DataPlaneParts, KafkaClusters, Kube, SparkApplications, Stopwatch
+from seawall.ports import (
+    Clock,
+    Datanodes,
+    DataPlaneParts,
+    KafkaClusters,
+    KafkaLogs,
+    Kube,
+    SparkApplications,
+    Stopwatch,
+)
 
 MAKES = frozenset({RestoreStage.PREPARING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
 """The stages that look at topics."""
@@ -59,10 +76,11 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
 
     def observe(self, obj: WALRestore) -> Observed:
         """What the stage needs."""
-        if obj.metadata.deletion_timestamp is not None or obj.status.is_over:
+        is_deleted = obj.metadata.deletion_timestamp is not None
+        if obj.status.is_over or (is_deleted and SCRATCH_FINALIZER not in obj.metadata.finalizers):
             return Observed(self.clock.now())
         try:
-            return self._read_parts(obj)
+            return self._read_left(obj) if is_deleted else self._read_parts(obj)
         except Refused as error:
             return Observed(self.clock.now(), obstacle=str(error))
 
@@ -72,7 +90,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         cluster = named_cluster(self.kube, obj)
         if cluster is None or isinstance(cluster.spec, InvalidSpec) or isinstance(obj.spec, InvalidSpec):
             return Observed(self.clock.now(), cluster, application=application)
-        begins = stage is RestoreStage.INSPECTING and not obj.status.topics
+        is_drill = obj.spec.scratch is not None
+        begins = stage is RestoreStage.INSPECTING and not obj.status.topics and not is_drill
         return Observed(
             now=self.clock.now(),
             cluster=cluster,
@@ -81,12 +100,40 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             driver=None if application is None else self.applications.describe_driver(application),
             needs=self._needs(obj.spec, cluster, cluster.spec) if begins else None,
             pool=self._pool(cluster, cluster.spec, [row.name for row in obj.status.planned])
-            if stage in MAKES
+            if stage in MAKES and not is_drill
             else None,
+            scratch=self._scratch(obj, cluster) if stage in MAKES and is_drill else None,
             # After the topics: who starts it, writes and stops it in between has changed the StatefulSet by then.
-            database=self._database(cluster, cluster.spec, obj.spec) if stage in NEEDS_STOPPED else None,
+            database=self._database(cluster, cluster.spec, obj.spec)
+            if stage in NEEDS_STOPPED and not is_drill
+            else None,
             other=self._other(obj, obj.spec) if stage is RestoreStage.PREPARING else None,
         )
+
+    def _read_left(self, obj: WALRestore) -> Observed:
+        """What a deletion has to remove; the WALCluster may be going, too."""
+        now, namespace = self.clock.now(), obj.metadata.namespace
+        if self.kube.is_terminating(namespace) or isinstance(obj.spec, InvalidSpec):
+            return Observed(now, terminating=True)
+        cluster = self.kube.get(WALCluster, _cluster_key(obj, obj.spec))
+        application = self.applications.get(attempt_key(obj.metadata.key, obj.status.attempt))
+        return Observed(now, cluster, application=application, scratch=self._scratch(obj, cluster))
+
+    def _scratch(self, obj: WALRestore, cluster: WALCluster | None) -> ScratchNow | str | None:
+        """The scratch topics as they are right now, of the Kafka that is pinned."""
+        if cluster is None:
+            return None
+        connection, names = kafka_of(self.kube, cluster), [row.into for row in obj.status.planned if row.into]
+        if not isinstance(connection, KafkaConnection):
+            return connection.message
+        key = cluster.metadata.key
+        try:
+            view = pinned_view(cluster, self.kafka_clusters.connect(key, connection))
+            return ScratchNow(len(view.online), *_describe(self.kafka_clusters.logs(key, connection), names))
+        except Blocked as blocked:
+            return blocked.found.message
+        except SeawallError as error:
+            return str(error)
 
     def _needs(self, asked: WALRestoreSpec, cluster: WALCluster, spec: WALClusterSpec) -> Mapping[str, TopicNeeds]:
         """Of the Kafka that is pinned, and of the one that was backed up, which may have been another."""
@@ -111,9 +158,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         try:
             owned = own_pool(self.kube, cluster, self.kafka_clusters.connect(key, connection), spec.topics.prefix)
             logs = self.kafka_clusters.logs(key, connection)
-            described = logs.describe_topics(names)
-            there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
-            offsets = logs.describe_offsets(there) if there else {}
+            described, offsets = _describe(logs, names)
         except Blocked as blocked:
             return blocked.found.message
         except SeawallError as error:
@@ -166,11 +211,10 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
                 self.applications.create(obj, action.key, action.spec, action.service_account)
             case ClaimTopics() | AdoptLogs():
                 self.observer.write_shards(action.pool, action.shards)
-            case MakeTopics():
-                self._make(obj, action)
-            case RemoveTopics():
-                cluster, connection = self._kafka(obj)
-                self.kafka_clusters.connect(cluster.metadata.key, connection).delete_topics(action.ids)
+            case MakeTopics() | RemoveTopics():
+                self._change_topics(obj, action)
+            case KeepForScratch() | ReleaseScratch():
+                self.kube.set_finalizers(obj, action.finalizers(obj.metadata.finalizers))
             case RemoveApplication():
                 self.applications.delete(action.application)
             case RemoveItself():
@@ -179,14 +223,33 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
                 assert_never(action)
         return action.event()
 
-    def _make(self, obj: WALRestore, action: MakeTopics) -> None:
+    def _change_topics(self, obj: WALRestore, action: MakeTopics | RemoveTopics) -> None:
         cluster, connection = self._kafka(obj)
+        admin = self.kafka_clusters.connect(cluster.metadata.key, connection)
+        if isinstance(action, RemoveTopics):
+            admin.delete_topics(action.ids)
+            return
         reassigner = self.kafka_clusters.reassigner(cluster.metadata.key, connection)
         topics, _ = with_brokers(cluster, action.topics, reassigner)
-        self.kafka_clusters.connect(cluster.metadata.key, connection).create_topics(topics)
+        admin.create_topics(topics)
 
     def _kafka(self, obj: WALRestore) -> tuple[WALCluster, KafkaConnection]:
-        cluster = named_cluster(self.kube, obj)
-        if cluster is None:
+        """Also of a WALCluster that goes: what it was decided by was asked again."""
+        spec = obj.spec
+        found = None if isinstance(spec, InvalidSpec) else self.kube.get(WALCluster, _cluster_key(obj, spec))
+        if found is None:
             raise Conflict(f"the WALCluster of WALRestore {obj.metadata.key} is gone")
-        return cluster, required_kafka(self.kube, cluster)
+        return found, required_kafka(self.kube, found)
+
+
+def _cluster_key(obj: WALRestore, spec: WALRestoreSpec) -> Key:
+    return Key(obj.metadata.namespace, spec.cluster_ref.name)
+
+
+def _describe(
+    logs: KafkaLogs, names: Sequence[str]
+) -> tuple[Mapping[str, DescribedTopic | TopicFailure], Mapping[str, LogOffsets | TopicFailure]]:
+    """What Kafka has of these topics, and the offsets of those that there are."""
+    described = logs.describe_topics(names) if names else {}
+    there = [name for name in names if isinstance(described.get(name), DescribedTopic)]
+    return described, logs.describe_offsets(there) if there else {}

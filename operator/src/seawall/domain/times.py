@@ -130,6 +130,11 @@ JOB_PATIENCE = timedelta(minutes=3)
 """How long regions that have not reported, or are being opened, are waited for; then their topics are not read."""
 JOB_SLACK = timedelta(hours=1)
 """The hold outlives the application by this: for the grant, and for the pods to start."""
+SCRATCH_LINGER = timedelta(seconds=45)
+"""So long after the end of an attempt scratch topics are looked for: a request that makes one may be on its way still
+(its deadline is 30 s), and brokers hear of topics one after another."""
+SCRATCH_GIVE_UP_AFTER = timedelta(minutes=10)
+"""How long the deletion of a restore waits for a Kafka that does not answer, before its scratch topics stay."""
 JOB_BACKOFF = timedelta(seconds=15)
 """Before the second attempt; four times as long before the third."""
 JOB_SERVED_WITHIN = timedelta(seconds=60)

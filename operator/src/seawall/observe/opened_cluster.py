@@ -141,8 +141,8 @@ class ClusterOpener:
             raise Blocked(UnavailableReason.DATA_PLANE, message)
 
 
-def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) -> OwnedPool:
-    """Kafka's metadata, if it is the pinned Kafka and the topics of the prefix are this WALCluster's.
+def pinned_view(cluster: WALCluster, admin: KafkaAdmin) -> KafkaView:
+    """Kafka's metadata, if it is the pinned Kafka.
 
     Raises:
         Blocked: it is not, or it does not answer.
@@ -156,6 +156,16 @@ def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) ->
     wrong = why_wrong(cluster, view)
     if wrong is not None:
         raise Blocked(UnavailableReason.OTHER_KAFKA, wrong)
+    return view
+
+
+def own_pool(kube: Kube, cluster: WALCluster, admin: KafkaAdmin, prefix: str) -> OwnedPool:
+    """Kafka's metadata, if it is the pinned Kafka and the topics of the prefix are this WALCluster's.
+
+    Raises:
+        Blocked: it is not, or it does not answer.
+    """
+    view = pinned_view(cluster, admin)
     claims = kube.list_claims(prefix)
     why_not = why_not_ours(cluster, view, claims.items, complete=claims.complete)
     if why_not is not None:

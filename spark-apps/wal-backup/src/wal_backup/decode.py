@@ -49,7 +49,11 @@ def decode(
     """
     if not objects:
         return Decoded((), 0)
-    starts, records = _starts(manifests), records_of(spark, place, objects)
+    return judge_records(records_of(spark, place, objects), starts_of(manifests), drops_repeats=drops_repeats)
+
+
+def judge_records(records: DataFrame, starts: Starts, *, drops_repeats: bool) -> Decoded:
+    """Judges RECORDS of which each Spark partition has those of a stretch of a topic, in the order of the log."""
     verdicts = verdicts_on(pieces_of(records, starts), starts, drops_repeats=drops_repeats)
     found = [_finding(row) for row in verdicts.where(F.col("kind") == "finding").collect()]
     repeats: dict[str, dict[int, int]] = defaultdict(dict)
@@ -93,7 +97,8 @@ def _batches(place: Place, each: ObjectToCheck) -> Iterator[pa.RecordBatch]:
                 yield from table.select(RECORDS_ARROW.names).cast(RECORDS_ARROW).to_batches(_ROWS_OF_A_BATCH)
 
 
-def _starts(manifests: Sequence[Manifest]) -> Starts:
+def starts_of(manifests: Sequence[Manifest]) -> Starts:
+    """By topic where each of its regions reads from, in the backup in which that is lowest."""
     starts: dict[str, dict[int, int]] = defaultdict(dict)
     for manifest in manifests:
         for topic in manifest.topics:

@@ -112,7 +112,7 @@ def parse_backup(content: bytes) -> BackupRequest:
         digest_of(content),
         _named(whom, "name"),
         whom.number("attempt"),
-        _level(fields, "verify", tuple(Level)),
+        parse_level(fields, "verify", tuple(Level)),
         fields.text_or_none("databaseVersion"),
         _named(fields, "chain"),
         None if parent is None else Parent(parent.text("name"), parent.text("digest")),
@@ -135,7 +135,7 @@ def parse_check(content: bytes) -> CheckRequest:
     """Reads the request of `check`. Raises as `parse_backup`."""
     fields = parse_json(content)
     fields.check_version(VERSION)
-    level = _level(fields, "level", (Level.CHECKSUMS, Level.INTEGRITY))
+    level = parse_level(fields, "level", (Level.CHECKSUMS, Level.INTEGRITY))
     return CheckRequest(parse_chain_fields(fields), level, fields.text_or_none("databaseVersion"))
 
 
@@ -161,7 +161,8 @@ def _topic(fields: Fields) -> TopicRange:
     )
 
 
-def _level(fields: Fields, name: str, known: Sequence[Level]) -> Level:
+def parse_level(fields: Fields, name: str, known: Sequence[Level]) -> Level:
+    """How much is to be proved. Raises as `parse_backup`."""
     value = fields.text(name)
     if value not in known:
         raise Refused(f"{fields.where}.{name} is {value}, which is none of {', '.join(known)}")

@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import MAX_SNAPSHOT, APIModel, Kind, PrinterColumn, Rule, StatusModel
+from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.backup import BackupFinding, PointName
 from seawall.api.v1alpha1.purge_template import ClusterRef, TopicGlob, matches_any
@@ -79,6 +80,19 @@ class RestoreTarget(APIModel):
     """Where each topic ends, exclusive."""
 
 
+class ScratchTopics(APIModel):
+    """Topics of its own, which a restore writes to in place of those that were backed up, and deletes at its end."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (bytes_rule("maxBytes", MAX_LARGE),)
+
+    max_bytes: Annotated[LargeBytes, Field(json_schema_extra={"default": "10Gi"})] = 10 * 2**30
+    """Bytes of keys, values and headers that may come back at most: a larger plan ends it before anything is made."""
+    replication_factor: Annotated[int, Field(strict=True, ge=1, le=32)] = 1
+    """Replicas of each scratch topic. What they have is in the store, too; some Kafka services take no less than 3."""
+    decode: StrictBool = True
+    """Whether all that was read back is decoded, too, as the database would read it (GreptimeDB's format)."""
+
+
 class WALRestoreSpec(APIModel):
     """What comes back, and where to. Immutable: make another one instead."""
 
@@ -89,6 +103,11 @@ class WALRestoreSpec(APIModel):
             "!has(self.target.point) || !has(self.padAboveFlushed) || !self.padAboveFlushed",
             "padAboveFlushed is for a database that lives: the files of a restore point are older than its log",
             lambda spec: spec.target.point is None or not spec.pad_above_flushed,
+        ),
+        Rule(
+            "!has(self.scratch) || ((!has(self.padAboveFlushed) || !self.padAboveFlushed) && !has(self.padTo))",
+            "scratch topics are not padded: leave padAboveFlushed and padTo out",
+            lambda spec: spec.scratch is None or (not spec.pad_above_flushed and spec.pad_to is None),
         ),
         Rule("self == oldSelf", "the spec of a restore is immutable: create another WALRestore"),
     )
@@ -108,8 +127,11 @@ class WALRestoreSpec(APIModel):
     planned, so that it says so; where it cannot, `padTo` says it."""
     pad_to: OffsetByTopic | None = None
     """Where logs end at least, exclusive, for who knows better than the database says."""
+    scratch: ScratchTopics | None = None
+    """A drill: the backup comes back into scratch topics, is read back, and they are deleted. The topics of the pool
+    and the database are neither asked nor touched, and nobody has to approve the plan."""
     timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
-    """How long one attempt may take."""
+    """How long one attempt may take; with `scratch`, how long it may wait for its beginning, too."""
     spark: SparkOverrides = SparkOverrides()
     """How large the Spark application is, where it differs from what the WALCluster says."""
     ttl_seconds_after_finished: TtlSeconds | None = None
@@ -131,13 +153,16 @@ class RestoreStage(StrEnum):
     INSPECTING = "Inspecting"
     """A Spark application reads what the store has, and plans. Then AwaitingApproval, or Failed."""
     AWAITING_APPROVAL = "AwaitingApproval"
-    """Nothing is written before a person approves the plan's digest (`seawall.dev/approve`). Then Preparing."""
+    """Nothing is written before a person approves the plan's digest (`seawall.dev/approve`); with `scratch` nobody has
+    to. Then Preparing."""
     PREPARING = "Preparing"
     """Waits until the database is stopped, and makes the topics. Then Writing."""
     WRITING = "Writing"
-    """A Spark application writes the records, and reads all back. Then Adopting, or Removing."""
+    """A Spark application writes the records, and reads all back. Then Adopting, or Removing; with `scratch` always
+    Removing."""
     REMOVING = "Removing"
-    """The attempt is over without success: the topics that it made go. Then Preparing again, or Failed."""
+    """The attempt is over without success, or was into scratch topics: the topics that it made go. Then Preparing
+    again, Completed or Failed."""
     ADOPTING = "Adopting"
     """Seawall's own records are begun anew for the new logs, so that purges and restarts go on. Then Completed."""
     COMPLETED = "Completed"
@@ -202,6 +227,8 @@ class RestoredTopic(StatusModel):
     """Whether the backup has it."""
     topic_id: Annotated[str, Field(max_length=64)] | None = None
     """The topic that this attempt made; nothing is written to any other, nor deleted."""
+    into: Annotated[str, Field(max_length=249)] | None = None
+    """Name of the scratch topic; absent: it comes back by its own name."""
     removed_id: Annotated[str, Field(max_length=64)] | None = None
     """The topic that the attempt before had made, and that was removed: a broker may show it for a while."""
     start: Annotated[int, Field(ge=0)] | None = None

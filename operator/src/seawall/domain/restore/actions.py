@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from seawall.api.meta import SCRATCH_FINALIZER
 from seawall.domain.kafka import NewTopic
 from seawall.domain.ledger.shards import IntentShard, PoolId
 from seawall.domain.spark_job.actions import FreezeRequest, RemoveApplication, RemoveItself, Submit
@@ -65,5 +66,36 @@ class AdoptLogs:
         return Event(EventType.NORMAL, "LogsRestored", f"Adopted the restored logs of {listed(list(self.topics))}")
 
 
-TopicAction = ClaimTopics | MakeTopics | RemoveTopics | AdoptLogs
+@dataclass(frozen=True, slots=True)
+class KeepForScratch:
+    """Put the finalizer on the object: its deletion waits until no scratch topic is left."""
+
+    def finalizers(self, before: Sequence[str]) -> list[str]:
+        """Those that the object shall have."""
+        return [*before, SCRATCH_FINALIZER]
+
+    def event(self) -> Event:
+        """What the event says."""
+        return Event(EventType.NORMAL, "FinalizerAdded", "A deletion will wait for the scratch topics")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseScratch:
+    """Take the finalizer off. `left` are topics that nobody could be asked for any more."""
+
+    left: tuple[str, ...] = ()
+
+    def finalizers(self, before: Sequence[str]) -> list[str]:
+        """Those that the object shall have."""
+        return [name for name in before if name != SCRATCH_FINALIZER]
+
+    def event(self) -> Event:
+        """What the event says."""
+        if not self.left:
+            return Event(EventType.NORMAL, "FinalizerRemoved", "No scratch topic is left")
+        message = f"Nobody could be asked to delete {listed(list(self.left))}: if they are there, delete them by hand"
+        return Event(EventType.WARNING, "ScratchTopicsLeft", message)
+
+
+TopicAction = ClaimTopics | MakeTopics | RemoveTopics | AdoptLogs | KeepForScratch | ReleaseScratch
 RestoreAction = TopicAction | FreezeRequest | Submit | RemoveApplication | RemoveItself

@@ -50,6 +50,16 @@ class PoolNow:
 
 
 @dataclass(frozen=True, slots=True)
+class ScratchNow:
+    """The scratch topics of a restore, as Kafka has them right now, and how many brokers are online."""
+
+    online: int
+    described: Mapping[str, DescribedTopic | TopicFailure]
+    offsets: Mapping[str, LogOffsets | TopicFailure]
+    """Of those that there are."""
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseNow:
     """Whether the database runs; None: nobody can say. With the sentence."""
 
@@ -73,6 +83,10 @@ class Observed:
     """What is known of the database's own files; None: nobody asked."""
     pool: PoolNow | str | None = None
     """A sentence if it cannot be read; None: nobody asked."""
+    scratch: ScratchNow | str | None = None
+    """As `pool`, of a restore into scratch topics."""
+    terminating: bool = False
+    """The restore goes with all of its namespace."""
     database: DatabaseNow | None = None
     other: str | None = None
     """Another restore that is at work on the same WALCluster, and comes first."""

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.backup_template import BackupStorage
+from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
 from seawall.api.v1alpha1.restore import RestoredPoint, RestoredTopic, RestoreTarget, WALRestoreSpec
 from seawall.domain.backup.contract import SummaryFinding, storage_of
 from seawall.domain.spark_job.request import JobSummary, Subject, store
 
 VERSION = 1
 PLACES = r"^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchProof:
+    """What is proved of records in scratch topics, beside that each is what was backed up; as for a backup."""
+
+    level: BackupLevel
+    database_version: str | None
 
 
 def plan_request(spec: WALRestoreSpec, storage: BackupStorage, topics: Sequence[RestoredTopic]) -> Mapping[str, object]:
@@ -52,10 +61,17 @@ def write_restore_request(
     digest: str,
     kafka: Mapping[str, object],
     topics: Sequence[RestoredTopic],
+    *,
+    proof: ScratchProof | None = None,
 ) -> bytes:
     """The request of the restore as it is stored: the plan that was approved, and the topics that were made for it."""
-    ids = [{"name": topic.name, "topicId": topic.topic_id} for topic in topics]
-    about = {"version": VERSION, "object": subject.to_json()}
+    ids = [
+        {"name": topic.name, "topicId": topic.topic_id, **({} if topic.into is None else {"into": topic.into})}
+        for topic in topics
+    ]
+    about: dict[str, object] = {"version": VERSION, "object": subject.to_json()}
+    if proof is not None:
+        about |= {"verify": proof.level.value, "databaseVersion": proof.database_version}
     return store({**about, "plan": plan, "planDigest": digest, "kafka": kafka, "topics": ids})
 
 
@@ -113,6 +129,8 @@ class RestoreSummary(PlanSummary):
     restored: Annotated[int, Field(ge=0)] = 0
     logs: Annotated[str, Field(max_length=64)] | None = None
     """`logs_digest` of what was read back; absent: not all of it was restored."""
+    verified: BackupLevel | None = None
+    """Integrity if it was decoded, too."""
 
 
 def logs_digest(logs: Iterable[tuple[str, int, int]]) -> str:

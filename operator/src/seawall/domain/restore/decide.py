@@ -17,6 +17,7 @@
 
 A Stalled WALCluster is what restores are for (`TopicLost`), and a paused one is no obstacle: a person who restores lets
 nobody else act. Nothing that is there already is written to or deleted, but what has an id that this restore recorded.
+One into scratch topics needs no approval, and has stages of its own from Preparing on: `scratch.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.meta import SCRATCH_FINALIZER, Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.restore import (
     MAX_RESTORE_FINDINGS,
@@ -47,6 +48,11 @@ from seawall.domain.restore.case import Case, Observed, RestoreDecision, declara
 from seawall.domain.restore.contract import RestoreSummary
 from seawall.domain.restore.inspecting import await_approval, inspect
 from seawall.domain.restore.reasons import Reason
+from seawall.domain.restore.scratch import prepare as prepare_scratch
+from seawall.domain.restore.scratch import why_late
+from seawall.domain.restore.scratch import write as write_scratch
+from seawall.domain.restore.scratch_removal import let_go, release
+from seawall.domain.restore.scratch_removal import remove as remove_scratch
 from seawall.domain.restore.topics import STARTED, adopt, prepare, remove, wait_for_stop, was_started
 from seawall.domain.spark_job.actions import why_unusable
 from seawall.domain.spark_job.allowed import User, kafka_user, why_not_allowed
@@ -83,11 +89,14 @@ class _Kind:
 
 def decide(obj: WALRestore, observed: Observed) -> RestoreDecision:
     """What one tick decides."""
-    if obj.metadata.deletion_timestamp is not None:
+    is_deleted, has_topics = obj.metadata.deletion_timestamp is not None, SCRATCH_FINALIZER in obj.metadata.finalizers
+    if is_deleted and not has_topics:
         return silent(obj, "the restore is being deleted, and its applications with it")
+    if obj.status.is_over and has_topics:
+        return release(obj.status)
     if obj.status.is_over:
         return wait_for_ttl(obj, "restore", obj.status.completion_time, observed.now)
-    decision = _decide(obj, observed)
+    decision = let_go(obj, observed) if is_deleted else _decide(obj, observed)
 
     def publish(verdict: Verdict) -> Published[WALRestoreStatus]:
         return published(obj.status.conditions, _with_conditions(obj, decision.status, verdict, observed))
@@ -126,11 +135,16 @@ def _of_cluster(
     begins = observed.application is None and obj.status.stage in _BEGINS
     if refusal is not None and begins and obj.status.stage in _MAKES_NOTHING:
         return ended(obj.status, observed.now, JobReason.SPARK_NOT_ALLOWED, refusal)
+    case = Case(obj, spec, cluster, kafka, kafka.backup, observed)
+    if refusal is not None and begins and spec.scratch is not None:
+        return case.attempt_is_over(Outcome.FAILED, refusal, JobReason.SPARK_NOT_ALLOWED)
     if refusal is not None and begins:
         return _waits(obj, Outlook.STALLED, JobReason.SPARK_NOT_ALLOWED, refusal)
     if obj.metadata.is_paused and observed.application is None:
         return _waits(obj, Outlook.PAUSED, JobReason.PAUSED, "seawall.dev/paused is set on the restore")
-    return _stage(Case(obj, spec, cluster, kafka, kafka.backup, observed))
+    if spec.scratch is not None and (late := why_late(case)) is not None:
+        return late
+    return _stage(case)
 
 
 def _waits(obj: WALRestore, outlook: Outlook, reason: str, message: str) -> RestoreDecision:
@@ -142,7 +156,10 @@ def _stage(case: Case) -> RestoreDecision:
     if stage is None:
         update = {"stage": RestoreStage.INSPECTING, "attempt": 1, "start_time": case.now, "attempt_time": case.now}
         return case.becomes(case.goes_on(JobReason.SUBMITTING, "it plans what comes back"), **update)
-    return _STAGES[stage](case)
+    scratch = case.spec.scratch
+    if scratch is not None and stage is RestoreStage.PREPARING:
+        return prepare_scratch(case, scratch)
+    return (_STAGES if scratch is None else _SCRATCH_STAGES)[stage](case)
 
 
 def _write(case: Case) -> RestoreDecision:
@@ -185,6 +202,13 @@ _STAGES: Mapping[RestoreStage, Callable[[Case], RestoreDecision]] = {
     RestoreStage.ADOPTING: adopt,
 }
 """Those that are not over."""
+_SCRATCH_STAGES: Mapping[RestoreStage, Callable[[Case], RestoreDecision]] = {
+    RestoreStage.INSPECTING: inspect,
+    RestoreStage.AWAITING_APPROVAL: await_approval,
+    RestoreStage.WRITING: write_scratch,
+    RestoreStage.REMOVING: remove_scratch,
+}
+"""Of one into scratch topics: nothing is asked of the database, and nothing adopted."""
 
 
 def _with_conditions(

@@ -20,6 +20,7 @@ from seawall.domain.restore.case import NO_TOPIC, Case, RestoreDecision
 from seawall.domain.restore.contract import Planned, PlannedCounts, PlanSummary, write_plan_request
 from seawall.domain.restore.needs import TopicNeeds, record_end
 from seawall.domain.restore.reasons import Reason
+from seawall.domain.restore.scratch_names import into_scratch
 from seawall.domain.spark_job.application import Ended
 from seawall.domain.spark_job.case import MAX_MESSAGE
 from seawall.domain.spark_job.reasons import JobReason
@@ -58,14 +59,16 @@ def _choose(case: Case) -> RestoreDecision:
     if unknown is not None and case.now < (case.status.attempt_time or case.now) + JOB_PATIENCE:
         return case.stays(case.goes_on(JobReason.OBSERVING, f"it asks the database what it has: {unknown}"))
     needs = case.observed.needs or {}
-    rows = tuple(_row(case, name, needs.get(name)) for name in names)
+    rows = into_scratch(case.obj, (_row(case, name, needs.get(name)) for name in names))
     verdict = case.goes_on(JobReason.SUBMITTING, f"it plans what comes back of {len(names)} topics")
     return case.becomes(verdict, topics=rows, location=case.storage.describe())
 
 
 def _unknown(case: Case, names: list[str]) -> str | None:
-    """Why nobody knows all that the database has; None: of each topic it says so, or a person does."""
+    """Why nobody knows all that the database has; None: it says so of each topic, or a person, or it is not asked."""
     needs, padded = case.observed.needs, case.spec.pad_to or {}
+    if case.spec.scratch is not None:
+        return None
     if needs is None:
         return "nobody has asked yet"
     if case.spec.target.point is not None:
@@ -123,6 +126,10 @@ def _planned(
         needs = f"the largest record needs batches of {counts.largest_record} bytes"
         message = f"{needs}, and topics.maxMessageBytes is {most}"
         return case.ends(Reason.RECORD_TOO_LARGE, message, outcome=Outcome.PASSED)
+    scratch = case.spec.scratch
+    if scratch is not None and counts.bytes > scratch.max_bytes:
+        message = f"{counts.bytes} bytes would come back, and scratch.maxBytes is {scratch.max_bytes}"
+        return case.ends(Reason.TOO_LARGE, message, outcome=Outcome.PASSED)
     return case.becomes(
         Verdict(Outlook.PAUSED, Reason.AWAITING_APPROVAL, sentence, 0.0),
         stage=RestoreStage.AWAITING_APPROVAL,
@@ -151,7 +158,7 @@ def await_approval(case: Case) -> RestoreDecision:
     plan = case.status.plan
     if plan is None:
         raise ValueError("who waits for an approval has a plan")
-    if case.obj.metadata.approves_restore(plan.digest):
+    if case.spec.scratch is not None or case.obj.metadata.approves_restore(plan.digest):
         verdict = case.goes_on(Reason.MAKING_TOPICS, "the plan is approved")
         return case.next_attempt(RestoreStage.PREPARING, verdict)
     doubt = "" if all(row.compared for row in case.status.planned) else _DOUBT

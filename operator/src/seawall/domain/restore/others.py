@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.domain.restore.scratch_names import is_scratch
 
 WRITES = frozenset({RestoreStage.WRITING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
 AT_WORK = WRITES | {RestoreStage.PREPARING}
@@ -12,9 +13,15 @@ AT_WORK = WRITES | {RestoreStage.PREPARING}
 
 
 def find_other(obj: WALRestore, others: Iterable[WALRestore]) -> str | None:
-    """The name of one that comes first: it is further, or as far and older."""
+    """The name of one that comes first: it is further, or as far and older.
+
+    One into scratch topics is in nobody's way, and waits for all that are at work on the pool.
+    """
     for other in others:
-        is_older = other.status.stage is RestoreStage.PREPARING and _age(other) < _age(obj)
+        if is_scratch(other):
+            continue
+        comes_first = is_scratch(obj) or _age(other) < _age(obj)
+        is_older = other.status.stage is RestoreStage.PREPARING and comes_first
         if other.metadata.uid != obj.metadata.uid and (is_older or other.status.stage in WRITES):
             return other.metadata.name
     return None

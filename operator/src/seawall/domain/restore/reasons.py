@@ -11,6 +11,9 @@ class Reason(StrEnum):
     RESTORED = "Restored"
     """Ready. The end: all topics have what was planned, were read back, and Seawall's records of them begin anew. Start
     the database."""
+    DRILLED = "Drilled"
+    """Ready. The end: the backup came back into scratch topics, all was read back (and decoded, if `scratch.decode`),
+    and they are deleted."""
     FLUSHED_UNKNOWN = "FlushedUnknown"
     """Reconciling. `padAboveFlushed` needs to know what the database has in its own files, and it does not say so: the
     message names a region, or why the ledger cannot be read. Let the database run until the restore is planned, or make
@@ -54,6 +57,16 @@ class Reason(StrEnum):
     """Stalled. The end: something else wrote to a topic while it was restored, made it again, or may have: the database
     was started too early, say. What is there is left as it is. Find out who writes; then delete the topics, and make
     another restore."""
+    TOO_LARGE = "TooLarge"
+    """Stalled. The end: more bytes would come back than `scratch.maxBytes` allows. Nothing was made. Select fewer
+    topics, or allow more."""
+    BEGINS_LATE = "CouldNotBegin"
+    """Stalled. The end: a restore into scratch topics could not begin within `timeout`; the message says what it waited
+    for. What it had made is deleted."""
+    NOT_DECODED = "NotDecoded"
+    """Stalled. The end: records that came back into scratch topics do not decode as the database would read them
+    (`status.findings` say where), or the image is older than the operator and decodes none. The scratch topics are
+    deleted."""
     NOT_RESTORED = "NotRestored"
     """Stalled. The end: what was written reads otherwise than it was planned; the topics were removed again. Or it was
     cut, or written to, after it was read back; the message says so, and it is left as it is."""

@@ -239,7 +239,7 @@ def remove(case: Case) -> RestoreDecision:
         if left:
             verdict = case.goes_on(Reason.REMOVING_TOPICS, f"it removes {listed(sorted(left))}")
             return case.stays(verdict, RemoveTopics(left))
-    return _go_on(case)
+    return go_on(case)
 
 
 def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecision:
@@ -273,7 +273,8 @@ def _has_records(pool: PoolNow, name: str) -> bool:
     return not isinstance(offsets, LogOffsets) or offsets.high_watermark > 0
 
 
-def _go_on(case: Case) -> RestoreDecision:
+def go_on(case: Case) -> RestoreDecision:
+    """After an attempt without success, of which nothing is left: the next one, or the end."""
     status, message = case.status, case.status.message or ""
     rows, interruptions = tuple(map(without_topic, status.topics)), status.interruptions + 1
     if status.fails_as is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from wal_backup.check import ObjectToCheck
@@ -100,6 +100,7 @@ class Plan:
         left_out: topics that older backups of the chain have, and this one has not.
         objects: what has to be read; the backup's digest covers them.
         point: the restore point that is gone back to; None: something else was meant.
+        starts: by topic where each of its regions reads from; the backup's digest covers them, too.
     """
 
     cluster_id: str
@@ -109,6 +110,7 @@ class Plan:
     left_out: tuple[str, ...]
     objects: tuple[ObjectToCheck, ...]
     point: RestorePoint | None = None
+    starts: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

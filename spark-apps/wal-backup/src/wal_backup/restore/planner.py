@@ -8,6 +8,7 @@ from itertools import chain as joined
 from sparkjob.errors import Refused
 from wal_backup.chain import StoredManifest
 from wal_backup.check import ObjectToCheck, find_missing_objects, find_unnamed, objects_of
+from wal_backup.decode import starts_of
 from wal_backup.layout import chain_folder
 from wal_backup.manifest import Manifest, Parent, RestorePoint
 from wal_backup.parquet import Section
@@ -52,7 +53,7 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
     read = {section.object for topic in topics for section in topic.sections}
     needed = tuple(each for each in objects if each.stored.path in read)
     newest = Parent(manifests[-1].name, path[-1].digest)
-    return Plan(request.cluster_id, chain, newest, topics, left_out, needed, point)
+    return Plan(request.cluster_id, chain, newest, topics, left_out, needed, point, starts_of(manifests))
 
 
 def _needs_of(topic: TopicPlan, point: RestorePoint) -> Needs:

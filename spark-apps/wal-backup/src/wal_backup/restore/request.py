@@ -10,7 +10,7 @@ from sparkjob.errors import Refused
 from sparkjob.fields import Fields
 from sparkjob.kafka import Kafka, parse_kafka
 from sparkjob.request_file import parse_json
-from wal_backup.request import VERSION, parse_chain_fields
+from wal_backup.request import VERSION, Level, parse_chain_fields, parse_level
 from wal_backup.store import Place
 
 MANIFEST = ".json.gz"
@@ -97,7 +97,10 @@ class RestoreRequest:
     Attributes:
         plan_digest: of the plan that was approved.
         cluster_id: of the Kafka that is written to.
-        topic_ids: by topic.
+        topic_ids: by topic that is written to.
+        into: by topic of the backup the topic that it is written to, where that is another one.
+        level: what is proved beside that each record is what was backed up. The database's version as in a backup's
+            request.
     """
 
     plan: PlanRequest
@@ -105,6 +108,9 @@ class RestoreRequest:
     kafka: Kafka
     cluster_id: str
     topic_ids: Mapping[str, str]
+    into: Mapping[str, str] = field(default_factory=dict)
+    level: Level = Level.CHECKSUMS
+    database_version: str | None = None
 
 
 def parse_plan(content: bytes) -> PlanRequest:
@@ -123,11 +129,21 @@ def parse_restore(content: bytes) -> RestoreRequest:
     kafka = parse_kafka(fields.object("kafka"))
     if kafka.cluster_id is None:
         raise Refused("request.kafka.clusterId is missing: a restore must say which Kafka it writes to")
-    topics = [(topic.text("name"), topic.text("topicId")) for topic in fields.objects("topics")]
-    if len(dict(topics)) < len(topics):
+    rows = list(fields.objects("topics"))
+    names = [row.text("name") for row in rows]
+    targets = [row.text_or_none("into") or name for row, name in zip(rows, names, strict=True)]
+    if len(set(names)) < len(names) or len(set(targets)) < len(targets):
         raise Refused("the request names a topic twice")
+    is_told = fields.members.get("verify") is not None
     return RestoreRequest(
-        _plan(fields.object("plan")), fields.text("planDigest"), kafka, kafka.cluster_id, dict(topics)
+        _plan(fields.object("plan")),
+        fields.text("planDigest"),
+        kafka,
+        kafka.cluster_id,
+        {target: row.text("topicId") for row, target in zip(rows, targets, strict=True)},
+        {name: target for name, target in zip(names, targets, strict=True) if name != target},
+        parse_level(fields, "verify", (Level.CHECKSUMS, Level.INTEGRITY)) if is_told else Level.CHECKSUMS,
+        fields.text_or_none("databaseVersion"),
     )
 
 

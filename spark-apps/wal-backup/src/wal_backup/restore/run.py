@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.kafka_options import librdkafka_options
+from sparkjob.outcome import Outcome
 from wal_backup.answer import Answer
 from wal_backup.check import check_object
 from wal_backup.findings import Finding
-from wal_backup.restore.plan import Plan, point_to_json
+from wal_backup.request import Level
+from wal_backup.restore.decode_back import decode_back
+from wal_backup.restore.plan import Plan, TopicPlan, point_to_json
 from wal_backup.restore.planner import make_plan
 from wal_backup.restore.read_back import read_back
 from wal_backup.restore.request import RestoreRequest
@@ -72,7 +75,9 @@ class Restore:
         findings = self._check(plan)
         if findings:
             return Answer(findings[0].message, findings, about(plan))
-        return answer_of(plan, self._restore(plan, jobs))
+        ends = self._restore(plan, jobs)
+        answer = answer_of(plan, ends, self._request.into)
+        return answer if answer.outcome is not Outcome.PASSED else self._decoded(plan, jobs, answer)
 
     def _require_approved(self, plan: Plan) -> None:
         if plan.digest != self._request.plan_digest:
@@ -82,9 +87,12 @@ class Restore:
         """The longest first: the last one to begin is short."""
         target, ids = TargetKafka(self._options), self._request.topic_ids
         target.require_cluster(self._request.cluster_id)
-        most_bytes = target.require_topics(plan.topics, ids)
-        topics = sorted(plan.topics, key=lambda topic: (topic.records, topic.pad_end), reverse=True)
-        return [TopicJob(topic, ids[topic.name], most_bytes[topic.name]) for topic in topics]
+        pairs = [
+            (topic.name, each) for topic, each in zip(plan.topics, targets_of(plan, self._request.into), strict=True)
+        ]
+        most_bytes = target.require_topics([topic for _, topic in pairs], ids)
+        pairs = sorted(pairs, key=lambda pair: (pair[1].records, pair[1].pad_end), reverse=True)
+        return [TopicJob(topic, ids[topic.name], most_bytes[topic.name], source) for source, topic in pairs]
 
     def _check(self, plan: Plan) -> list[Finding]:
         """Reads every object before the first record is written: nothing is made of a backup that is damaged."""
@@ -102,6 +110,17 @@ class Restore:
         )
         return context.parallelize(written, len(written)).map(lambda pair: prove_topic(*pair, options)).collect()
 
+    def _decoded(self, plan: Plan, jobs: Sequence[TopicJob], answer: Answer) -> Answer:
+        """What was read back is decoded, too, if that is asked for."""
+        request = self._request
+        if request.level is not Level.INTEGRITY:
+            return answer
+        found = decode_back(self._spark, jobs, self._options, plan.starts, request.database_version)
+        if found.findings:
+            return Answer(found.findings[0].message, found.findings, about(plan))
+        details = {**answer.details, "verified": request.level.value, "warnings": found.warnings}
+        return replace(answer, message=f"{answer.message}, and all records decode", details=details)
+
 
 def prove_topic(job: TopicJob, written: TopicWritten, options: Mapping[str, str]) -> TopicEnd:
     """Reads back a topic that was written to its end."""
@@ -114,7 +133,12 @@ def prove_topic(job: TopicJob, written: TopicWritten, options: Mapping[str, str]
         return TopicEnd(name, (), str(interrupted))
 
 
-def answer_of(plan: Plan, ends: Sequence[TopicEnd]) -> Answer:
+def targets_of(plan: Plan, into: Mapping[str, str]) -> list[TopicPlan]:
+    """The topics of a plan by the names of those that they are written to."""
+    return [replace(topic, name=into.get(topic.name, topic.name)) for topic in plan.topics]
+
+
+def answer_of(plan: Plan, ends: Sequence[TopicEnd], into: Mapping[str, str] | None = None) -> Answer:
     """What a restore found, once each of its topics has ended."""
     findings = [finding for end in ends for finding in end.findings]
     troubles = [end.trouble for end in ends if end.trouble is not None]
@@ -123,13 +147,13 @@ def answer_of(plan: Plan, ends: Sequence[TopicEnd]) -> Answer:
     message = f"{len(ends) - len(others)} of {len(ends)} topics are restored{''.join(f'; {each}' for each in said[:1])}"
     details = {**about(plan), "restored": len(ends) - len(others), "notRestored": _shown(others)}
     if not others:
-        details["logs"] = logs_digest(plan)
+        details["logs"] = logs_digest(targets_of(plan, into or {}))
     return Answer(message, findings, details, broke_off=bool(troubles))
 
 
-def logs_digest(plan: Plan) -> str:
+def logs_digest(topics: Iterable[TopicPlan]) -> str:
     """SHA-256 over name, first offset and end of each log, as they were read back: who adopts them compares."""
-    lines = sorted(f"{topic.name} {topic.start} {topic.pad_end}\n" for topic in plan.topics)
+    lines = sorted(f"{topic.name} {topic.start} {topic.pad_end}\n" for topic in topics)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

@@ -36,13 +36,16 @@ class TopicJob:
     """A topic to be written.
 
     Attributes:
+        topic: by the name of the topic that is written to.
         topic_id: of the empty topic.
         most_bytes: that one batch may have.
+        source: what the topic is called in the backup.
     """
 
     topic: TopicPlan
     topic_id: str
     most_bytes: int
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def write_topic(job: TopicJob, options: Mapping[str, str], place: Place, folder:
             target.delete_records(topic.name, topic.start)
         written, newest = list[WrittenSection](), int(time.time() * 1000)
         for section in topic.sections:
-            records = [record for record in reader.read(topic.name, section) if record.offset < topic.end]
+            records = [record for record in reader.read(job.source, section) if record.offset < topic.end]
             if records:
                 for batch in batches(records, log.position, job.most_bytes):
                     log.append(batch)

@@ -1,0 +1,144 @@
+"""How scratch topics go: when an attempt is over, and when a restore is deleted at whatever stage.
+
+By ids that are recorded, and until none of the names appears any more. A topic whose id nobody could record yet is
+the restore's if none of its names existed before, and nobody has written to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from seawall.api.v1alpha1.restore import RestoredTopic, WALRestore, WALRestoreStatus
+from seawall.api.v1alpha1.spark_job import Outcome
+from seawall.domain.conditions import Outlook, Verdict
+from seawall.domain.decision import Decision
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.restore.actions import ReleaseScratch, RemoveTopics
+from seawall.domain.restore.case import Case, Observed, RestoreDecision, ScratchNow, without_topic
+from seawall.domain.restore.reasons import Reason
+from seawall.domain.restore.topics import go_on
+from seawall.domain.spark_job.actions import RemoveApplication
+from seawall.domain.text import listed
+from seawall.domain.times import JOB_POLL_SECONDS, SCRATCH_GIVE_UP_AFTER, SCRATCH_LINGER
+
+
+def remove(case: Case) -> RestoreDecision:
+    """What the attempt made goes, and is waited for; then comes what comes after it."""
+    status, application = case.status, case.observed.application
+    is_ours = application is not None and application.controller_uid == case.obj.metadata.uid
+    if application is not None and is_ours and status.outcome is Outcome.INTERRUPTED:
+        return case.stays(case.goes_on(Reason.REMOVING_TOPICS, "its application goes"), RemoveApplication(application))
+    if may_be_left(status):
+        cleared = clear(status, case.observed, status.attempt_time or case.now)
+        if cleared is not None:
+            return cleared
+    if status.outcome is not Outcome.PASSED:
+        return go_on(case)
+    rows, plan = tuple(map(without_topic, status.topics)), status.plan
+    what = "" if plan is None else f": {plan.records} records of {plan.topics} topics"
+    message = f"{status.message}{what}; the scratch topics are deleted"
+    return case.ends(Reason.DRILLED, message, complete=True, topics=rows)
+
+
+def may_be_left(status: WALRestoreStatus) -> bool:
+    """Whether there may be topics that this attempt made, or has asked for."""
+    return status.none_existed or any(row.topic_id is not None for row in status.topics)
+
+
+def clear(status: WALRestoreStatus, observed: Observed, since: datetime) -> RestoreDecision | None:
+    """What removes the topics, or waits until none appears any more; None: all are gone."""
+    now = observed.scratch
+    if (unknown := why_unknown(status, now)) is not None or not isinstance(now, ScratchNow):
+        return Decision(status, _removing(unknown or "", Reason.KAFKA_UNREACHABLE))
+    rows = with_ids(status, now)
+    if rows != status.topics:
+        verdict = _removing("topics that were made meanwhile go, too")
+        return Decision(status.model_copy(update={"topics": rows}), verdict)
+    left = _left(status.planned, now)
+    if left:
+        return Decision(status, _removing(f"it removes {listed(sorted(left))}"), (RemoveTopics(left),))
+    until = since + SCRATCH_LINGER
+    if observed.now < until:
+        after = (until - observed.now).total_seconds()
+        return Decision(status, _removing("none of its topics is there: it waits whether one appears", after=after))
+    return None
+
+
+def _removing(message: str, reason: Reason = Reason.REMOVING_TOPICS, after: float = JOB_POLL_SECONDS) -> Verdict:
+    return Verdict(Outlook.PROGRESSING, reason, message, after)
+
+
+def let_go(obj: WALRestore, observed: Observed) -> RestoreDecision:
+    """The deletion of a restore whose finalizer stands: its topics go first, if anybody can be asked for them."""
+    status, deleted = obj.status, obj.metadata.deletion_timestamp or observed.now
+    if status.is_over or not may_be_left(status):
+        return _release(status, ())
+    left, application = tuple(into(row) for row in status.planned), observed.application
+    given_up = not isinstance(observed.scratch, ScratchNow) and observed.now > deleted + SCRATCH_GIVE_UP_AFTER
+    if observed.terminating or observed.cluster is None or given_up:
+        return _release(status, left)
+    if application is not None and application.controller_uid == obj.metadata.uid:
+        return Decision(status, _removing("its application goes"), (RemoveApplication(application),))
+    return clear(status, observed, deleted) or _release(status, ())
+
+
+def release(status: WALRestoreStatus) -> RestoreDecision:
+    """The finalizer of a restore that is over: nothing waits for it any more."""
+    return _release(status, ())
+
+
+def _release(status: WALRestoreStatus, left: Sequence[str]) -> RestoreDecision:
+    return Decision(status, _removing("its topics are gone"), (ReleaseScratch(tuple(left)),))
+
+
+def with_ids(status: WALRestoreStatus, now: ScratchNow) -> tuple[RestoredTopic, ...]:
+    """The rows with the ids of topics that were made, and that nobody has written to: only such are this restore's."""
+    if not status.none_existed:
+        return status.topics
+    return tuple(_with_id(row, now) for row in status.topics)
+
+
+def _with_id(row: RestoredTopic, now: ScratchNow) -> RestoredTopic:
+    found, offsets = now.described.get(row.into or ""), now.offsets.get(row.into or "")
+    is_new = row.planned and row.topic_id is None and isinstance(found, DescribedTopic) and is_there(row, now)
+    if not is_new or not isinstance(found, DescribedTopic) or not isinstance(offsets, LogOffsets):
+        return row
+    return row if offsets.high_watermark > 0 else row.model_copy(update={"topic_id": found.topic_id})
+
+
+def _left(rows: Sequence[RestoredTopic], now: ScratchNow) -> Mapping[str, str]:
+    """By name the ids of those that are still there."""
+    ids = {into(row): row.topic_id for row in rows if row.topic_id is not None}
+    return {
+        name: topic_id
+        for name, topic_id in ids.items()
+        if isinstance(found := now.described.get(name), DescribedTopic) and found.topic_id == topic_id
+    }
+
+
+def into(row: RestoredTopic) -> str:
+    """The name of its scratch topic."""
+    if row.into is None:
+        raise ValueError(f"{row.name} does not come back into a scratch topic")
+    return row.into
+
+
+def is_there(row: RestoredTopic, now: ScratchNow) -> bool:
+    """A broker may still show the topic of an attempt before."""
+    found = now.described.get(into(row))
+    return isinstance(found, DescribedTopic) and found.topic_id != row.removed_id
+
+
+def why_unknown(status: WALRestoreStatus, now: ScratchNow | str | None) -> str | None:
+    """Why nobody knows what there is; None: it is known of all."""
+    if not isinstance(now, ScratchNow):
+        return now or "nobody has asked yet"
+    for row in status.planned:
+        name = into(row)
+        found, offsets = now.described.get(name), now.offsets.get(name)
+        if isinstance(found, DescribedTopic) and not isinstance(offsets, LogOffsets):
+            return f"Kafka says nothing of the offsets of {name}" if offsets is None else offsets.message
+        if found is None or (isinstance(found, TopicFailure) and found.why is not TopicTrouble.UNKNOWN_TOPIC):
+            return f"Kafka says nothing of {name}" if found is None else found.message
+    return None
