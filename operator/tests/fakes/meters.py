@@ -32,6 +32,7 @@ class FakeMeters:
     backups: list[WALBackupStatus] = field(default_factory=list)
     backed_up: dict[Key, datetime] = field(default_factory=dict)
     backup_policies: dict[Key, tuple[datetime, timedelta | None, int | None]] = field(default_factory=dict)
+    drills: dict[Key, tuple[datetime | None, timedelta | None, bool | None]] = field(default_factory=dict)
     verified: dict[Key, datetime] = field(default_factory=dict)
     policies: dict[Key, tuple[datetime, timedelta | None]] = field(default_factory=dict)
 
@@ -113,6 +114,13 @@ class FakeMeters:
         """Keeps the newest."""
         self.backup_policies[key] = last_success, period, lag_bytes
 
+    def measure_drills(
+        self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
+    ) -> None:
+        """Keeps the newest."""
+        self.drills[key] = last_passed, period, passed
+
     def forget_backup_policy(self, key: Key) -> None:
         """Forgets."""
         self.backup_policies.pop(key, None)
+        self.drills.pop(key, None)

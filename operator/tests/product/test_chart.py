@@ -247,7 +247,7 @@ OBJECTS = {
     "walverifications.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walbackups.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walbackuppolicies.seawall.dev": (["get", "list", "watch"], None),
-    "walrestores.seawall.dev": (["get", "list", "watch", "delete"], None),
+    "walrestores.seawall.dev": (["get", "list", "watch", "create", "patch", "delete"], None),
     "walpurges.seawall.dev": (["get", "list", "watch", "create", "delete"], None),
     "walclusters/status.seawall.dev": (["get", "update"], None),
     "walpurgepolicies/status.seawall.dev": (["get", "update"], None),

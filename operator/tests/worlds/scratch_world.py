@@ -1,7 +1,7 @@
 """A world for restores into scratch topics: that of the restores, whose Kafka and database live and work all the time.
 
-After each change of the operator it is asked that nothing goes but topics that a status has named, that the pool is what
-it was, and that a scratch topic never outlives the object that has to remove it.
+After each change of the operator it is asked that nothing goes but topics that a status has named, that the pool is
+what it was, and that a scratch topic never outlives the object that has to remove it.
 """
 
 from __future__ import annotations

@@ -253,6 +253,7 @@ class ConditionType(StrEnum):
     OWN_KAFKA_USER = "OwnKafkaUser"
     BACKED_UP = "BackedUp"
     BRACKETED = "Bracketed"
+    DRILL_PASSED = "DrillPassed"
     WAITING = "Waiting"
     COMPLETE = "Complete"
     FAILED = "Failed"

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
-from seawall.api.meta import Key
+from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy, WALBackupPolicyStatus
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.controllers.controller import Controller
+from seawall.domain.backup.drills import CreateDrill, DrillAction, RemoveDrill, expected_drills
 from seawall.domain.backup.policy import BackupPolicyDecision, Observed, decide, expected_period
 from seawall.domain.backup.runs import CreateBackup, HoldForNext, PolicyAction, RemoveBackup
+from seawall.domain.conditions import find_condition
 from seawall.domain.spark_job.actions import ReleaseHold
 from seawall.domain.step import Event
 from seawall.observe.opened_cluster import named_cluster
@@ -19,7 +22,9 @@ from seawall.ports import BackupPolicyMeter, Clock, Kube
 
 
 @dataclass(frozen=True, slots=True)
-class WALBackupPolicyController(Controller[WALBackupPolicy, Observed, WALBackupPolicyStatus, PolicyAction]):
+class WALBackupPolicyController(
+    Controller[WALBackupPolicy, Observed, WALBackupPolicyStatus, PolicyAction | DrillAction]
+):
     """Observes and acts for WALBackupPolicies."""
 
     resource: ClassVar = WALBackupPolicy
@@ -38,22 +43,36 @@ class WALBackupPolicyController(Controller[WALBackupPolicy, Observed, WALBackupP
         now, last, namespace = self.clock.now(), obj.status.last, obj.metadata.namespace
         since = obj.metadata.creation_timestamp if last is None else last.time
         self.meter.measure_backup_policy(obj.metadata.key, since, expected_period(obj, now), obj.status.lag_bytes)
+        self._measure_drills(obj)
         return Observed(
             now,
             named_cluster(self.kube, obj),
             self.kube.list(WALBackup, namespace).items,
             self.kube.list(WALHold, namespace).items,
+            self.kube.list(WALRestore, namespace).items,
         )
+
+    def _measure_drills(self, obj: WALBackupPolicy) -> None:
+        drill = obj.status.drill
+        period = None if drill is None else expected_drills(obj, self.clock.now())
+        at = find_condition(obj.status.conditions, ConditionType.DRILL_PASSED)
+        passed = None if at is None else at.status == "True"
+        since = None if drill is None else drill.last_passed_time or drill.since
+        self.meter.measure_drills(obj.metadata.key, since, period, passed=passed)
 
     def decide(self, obj: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
         """Decides (pure)."""
         return decide(obj, observed)
 
-    def perform(self, obj: WALBackupPolicy, action: PolicyAction) -> Event:
+    def perform(self, obj: WALBackupPolicy, action: PolicyAction | DrillAction) -> Event:
         """Does one action."""
         match action:
             case CreateBackup():
                 self.kube.create(WALBackup, action.key, action.spec, owner=obj)
+            case CreateDrill():
+                self.kube.create(WALRestore, action.key, action.spec, owner=obj)
+            case RemoveDrill():
+                self.kube.delete(action.drill)
             case HoldForNext():
                 self.kube.create(WALHold, action.key, action.spec, owner=obj)
             case RemoveBackup():

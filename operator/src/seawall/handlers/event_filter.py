@@ -41,7 +41,7 @@ DEPENDENTS: Mapping[str, tuple[str, ...]] = {
     WAL_VERIFICATION.kind: (WAL_CLUSTER.kind, WAL_PURGE.kind),
     WAL_BACKUP.kind: (WAL_CLUSTER.kind, WAL_BACKUP.kind, WAL_BACKUP_POLICY.kind),
     WAL_BACKUP_POLICY.kind: (),
-    WAL_RESTORE.kind: (WAL_CLUSTER.kind, WAL_RESTORE.kind),
+    WAL_RESTORE.kind: (WAL_CLUSTER.kind, WAL_RESTORE.kind, WAL_BACKUP_POLICY.kind),
 }
 """Kind → the kinds whose objects of the same WALCluster have to know: a policy waits for its run's end, and so on."""
 
@@ -140,7 +140,7 @@ def _of_kafka(status: Body) -> Fingerprint:
 
 
 def _of_run(body: Body) -> Fingerprint:
-    """Others wait for the stages of a purge, a verification or a backup."""
+    """Others wait for the stages of a purge, a verification, a backup or a restore."""
     return (*_own(body["metadata"]), (body.get("status") or {}).get("stage"))
 
 
@@ -157,6 +157,7 @@ _REPORTED: Mapping[str, Callable[[Body], Fingerprint]] = {
     WAL_HOLD.kind: _of_hold,
     WAL_VERIFICATION.kind: _of_run,
     WAL_BACKUP.kind: _of_run,
+    WAL_RESTORE.kind: _of_run,
 }
 
 

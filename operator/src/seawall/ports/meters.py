@@ -139,6 +139,19 @@ class BackupPolicyMeter(Protocol):
         """
         ...
 
+    def measure_drills(
+        self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
+    ) -> None:
+        """Replaces the metrics of a policy's drills; without a period no drill is expected.
+
+        Args:
+            key: the policy.
+            last_passed: when a drill last passed; before that, since when they are declared; None: they are not.
+            period: time from one drill to the next.
+            passed: whether the last one did; None: there was none.
+        """
+        ...
+
     def forget_backup_policy(self, key: Key) -> None:
         """Removes the metrics of a policy that is gone."""
         ...

@@ -15,6 +15,7 @@ from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.purge_template import ClusterRef
+from seawall.api.v1alpha1.restore import ScratchTopics
 from seawall.api.v1alpha1.verification_template import KeptTimes
 
 
@@ -34,6 +35,19 @@ class BackupHold(APIModel):
     """Once a record that is not backed up is older than this, by its own timestamp, the same. Absent: never."""
     ttl: Annotated[Duration, Field(json_schema_extra={"default": "168h"})] = timedelta(days=7)
     """How long after a backup the log is kept for the next one."""
+
+
+class DrillSchedule(ScratchTopics):
+    """When the newest backup is restored into scratch topics of the same Kafka, which are deleted afterwards."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (*ScratchTopics.RULES, duration_rule("timeout"))
+
+    schedule: CronText
+    """Cron expression with five fields, in the policy's time zone."""
+    topics: Annotated[int, Field(strict=True, ge=1, le=64)] = 4
+    """How many topics come back at most; over drills all have their turn."""
+    timeout: Annotated[Duration, Field(json_schema_extra={"default": "6h"})] = timedelta(hours=6)
+    """How long one attempt may take, and how long it may wait for its beginning."""
 
 
 class WALBackupPolicySpec(BackupTemplate):
@@ -56,10 +70,13 @@ class WALBackupPolicySpec(BackupTemplate):
     """No new backups; one that has begun goes on, and the log stays held as long as `hold` allows."""
     hold: BackupHold = BackupHold()
     """How long the log is kept for the next backup."""
+    drill: DrillSchedule | None = None
+    """When it is proved that the newest backup comes back; absent: never. A drill is a WALRestore with `scratch`."""
     successful_runs_history_limit: KeptTimes = 3
-    """How many completed WALBackups are kept; the newest always is. What is in the store stays."""
+    """How many completed WALBackups are kept; the newest always is. What is in the store stays. As many drills that
+    passed are kept."""
     failed_runs_history_limit: KeptTimes = 3
-    """How many failed WALBackups are kept."""
+    """How many failed WALBackups are kept, and as many failed drills."""
 
 
 class LastBackup(StatusModel):
@@ -75,11 +92,33 @@ class LastBackup(StatusModel):
     """What was proved of it."""
 
 
+class DrillStatus(StatusModel):
+    """How drills go. How the last one ended is in the condition DrillPassed."""
+
+    since: datetime
+    """When the schedule was first read: times before it count for nothing."""
+    active: Annotated[str, Field(max_length=253)] | None = None
+    """The WALRestore that is not over."""
+    last: Annotated[str, Field(max_length=253)] | None = None
+    """The WALRestore that was over last."""
+    records: Annotated[int, Field(ge=0)] | None = None
+    """Records that came back in it, or were to come back."""
+    last_topic: Annotated[str, Field(max_length=249)] | None = None
+    """The last topic of the newest one that passed: the next one begins after it."""
+    last_run_time: datetime | None = None
+    """The time for which the last one was due."""
+    last_passed_time: datetime | None = None
+    """When one last passed."""
+    next_run_time: datetime | None = None
+    """When the next one is due."""
+
+
 class WALBackupPolicyStatus(ObjectStatus):
     """The observed state of a WALBackupPolicy."""
 
     conditions: Conditions = ()
-    """Ready, Reconciling and Stalled (kstatus); BackedUp: whether the last backup completed, and its chain goes on."""
+    """Ready, Reconciling and Stalled (kstatus); BackedUp: whether the last backup completed, and its chain goes on;
+    DrillPassed: whether the last drill passed."""
     active: Annotated[str, Field(max_length=253)] | None = None
     """The backup that is not over."""
     last: LastBackup | None = None
@@ -90,6 +129,10 @@ class WALBackupPolicyStatus(ObjectStatus):
     """The time for which the last full backup was due that completed."""
     next_run_time: datetime | None = None
     """When the next one is due; absent while suspended."""
+    drill: DrillStatus | None = None
+    """How drills go; absent where none are declared."""
+    last_drill_time: datetime | None = None
+    """When a drill last passed."""
     lag_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of the topics that are not backed up, as far as that is known; replicas are not counted."""
 
@@ -113,6 +156,7 @@ WAL_BACKUP_POLICY = Kind(
         PrinterColumn("Last", "date", ".status.last.time", "Time since the last one completed"),
         PrinterColumn("Verified", "string", ".status.last.verified", "What was proved of it"),
         PrinterColumn("Lag", "integer", ".status.lagBytes", "Bytes that are not backed up"),
+        PrinterColumn("Drilled", "date", ".status.lastDrillTime", "Time since a drill last passed"),
         PrinterColumn("Next", "string", ".status.nextRunTime", "When the next one is due"),
         PrinterColumn("Age", "date", ".metadata.creationTimestamp", "Time since creation"),
         PrinterColumn("Chain", "string", ".status.last.chain", "The chain that goes on", priority=1),

@@ -3,6 +3,7 @@
     being deleted → findings (spec, name, schedules, WALCluster, suspended) → status tells the truth
     → holds from the ends of backups on, objects beyond the history limits go
     → a backup that is due begins unless one is not over: a full one, or one that continues the last
+    → drills: drills.py
 
 A time that passed while nothing could begin is made up for by one backup. What was due is remembered in
 `status.lastRunTime` and in the names of backups. Nothing is glued over a gap: whatever makes a chain end, the next
@@ -12,7 +13,7 @@ backup is a full one, and the condition BackedUp says why.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
@@ -27,7 +28,9 @@ from seawall.api.v1alpha1.backup_policy import (
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.backup.drills import DrillAction, Drills, drill_condition, location_of, plan_drills
 from seawall.domain.backup.reasons import PolicyReason, Reason
 from seawall.domain.backup.runs import (
     CreateBackup,
@@ -64,9 +67,11 @@ class Observed:
     cluster: WALCluster | None = None
     backups: Sequence[WALBackup] = ()
     holds: Sequence[WALHold] = ()
+    restores: Sequence[WALRestore] = ()
+    """All of the namespace."""
 
 
-BackupPolicyDecision = Decision[WALBackupPolicyStatus, PolicyAction]
+BackupPolicyDecision = Decision[WALBackupPolicyStatus, PolicyAction | DrillAction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +116,23 @@ def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
     own = OwnBackups.of(policy, observed.backups, observed.holds)
     case = Case(policy, own, observed, last_run_time(policy, own, observed.now))
     plan = _plan(case)
+    drills = plan_drills(policy, own.last, observed.restores, observed.cluster, observed.now)
+    verdict = plan.verdict
+    if drills.waits is not None and verdict.reason == PolicyReason.SCHEDULED:
+        verdict = replace(verdict, message=f"{verdict.message}; a drill waits: {drills.waits}")
 
     def publish(verdict: Verdict) -> Published[WALBackupPolicyStatus]:
-        status = _status_of(case, verdict, plan.next_time)
+        status = _status_of(case, verdict, plan.next_time, drills)
         return Published(status, _events_of(case, status))
 
     return Decision(
         policy.status,
-        plan.verdict,
-        plan.actions,
+        verdict,
+        (*plan.actions, *drills.actions),
         publish,
         publishes_first=True,
         published_in=ConditionType.READY,
-        at_latest=seconds_until(plan.next_time, observed.now),
+        at_latest=seconds_until(drills.first(plan.next_time), observed.now),
     )
 
 
@@ -188,7 +197,7 @@ def _short_ttl(case: Case, spec: WALBackupPolicySpec) -> str:
 
 def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> CreateBackup:
     """A full one where the last cannot be continued, or a full one is due; else one that continues it."""
-    why = case.own.why_full(_location(case.observed.cluster))
+    why = case.own.why_full(location_of(case.observed.cluster))
     if why is None and times.full is not None:
         due = times.full.latest(case.last_full() or case.created, case.now)
         why = None if due is None else f"a full one was due at {due:%Y-%m-%d %H:%MZ}"
@@ -199,12 +208,6 @@ def _create(case: Case, spec: WALBackupPolicySpec, key: Key, times: Times) -> Cr
     name = last.metadata.name
     made = WALBackupSpec(cluster_ref=spec.cluster_ref, parent_ref=ParentRef(name=name), **fields)
     return CreateBackup(key, made, f"it continues {name}")
-
-
-def _location(cluster: WALCluster | None) -> str | None:
-    if cluster is None or isinstance(cluster.spec, InvalidSpec) or cluster.spec.backup is None:
-        return None
-    return cluster.spec.backup.storage.describe()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +264,7 @@ def _why_none_may_begin(
     return None
 
 
-def _status_of(case: Case, verdict: Verdict, next_time: datetime | None) -> WALBackupPolicyStatus:
+def _status_of(case: Case, verdict: Verdict, next_time: datetime | None, drills: Drills) -> WALBackupPolicyStatus:
     """The status; what is known only from objects that are gone stays."""
     policy, own = case.policy, case.own
     build = ConditionBuilder(policy.status.conditions, policy.metadata.generation, case.now)
@@ -269,12 +272,14 @@ def _status_of(case: Case, verdict: Verdict, next_time: datetime | None) -> WALB
     hold = None if last is None else own.holds.get(hold_key(last).name)
     return WALBackupPolicyStatus(
         observed_generation=policy.metadata.generation,
-        conditions=(*build.kstatus(verdict), *_backed_up(case, build)),
+        conditions=(*build.kstatus(verdict), *_backed_up(case, build), *drill_condition(policy, drills, build)),
         active=None if own.active is None else own.active.metadata.name,
         last=_as_last(last) or policy.status.last,
         last_run_time=case.last_run,
         last_full_time=case.last_full(),
         next_run_time=next_time,
+        drill=drills.status,
+        last_drill_time=None if drills.status is None else drills.status.last_passed_time,
         lag_bytes=None if hold is None else hold.status.lag_bytes,
     )
 
@@ -312,8 +317,9 @@ def _events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
     events: list[Event] = []
     if before is not None and before not in {each.metadata.name for each in case.own.all}:
         events.append(Event(EventType.WARNING, "BackupGone", f"WALBackup {before} was deleted before it ended"))
-    lost = loss_event(conditions, status.conditions, ConditionType.BACKED_UP, "backed up again")
-    return (*events, *(() if lost is None else (lost,)), *transition_events(conditions, status.conditions))
+    texts = {ConditionType.BACKED_UP: "backed up again", ConditionType.DRILL_PASSED: "a drill passes again"}
+    lost = (loss_event(conditions, status.conditions, kind, back) for kind, back in texts.items())
+    return (*events, *(each for each in lost if each), *transition_events(conditions, status.conditions))
 
 
 def _stalled(reason: PolicyReason | ScheduleReason, message: str) -> Verdict:

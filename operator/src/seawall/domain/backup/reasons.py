@@ -40,6 +40,13 @@ class Reason(StrEnum):
     Look at the store, and make another backup."""
 
 
+class DrillReason(StrEnum):
+    """Why no drill of a WALBackupPolicy passes, beside the reasons of WALRestores."""
+
+    NAME_TAKEN = "DrillNameTaken"
+    """False. A WALRestore of the next one's name is somebody else's. Delete it, or wait for the next time."""
+
+
 class PolicyReason(StrEnum):
     """Why a WALBackupPolicy is as it is; each member says its state, and what ends it."""
 

@@ -173,9 +173,10 @@ def _readiness(found: AnyResource) -> Iterator[Finding]:
 
 
 def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
-    """That the newest backup failed, or that the next one cannot continue it."""
-    at = find_condition(policy.status.conditions, ConditionType.BACKED_UP)
-    if at is not None and at.status == "False":
+    """That the newest backup failed, that the next one cannot continue it, or that the last drill failed."""
+    conditions = policy.status.conditions
+    found = (find_condition(conditions, kind) for kind in (ConditionType.BACKED_UP, ConditionType.DRILL_PASSED))
+    for at in (each for each in found if each is not None and each.status == "False"):
         yield Finding(Severity.BROKEN, name_of(policy), at.type, at.reason, at.message, at.last_transition_time)
 
 

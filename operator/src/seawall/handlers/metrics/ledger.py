@@ -112,6 +112,14 @@ class WALTelemetry:
             "seawall_backup_policy_period_seconds", "Time from one backup of the policy to the next"
         )
         self._backup_lag = self._gauge("seawall_backup_lag_bytes", "Bytes of topics that are not backed up")
+        self._last_drill = self._gauge(
+            "seawall_drill_last_success_timestamp_seconds",
+            "When a drill of the policy last passed, or else since when drills are declared",
+        )
+        self._period_of_drills = self._gauge(
+            "seawall_drill_period_seconds", "Time from one drill of the policy to the next"
+        )
+        self._drill_passed = self._gauge("seawall_drill_passed", "Whether the last drill of the policy passed")
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         made = Gauge(name, text, [*OBJECT, *labels], registry=self._registry)
@@ -207,8 +215,23 @@ class WALTelemetry:
         _set(self._backup_lag, key, lag_bytes)
 
     def forget_backup_policy(self, key: Key) -> None:
-        """Removes the metrics of one policy of backups."""
+        """Removes the metrics of one policy of backups, and of its drills."""
         for gauge in (self._last_of_backups, self._period_of_backups, self._backup_lag):
+            gauge.remove_by_labels(labels_of(key))
+        self._forget_drills(key)
+
+    def measure_drills(
+        self, key: Key, last_passed: datetime | None, period: timedelta | None, *, passed: bool | None
+    ) -> None:
+        """Replaces the metrics of a policy's drills."""
+        self._forget_drills(key)
+        if period is not None and last_passed is not None:
+            self._last_drill.labels(*_of(key)).set(last_passed.timestamp())
+            self._period_of_drills.labels(*_of(key)).set(period.total_seconds())
+        _set(self._drill_passed, key, passed)
+
+    def _forget_drills(self, key: Key) -> None:
+        for gauge in (self._last_drill, self._period_of_drills, self._drill_passed):
             gauge.remove_by_labels(labels_of(key))
 
     def measure_policy(self, key: Key, last_success: datetime, period: timedelta | None) -> None:

@@ -1,0 +1,177 @@
+"""The guards of restores into scratch topics are taken away one by one: each story must then end badly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from seawall.api.v1alpha1.backup_template import BackupLevel
+from seawall.controllers.restore import WALRestoreController
+from seawall.domain.restore import decide, inspecting, scratch, scratch_removal
+from seawall.domain.restore.actions import KeepForScratch
+from seawall.domain.restore.contract import RestoreSummary
+from tests.restore import test_scratch as stories
+from tests.restore import test_scratch_adversary as moved
+from tests.support.mutants import Mutant, find_survivors
+
+Patch = pytest.MonkeyPatch
+
+
+def no_finalizer(patch: Patch) -> None:
+    """Nothing makes sure that the topics go with the object."""
+    patch.setattr(KeepForScratch, "finalizers", lambda _, before: [*before, "example.com/other"])
+
+
+def no_waiting_for_late_ones(patch: Patch) -> None:
+    """What does not show at once does not come."""
+    patch.setattr(scratch_removal, "SCRATCH_LINGER", scratch_removal.SCRATCH_LINGER * 0)
+
+
+def unknown_ids_do_not_go(patch: Patch) -> None:
+    """A topic whose id nobody recorded stays."""
+    patch.setattr(scratch_removal, "with_ids", lambda status, _: status.topics)
+
+
+def whatever_has_the_name(patch: Patch) -> None:
+    """A topic of the name is ours, with whatever is in it."""
+    honest = scratch_removal._with_id
+
+    def greedy(row: Any, now: Any) -> Any:
+        offsets = {name: replace(found, high_watermark=0) for name, found in now.offsets.items()}
+        return honest(row, replace(now, offsets=offsets))
+
+    patch.setattr(scratch_removal, "_with_id", greedy)
+
+
+def by_name(patch: Patch) -> None:
+    """Whatever id the topic of the name has now."""
+    patch.setattr(
+        scratch_removal,
+        "_left",
+        lambda rows, now: {
+            str(row.into): now.described[row.into].topic_id for row in rows if scratch_removal.is_there(row, now)
+        },
+    )
+    patch.setattr(scratch, "_why_not_there", lambda *_: None)
+
+
+def topics_that_are_there(patch: Patch) -> None:
+    """What is there is taken for made."""
+    honest = scratch._make
+
+    def sure(case: Any, asked: Any, now: Any) -> Any:
+        if not case.status.none_existed:
+            return case.becomes(case.goes_on("MakingTopics", "it is sure"), none_existed=True)
+        return honest(case, asked, now)
+
+    patch.setattr(scratch, "_make", sure)
+
+
+def not_removed(patch: Patch) -> None:
+    """The end is the end."""
+    patch.setattr(scratch_removal, "clear", lambda *_: None)
+
+
+def never_given_up(patch: Patch) -> None:
+    """A deletion waits for ever."""
+    patch.setattr(scratch_removal, "SCRATCH_GIVE_UP_AFTER", scratch_removal.SCRATCH_GIVE_UP_AFTER * 1000)
+
+
+def any_size(patch: Patch) -> None:
+    """All may come back."""
+    honest = inspecting._planned
+
+    def small(case: Any, sentence: str, planned: Any, counts: Any, rows: Any) -> Any:
+        return honest(case, sentence, planned, counts.model_copy(update={"bytes": 1}), rows)
+
+    patch.setattr(inspecting, "_planned", small)
+
+
+def waits_for_ever(patch: Patch) -> None:
+    """It begins when it can."""
+    patch.setattr(decide, "why_late", lambda _: None)
+
+
+def few_brokers(patch: Patch) -> None:
+    """Topics are made on what is there."""
+    honest = scratch.prepare
+
+    def generous(case: Any, asked: Any) -> Any:
+        now = case.observed.scratch
+        observed = replace(case.observed, scratch=now if isinstance(now, str | None) else replace(now, online=9))
+        return honest(replace(case, observed=observed), asked)
+
+    patch.setattr(decide, "prepare_scratch", generous)
+
+
+def first_of_all(patch: Patch) -> None:
+    """A restore of the pool does not matter."""
+    patch.setattr("seawall.controllers.restore.find_other", lambda *_: None)
+
+
+def taken_at_its_word(patch: Patch) -> None:
+    """Whether it was decoded does not matter."""
+    honest = scratch.verdict_of
+
+    def careless(*given: Any) -> Any:
+        found = honest(*given)
+        return (
+            found.model_copy(update={"verified": BackupLevel.INTEGRITY}) if isinstance(found, RestoreSummary) else found
+        )
+
+    patch.setattr(scratch, "verdict_of", careless)
+
+
+def a_brokers_own_min_isr(patch: Patch) -> None:
+    """With a default of 2 a topic of one replica takes nothing."""
+    patch.setattr(scratch, "MIN_ISR", "flush.messages")
+
+
+def not_asked_again(patch: Patch) -> None:
+    """What was decided is done, whatever became of it since."""
+    patch.setattr(WALRestoreController, "_ask_again", lambda *_: None)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    (no_finalizer, stories.test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind),
+    (no_waiting_for_late_ones, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),
+    (unknown_ids_do_not_go, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),
+    (whatever_has_the_name, stories.test_what_is_written_before_its_id_is_known_is_left_as_it_is),
+    (by_name, partial(stories.test_a_topic_that_somebody_made_again_is_left_to_them, records=4)),
+    (topics_that_are_there, stories.test_a_topic_that_is_there_already_is_neither_written_to_nor_deleted),
+    (not_removed, stories.test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind),
+    (
+        any_size,
+        partial(
+            stories.test_what_fails_says_why_and_leaves_nothing_behind,
+            attributes={},
+            spec={"scratch": {"maxBytes": 11_699}},
+            reason="TooLarge",
+            words="",
+        ),
+    ),
+    (never_given_up, stories.test_a_deletion_gives_up_on_a_kafka_that_does_not_answer_and_names_what_is_left),
+    (waits_for_ever, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),
+    (few_brokers, stories.test_a_drill_that_cannot_begin_ends_and_says_what_it_waited_for),
+    (first_of_all, stories.test_a_restore_of_the_pool_goes_first_and_waits_for_no_drill),
+    (
+        taken_at_its_word,
+        partial(
+            stories.test_what_fails_says_why_and_leaves_nothing_behind,
+            attributes={"decodes_none": True},
+            spec={},
+            reason="NotDecoded",
+            words="",
+        ),
+    ),
+    (a_brokers_own_min_isr, stories.test_topics_are_made_as_they_are_declared_to_be_written_to),
+    (not_asked_again, moved.test_a_restore_that_is_deleted_right_before_its_topics_are_made_makes_none),
+)
+
+
+def test_every_guard_of_scratch_topics_is_needed() -> None:
+    survivors = find_survivors(MUTANTS)
+    assert not survivors, survivors
