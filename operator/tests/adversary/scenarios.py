@@ -23,6 +23,7 @@ from tests.adversary.backups import (
     check_backups,
     is_over,
 )
+from tests.adversary.drills import OF_DRILLS, declared_drill, drill
 from tests.adversary.judge import Violation
 from tests.adversary.lives import Adversary, Scenario
 from tests.adversary.moves import COMMON
@@ -291,4 +292,5 @@ SCENARIOS = (
     scenario("policy of backups", planned, plan_backups, OF_POLICIES),
     Scenario("restore", approved_plan, restore, OF_RESTORES),
     Scenario("restore that is tried again", partial(approved_plan, half_written=1), restore, OF_RESTORES),
+    Scenario("drill", declared_drill, drill, OF_DRILLS),
 )

@@ -34,6 +34,7 @@ from tests.adversary.lives import UNFENCED, Adversary, Pair, Scenario, live, pai
 from tests.adversary.reports import sample_of
 from tests.adversary.scenarios import SCENARIOS
 from tests.cluster.test_pool_mutants import kept_in_memory_only
+from tests.restore.test_scratch_mutants import no_finalizer
 from tests.rollout.test_restart_mutants import address_not_remembered, any_answer_believed
 from tests.support.mutants import Mutant, find_survivors
 from tests.verification.test_verification_mutants import any_config_map, digest_of_what_is_there, verdict_alone
@@ -271,6 +272,7 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (backup_asked_once, BACKUP, ("declare_other_code",)),
     (forks_allowed, BACKUP, ("continued_by_another",)),
     (maintenance_forgotten, "roll of datanodes", ("forget_the_roll",)),
+    (no_finalizer, "drill", ("delete_drill",)),
 )
 
 

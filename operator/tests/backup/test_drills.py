@@ -1,4 +1,4 @@
-"""The drills of a WALBackupPolicy over time: on their schedule, one at a time, each topic in its turn, and said aloud."""
+"""The drills of a WALBackupPolicy over time: on their schedule, one at a time, each topic in its turn."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_failure_is_a_condition_an_event_and_a_metric_and_the_same_is_tried_un
     assert condition is not None
     assert condition.message.startswith(f"WALRestore {second.metadata.name}: ")
     assert world.meters.drills.get(POLICY, ())[2:] == (False,)
-    assert [each.type for each in world.kube.events if each.reason == "NotDecoded"][0] == "Warning"
+    assert next(each.type for each in world.kube.events if each.reason == "NotDecoded") == "Warning"
     assert world.scratch_topics() == []
     world.undecodable = False
     world.live(TWENTY)

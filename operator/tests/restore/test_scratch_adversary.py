@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
+from seawall.domain.ledger.observation import Observation
 from tests.worlds.purge_world import Calls
 from tests.worlds.restore_world import BACK
 from tests.worlds.scratch_world import CHANGES, backed_up
@@ -28,3 +31,13 @@ def test_a_restore_that_is_deleted_right_before_its_topics_are_made_makes_none()
         world.settle_restore(process=process, ticks=1)
     assert world.kube.get(WALRestore, BACK) is None
     assert world.scratch_topics() == []
+
+
+def test_a_readoption_waits_for_no_drill() -> None:
+    """It makes none of the pool's logs."""
+    world = backed_up()
+    world.drill_until(RestoreStage.WRITING)
+    world.annotate(readopt=f"looks right@{(world.time.now() + timedelta(hours=1)).isoformat()}")
+    found = world.observer().observe(world.cluster(), readopts=True)
+    assert isinstance(found, Observation)
+    assert found.readopt_problem is None

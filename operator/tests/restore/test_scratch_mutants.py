@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.controllers.restore import WALRestoreController
 from seawall.domain.restore import decide, inspecting, scratch, scratch_removal
 from seawall.domain.restore.actions import KeepForScratch
+from seawall.domain.restore.attempt import verdict_of
 from seawall.domain.restore.contract import RestoreSummary
 from tests.restore import test_scratch as stories
 from tests.restore import test_scratch_adversary as moved
@@ -27,12 +29,17 @@ def no_finalizer(patch: Patch) -> None:
 
 def no_waiting_for_late_ones(patch: Patch) -> None:
     """What does not show at once does not come."""
-    patch.setattr(scratch_removal, "SCRATCH_LINGER", scratch_removal.SCRATCH_LINGER * 0)
+    patch.setattr(scratch_removal, "SCRATCH_LINGER", timedelta())
 
 
 def unknown_ids_do_not_go(patch: Patch) -> None:
     """A topic whose id nobody recorded stays."""
-    patch.setattr(scratch_removal, "with_ids", lambda status, _: status.topics)
+    patch.setattr(scratch_removal, "_with_late_id", lambda row, _: row)
+
+
+def one_topic_of_a_name(patch: Patch) -> None:
+    """Where an id was recorded, no other topic comes of a request of ours."""
+    patch.setattr(scratch_removal, "_with_late_id", scratch_removal._with_id)
 
 
 def whatever_has_the_name(patch: Patch) -> None:
@@ -77,7 +84,7 @@ def not_removed(patch: Patch) -> None:
 
 def never_given_up(patch: Patch) -> None:
     """A deletion waits for ever."""
-    patch.setattr(scratch_removal, "SCRATCH_GIVE_UP_AFTER", scratch_removal.SCRATCH_GIVE_UP_AFTER * 1000)
+    patch.setattr(scratch_removal, "SCRATCH_GIVE_UP_AFTER", timedelta(days=9))
 
 
 def any_size(patch: Patch) -> None:
@@ -114,7 +121,7 @@ def first_of_all(patch: Patch) -> None:
 
 def taken_at_its_word(patch: Patch) -> None:
     """Whether it was decoded does not matter."""
-    honest = scratch.verdict_of
+    honest = verdict_of
 
     def careless(*given: Any) -> Any:
         found = honest(*given)
@@ -135,12 +142,18 @@ def not_asked_again(patch: Patch) -> None:
     patch.setattr(WALRestoreController, "_ask_again", lambda *_: None)
 
 
+def in_everybodys_way(patch: Patch) -> None:
+    """A drill is taken for a restore of the pool."""
+    patch.setattr("seawall.observe.claims.is_scratch", lambda _: False)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (no_finalizer, stories.test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind),
     (no_waiting_for_late_ones, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),
     (unknown_ids_do_not_go, stories.test_a_topic_that_is_asked_for_and_appears_late_goes_with_its_restore),
+    (one_topic_of_a_name, stories.test_a_topic_that_is_made_late_goes_although_another_one_of_its_name_did),
     (whatever_has_the_name, stories.test_what_is_written_before_its_id_is_known_is_left_as_it_is),
-    (by_name, partial(stories.test_a_topic_that_somebody_made_again_is_left_to_them, records=4)),
+    (by_name, partial(stories.test_a_topic_that_somebody_made_again_is_left_to_them_if_it_has_records, records=4)),
     (topics_that_are_there, stories.test_a_topic_that_is_there_already_is_neither_written_to_nor_deleted),
     (not_removed, stories.test_a_backup_comes_back_beside_the_log_and_leaves_nothing_behind),
     (
@@ -168,6 +181,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     (a_brokers_own_min_isr, stories.test_topics_are_made_as_they_are_declared_to_be_written_to),
+    (in_everybodys_way, moved.test_a_readoption_waits_for_no_drill),
     (not_asked_again, moved.test_a_restore_that_is_deleted_right_before_its_topics_are_made_makes_none),
 )
 

@@ -23,6 +23,7 @@ from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.observation import Licence, UnavailableReason, Verifying
 from seawall.domain.ledger.policy import Policy
 from seawall.domain.restore.others import AT_WORK
+from seawall.domain.restore.scratch_names import is_scratch
 from seawall.observe.opened_cluster import Blocked
 from seawall.ports import Clock, Kube
 
@@ -68,7 +69,8 @@ def without_restored(kube: Kube, cluster: WALCluster, said: Declarations) -> Dec
         return said
     listing = kube.list(WALRestore, cluster.metadata.namespace)
     found = of_cluster(listing.items, cluster.metadata.name)
-    busy = next((each.metadata.name for each in found if each.status.stage in AT_WORK), None)
+    at_work = (each for each in found if each.status.stage in AT_WORK and not is_scratch(each))
+    busy = next((each.metadata.name for each in at_work), None)
     if busy is None and listing.complete:
         return said
     why = f"WALRestore {busy} is at work" if busy is not None else "the WALRestores could not all be read"

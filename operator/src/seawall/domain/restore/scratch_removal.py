@@ -51,7 +51,7 @@ def clear(status: WALRestoreStatus, observed: Observed, since: datetime) -> Rest
     now = observed.scratch
     if (unknown := why_unknown(status, now)) is not None or not isinstance(now, ScratchNow):
         return Decision(status, _removing(unknown or "", Reason.KAFKA_UNREACHABLE))
-    rows = with_ids(status, now)
+    rows = tuple(_with_late_id(row, now) for row in status.topics) if status.none_existed else status.topics
     if rows != status.topics:
         verdict = _removing("topics that were made meanwhile go, too")
         return Decision(status.model_copy(update={"topics": rows}), verdict)
@@ -105,6 +105,15 @@ def _with_id(row: RestoredTopic, now: ScratchNow) -> RestoredTopic:
     if not is_new or not isinstance(found, DescribedTopic) or not isinstance(offsets, LogOffsets):
         return row
     return row if offsets.high_watermark > 0 else row.model_copy(update={"topic_id": found.topic_id})
+
+
+def _with_late_id(row: RestoredTopic, now: ScratchNow) -> RestoredTopic:
+    """A request that was on its way may make a topic after the one of its name was removed: it is ours as well."""
+    found = now.described.get(row.into or "")
+    if row.topic_id is None or not isinstance(found, DescribedTopic) or found.topic_id == row.topic_id:
+        return _with_id(row, now)
+    late = _with_id(without_topic(row), now)
+    return row if late.topic_id is None else late
 
 
 def _left(rows: Sequence[RestoredTopic], now: ScratchNow) -> Mapping[str, str]:
