@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.spark_job import JobStage
@@ -11,12 +13,11 @@ from seawall.domain.restore.scratch_names import PREFIX, scratch_name
 from seawall.domain.times import SCRATCH_LINGER
 from tests.adversary.arena import tick
 from tests.adversary.judge import Violation
-from tests.adversary.lives import ALL, CLOCK, Adversary
+from tests.adversary.lives import ALL, CLOCK, Adversary, Move
 from tests.adversary.restores import (
     CLUSTER,
     RESTORE,
     RestoreArena,
-    _move,
     declare_nothing,
     declare_other_code,
     delete_request,
@@ -175,16 +176,21 @@ def deleted_and_frozen(arena: DrillArena) -> None:
     frozen(arena)
 
 
+def move(make: Callable[[Any], object], *touches: str, name: str = "") -> Move:
+    """A move of this arena, or of that of all restores."""
+    return Move(name or make.__name__, frozenset(touches), make)
+
+
 OF_DRILLS = (
-    *(_move(make, "kafka") for make in (topic_appears, topic_appears_and_is_written, delete_scratch_topic)),
-    *(_move(make, "kafka") for make in (recreate_scratch_topic, recreate_scratch_topic_and_write, other_kafka)),
-    *(_move(make, CLUSTER) for make in (delete_cluster, pause_cluster, declare_other_code, keep_elsewhere)),
-    _move(declare_nothing, CLUSTER),
-    *(_move(make, RESTORE, "spark") for make in (delete_drill, drill_is_gone_and_made_again)),
-    _move(pause_restore, RESTORE),
-    *(_move(make, ALL) for make in (second_operator, frozen, deleted_and_frozen, sleep_long)),
-    _move(delete_request, "kube:ConfigMap"),
-    _move(driver_dies, "spark"),
-    _move(skew(2), CLOCK, name="clock is 2 h ahead"),
-    _move(skew(-2), CLOCK, name="clock is 2 h behind"),
+    *(move(make, "kafka") for make in (topic_appears, topic_appears_and_is_written, delete_scratch_topic)),
+    *(move(make, "kafka") for make in (recreate_scratch_topic, recreate_scratch_topic_and_write, other_kafka)),
+    *(move(make, CLUSTER) for make in (delete_cluster, pause_cluster, declare_other_code, keep_elsewhere)),
+    move(declare_nothing, CLUSTER),
+    *(move(make, RESTORE, "spark") for make in (delete_drill, drill_is_gone_and_made_again)),
+    move(pause_restore, RESTORE),
+    *(move(make, ALL) for make in (second_operator, frozen, deleted_and_frozen, sleep_long)),
+    move(delete_request, "kube:ConfigMap"),
+    move(driver_dies, "spark"),
+    move(skew(2), CLOCK, name="clock is 2 h ahead"),
+    move(skew(-2), CLOCK, name="clock is 2 h behind"),
 )
