@@ -16,6 +16,7 @@ from sparkjob.errors import Refused
 from sparkjob.outcome import Outcome
 from wal_backup.__main__ import main
 from wal_backup.check import find_unnamed
+from wal_backup.expiry import Expired, Problem
 from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import Parent, digest_of_manifest, parse_manifest
 from wal_backup.request import Level, parse_backup, parse_chain, parse_check
@@ -38,6 +39,16 @@ def test_the_request_of_a_backup_is_read() -> None:
     assert (request.chain, request.attempt, request.topics[0].regions[0].reads_from) == ("greptimedb-2611220200", 1, 20)
     assert request.parent is not None
     assert (request.verify, request.database_version) == (Level.INTEGRITY, "1.1.3")
+    assert request.expiry is not None
+    assert [(each.name, each.full.digest[0]) for each in request.expiry.chains] == [("greptimedb-2611010200", "1")]
+    assert [(each.name, each.full.digest[0]) for each in request.expiry.stays] == [("greptimedb-2611080200", "2")]
+
+
+def test_a_summary_with_all_that_was_deleted_is_no_longer_than_kubernetes_keeps() -> None:
+    names = tuple(f"{number}".rjust(63, "n") for number in range(8))
+    expired = Expired(names, Problem.LEFT_ALONE, '"' * 999).to_json()
+    details = {name: example("summary.json")[name] for name in ("manifest", "counts", "verified", "warnings")}
+    assert len(summarize(Outcome.PASSED, "é" * 400, "0" * 64, (), {**details, "expired": expired})) < MOST_BYTES
 
 
 def test_the_request_about_chains_is_read() -> None:
@@ -162,7 +173,7 @@ def test_a_manifest_with_one_bit_flipped_is_refused_or_another_manifest(*, is_pa
 
 def test_the_summary_has_these_members() -> None:
     wanted = example("summary.json")
-    details = {name: wanted[name] for name in ("manifest", "counts", "verified", "warnings")}
+    details = {name: wanted[name] for name in ("manifest", "counts", "verified", "expired", "warnings")}
     found = summarize(Outcome.PASSED, wanted["message"], wanted["requestDigest"], (), details)
     assert json.loads(found) == wanted
 

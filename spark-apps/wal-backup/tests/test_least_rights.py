@@ -18,6 +18,7 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
+from expiry_stories import OLD, OLDER, REST, STAYS, Stock
 from pyspark.sql import SparkSession
 from spark_marks import WITH_SPARK
 from wal_logs import clean_log
@@ -112,9 +113,9 @@ def test_a_user_of_kafka_who_may_describe_and_read_is_enough_and_less_is_told_at
     kafka_users.forget(boss, USER)
 
 
-def policy(bucket: str, key: str, *actions: str) -> dict[str, Any]:
-    """README.md's policy, for this user and bucket, with those of its actions."""
-    (given,) = (part for part in README.split("```") if part.startswith("json\n"))
+def policy(bucket: str, key: str, *actions: str, deletes: bool = False) -> dict[str, Any]:
+    """README.md's policy, for this user and bucket, with those of its actions; the second one is of who deletes."""
+    given = [part for part in README.split("```") if part.startswith("json\n")][deletes]
     found: dict[str, Any] = json.loads(given.removeprefix("json\n").replace("BUCKET", bucket))
     for statement in found["Statement"]:
         statement["Principal"] = {"AWS": [key]}
@@ -165,3 +166,24 @@ def test_without_any_of_these_rights_no_backup_is_made_and_without_put_one_is_ch
         assert answer.summary["outcome"] == "Refused", (missing, answer.summary)
         assert "the store refuses" in answer.summary["message"], missing
         assert (bed.check("Integrity").code == 0) is (missing == "s3:PutObject"), missing
+
+
+def test_only_who_may_delete_does_and_whatever_becomes_of_it_the_backup_counts(
+    bed: Bed, s3: S3Process, tmp_path: Path
+) -> None:
+    topic, bucket, writer, deleter = "rights_to_delete", bed.storage["s3"]["bucket"], s3.make_user(), s3.make_user()
+    bed.topics.fill({topic: LOG.records})
+    stock = Stock(dict(bed.storage), tmp_path, bed.cluster_id)
+    statements = [*policy(bucket, writer[0])["Statement"], *policy(bucket, deleter[0], deletes=True)["Statement"]]
+    s3.set_policy(bucket, {"Version": "2012-10-17", "Statement": statements})
+    as_deleter, bed.storage = storage_as(bed, deleter, "deleter"), storage_as(bed, writer, "writer")
+    missing = {"s3": {**as_deleter["s3"], "accessKeyIdFile": str(tmp_path / "nobody")}}
+    expire = {"chains": [stock.named(each) for each in (OLDER, OLD)], "stays": [stock.named(STAYS)]}
+    for number, (storage, problem) in enumerate(((missing, "Refused"), (bed.storage, "Refused"), (as_deleter, None))):
+        bed.chain_name = name = f"made-{number}"
+        answer = bed.back_up((topic, 0, LOG.end), name=name, expire={**expire, "storage": storage})
+        found = answer.summary["expired"]
+        assert (answer.code, found["problem"]) == (0, problem), answer.summary
+        assert found["gone"] == ([] if problem else [OLDER, OLD])
+        assert bed.inspect().code == 0
+    assert stock.left() == {**REST, "made-0": 1, "made-1": 1, "made-2": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import hashlib
 import hmac
@@ -21,6 +22,7 @@ from seawall_e2e.loopback.processes import FEWER_COLLECTIONS, Process, free_port
 
 BUILD_TIMEOUT = 1_800
 START_TIMEOUT = 60
+_S3 = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
 class S3Process:
@@ -105,21 +107,37 @@ class S3Process:
         Raises:
             urllib.error.HTTPError: the server does not take it.
         """
-        body = json.dumps(policy).encode()
-        headers = dict(self._signed(f"/{bucket}", body))
-        url = f"{self.endpoint}/{bucket}?policy"
+        self._put(f"/{bucket}", "policy", json.dumps(policy).encode())
+
+    def make_locked_bucket(self, name: str) -> None:
+        """Makes a bucket that keeps each object for a day, whoever wants to delete it (Object Lock, COMPLIANCE).
+
+        Raises:
+            urllib.error.HTTPError: the server does not take it.
+        """
+        self._put(f"/{name}", "", b"", {"x-amz-bucket-object-lock-enabled": "true"})
+        retention = "<DefaultRetention><Mode>COMPLIANCE</Mode><Days>1</Days></DefaultRetention>"
+        rule = f"<ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule>{retention}</Rule>"
+        body = f'<ObjectLockConfiguration xmlns="{_S3}">{rule}</ObjectLockConfiguration>'.encode()
+        md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+        self._put(f"/{name}", "object-lock", body, {"content-md5": md5})
+
+    def _put(self, path: str, query: str, body: bytes, more: Mapping[str, str] | None = None) -> None:
+        headers = dict(self._signed(path, query, body, more or {}))
+        url = f"{self.endpoint}{path}?{query}" if query else f"{self.endpoint}{path}"
         request = urllib.request.Request(url, body, headers, method="PUT")  # noqa: S310 - our own server
         with urllib.request.urlopen(request, timeout=START_TIMEOUT):  # noqa: S310 - as above
             pass
 
-    def _signed(self, path: str, body: bytes) -> Iterator[tuple[str, str]]:
-        """The headers of a PUT of a policy: AWS signature version 4 (docs of Amazon S3, "Signature calculations")."""
+    def _signed(self, path: str, query: str, body: bytes, more: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """The headers of a PUT: AWS signature version 4 (docs of Amazon S3, "Signature calculations")."""
         now = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%SZ")
         digest, scope = hashlib.sha256(body).hexdigest(), f"{now[:8]}/{self.region}/s3/aws4_request"
-        headers = {"host": f"127.0.0.1:{self._port}", "x-amz-content-sha256": digest, "x-amz-date": now}
+        given = {"host": f"127.0.0.1:{self._port}", "x-amz-content-sha256": digest, "x-amz-date": now, **more}
+        headers = dict(sorted(given.items()))
         names = ";".join(headers)
         said = "".join(f"{name}:{value}\n" for name, value in headers.items())
-        canonical = f"PUT\n{path}\npolicy=\n{said}\n{names}\n{digest}"
+        canonical = f"PUT\n{path}\n{query and f'{query}='}\n{said}\n{names}\n{digest}"
         hashed = hashlib.sha256(canonical.encode()).hexdigest()
         key = f"AWS4{self.secret_access_key}".encode()
         for part in (*scope.split("/"), f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashed}"):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -19,6 +20,7 @@ from wal_backup.answer import Answer
 from wal_backup.backup import Backup, Flawed, LogChanged
 from wal_backup.chain import Chain, read_chains
 from wal_backup.check import find_missing_objects, find_unnamed, objects_of
+from wal_backup.expiry import expire
 from wal_backup.findings import Finding
 from wal_backup.layout import chain_folder
 from wal_backup.request import ChainRequest, parse_backup, parse_chain, parse_check
@@ -86,12 +88,14 @@ def _backup(content: bytes, given: SparkSession | None) -> Answer:
         "storedBytes": sum(each.bytes for each in manifest.objects),
         "objects": len(manifest.objects),
     }
-    details = {
+    details: dict[str, Any] = {
         "manifest": {"name": manifest.name, "digest": written.digest},
         "counts": counts,
         "verified": request.verify.value,
         "warnings": written.warnings,
     }
+    if request.expiry is not None:  # last: the backup counts, whatever becomes of this
+        details["expired"] = expire(request.expiry, manifest).to_json()
     return Answer(f"{counts['records']} records of {len(manifest.topics)} topics are in {manifest.name}", (), details)
 
 

@@ -103,6 +103,8 @@ class Backup:
         if self._store.size(path) is not None:
             raise Refused(f"the manifest {path} is there already: nothing is overwritten")
         self._require_no_fork(manifest.sequence)
+        if self._request.parent is not None:
+            read_parent(self._store, self._request.folder, self._request.parent)  # it may have been deleted meanwhile
         self._store.write(path, content)
         if self._store.read(path) != content:
             raise Interrupted(f"the manifest {path} is not what was written")

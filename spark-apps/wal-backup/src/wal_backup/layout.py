@@ -22,4 +22,9 @@ def manifests_folder(chain: str) -> str:
 
 def object_path(backup: str, attempt: int, task: int, task_attempt: int) -> str:
     """An object below its chain: no other task, and no other attempt of this one, writes to the same."""
-    return f"data/{backup}-{attempt}/{task:05}-{task_attempt}.parquet"
+    return f"{attempt_folder(backup, attempt)}/{task:05}-{task_attempt}.parquet"
+
+
+def attempt_folder(backup: str, attempt: int) -> str:
+    """The objects of an attempt below its chain."""
+    return f"data/{backup}-{attempt}"

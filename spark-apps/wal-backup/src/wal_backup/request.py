@@ -45,6 +45,29 @@ class TopicRange:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedChain:
+    """A chain, and the manifest of its full backup, by which it is known."""
+
+    name: str
+    full: Parent
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """What is to be deleted when the backup counts.
+
+    Attributes:
+        storage: the same place, as whoever may delete there; it is opened, and its keys are read, only then.
+        chains: what is to go, the oldest first.
+        stays: what must be there, and whole, or nothing goes.
+    """
+
+    storage: Fields
+    chains: tuple[NamedChain, ...]
+    stays: tuple[NamedChain, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BackupRequest:
     """One backup. Without a parent it is full, and begins its chain.
 
@@ -52,6 +75,7 @@ class BackupRequest:
         verify: what is proved of it before it counts.
         database_version: "major.minor" or with the patch: what its reader lets pass differs. None: not known.
         point: the restore point that it makes; None: none.
+        expiry: None: nothing is deleted.
     """
 
     digest: str
@@ -66,6 +90,7 @@ class BackupRequest:
     place: Place
     topics: tuple[TopicRange, ...]
     point: RestorePoint | None = None
+    expiry: Expiry | None = None
 
     @property
     def folder(self) -> str:
@@ -121,7 +146,19 @@ def parse_backup(content: bytes) -> BackupRequest:
         parse_place(fields.object("storage")),
         topics,
         parse_point(fields),
+        _expiry(fields.object_or_none("expire")),
     )
+
+
+def _expiry(fields: Fields | None) -> Expiry | None:
+    if fields is None:
+        return None
+    return Expiry(fields.object("storage"), *(tuple(map(_chain, fields.objects(name))) for name in ("chains", "stays")))
+
+
+def _chain(fields: Fields) -> NamedChain:
+    full = fields.object("full")
+    return NamedChain(_named(fields, "name"), Parent(full.text("name"), full.text("digest")))
 
 
 def parse_chain(content: bytes) -> ChainRequest:

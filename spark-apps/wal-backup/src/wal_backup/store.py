@@ -1,4 +1,7 @@
-"""Where backups are: a bucket, or a folder that several pods mount. Nothing in it is ever overwritten."""
+"""Where backups are: a bucket, or a folder that several pods mount. Nothing in it is ever overwritten.
+
+What is deleted in it is deleted by `expiry.py` alone.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,16 @@ _SECONDS = 30
 _ATTEMPTS = 3
 _CHUNK = 8 << 20
 _DAMAGE = "checksums mismatch"
-_REFUSALS = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "NO_SUCH_BUCKET", "AccessDenied")
+_LOCKS = ("object lock", "WORM protected")
+"""What versitygw and MinIO say of an object that its bucket does not let go yet; its code is AccessDenied, too."""
+_REFUSALS = (
+    "ACCESS_DENIED",
+    "INVALID_ACCESS_KEY_ID",
+    "SIGNATURE_DOES_NOT_MATCH",
+    "NO_SUCH_BUCKET",
+    "AccessDenied",
+    "Access Denied",
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,6 +56,10 @@ Place = S3 | Folder
 
 class Damaged(Exception):  # noqa: N818 - what it is
     """An object does not have the checksum that the store keeps beside it."""
+
+
+class Locked(Refused):
+    """The bucket does not let an object go yet (Object Lock)."""
 
 
 class Store:
@@ -110,6 +126,41 @@ class Store:
             below = fs.FileSelector(self._at(path), allow_not_found=True)
             return sorted(found.base_name for found in self._files.get_file_info(below))
 
+    def sizes(self, path: str) -> dict[str, int]:
+        """Bytes of all objects below a path, at any depth, by their paths below it. Raises as `put`."""
+        with self._asking(path):
+            below = fs.FileSelector(self._at(path), allow_not_found=True, recursive=True)
+            found = [each for each in self._files.get_file_info(below) if each.type is fs.FileType.File]
+        return {each.path.removeprefix(f"{self._at(path)}/"): int(each.size) for each in found}
+
+    def delete(self, path: str) -> None:
+        """Deletes an object; one that is gone already is no error.
+
+        Raises:
+            Locked: the bucket does not let it go yet.
+            Refused, Interrupted: as `put`.
+        """
+        with self._asking(path):
+            try:
+                self._files.delete_file(self._at(path))
+            except FileNotFoundError:
+                pass
+            except OSError:
+                # pyarrow puts an empty folder where the last object was, which who may only delete may not.
+                if self._files.get_file_info(self._at(path)).type is fs.FileType.File:
+                    raise
+
+    def delete_all(self, path: str) -> None:
+        """Deletes all objects below a path, and the path. Raises as `delete`."""
+        with self._asking(path):
+            try:
+                self._files.delete_dir(self._at(path))
+            except FileNotFoundError:
+                pass
+            except OSError:
+                if self.sizes(path):
+                    raise
+
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}"
 
@@ -138,6 +189,8 @@ class _Asking:
         said = str(error).strip().split("\n", 1)[0][:300]
         if _DAMAGE in said:
             raise Damaged(f"{self._path} is damaged: {said}") from error
+        if any(word in str(error) for word in _LOCKS):
+            raise Locked(f"the store keeps {self._path} locked: {said}") from error
         if isinstance(error, PermissionError) or any(word in str(error) for word in _REFUSALS):
             raise Refused(f"the store refuses {self._path}: {said}") from error
         raise Interrupted(f"the store does not answer for {self._path}: {said}") from error
