@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from seawall.api.v1alpha1.backup import BackupManifest, RestorePoint
+from seawall.api.v1alpha1.backup_policy import BackupChain
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, write_request
+from seawall.domain.backup.retention import Expiry
 from seawall.domain.spark_job.request import PATHS, Subject, kafka_of, read_summary
 from seawall.domain.spark_job.selection import RegionRange, TopicRange
 
@@ -27,11 +30,23 @@ def point_of(wanted: Any) -> RestorePoint:
     return RestorePoint.model_validate({**{k: v for k, v in wanted.items() if k != "readsFrom"}, "topics": rows})
 
 
+def chain_of(wanted: Any) -> BackupChain:
+    time = datetime(2026, 11, 1, tzinfo=UTC)
+    return BackupChain(**wanted, location="s3://wal", cluster_id="kafka", full_time=time, newest_time=time)
+
+
 def test_a_request_is_written_as_its_example() -> None:
     wanted = example("backup.json")
     subject = Subject(**wanted["object"], attempt=wanted["backup"]["attempt"])
     storage = BackupStorage.model_validate(
-        {"s3": {"bucket": "wal", "prefix": "greptimedb", "endpoint": "https://s3.example"}}
+        {
+            "s3": {
+                "bucket": "wal",
+                "prefix": "greptimedb",
+                "endpoint": "https://s3.example",
+                "expiryCredentialsSecretRef": {"name": "expiry"},
+            }
+        }
     )
     parent = BackupManifest.model_validate(wanted["parent"])
     plan = BackupPlan(
@@ -43,6 +58,7 @@ def test_a_request_is_written_as_its_example() -> None:
         wanted["databaseVersion"],
         {"max.message.bytes": "1048588"},
         point_of(wanted["restorePoint"]),
+        Expiry(*(tuple(map(chain_of, wanted["expire"][name])) for name in ("chains", "stays"))),
     )
     tls = {"bootstrapServers": wanted["kafka"]["bootstrapServers"], "tls": {"caSecretRef": {"name": "ca"}}}
     kafka = kafka_of(ExternalKafka.model_validate(tls), wanted["kafka"]["clusterId"], PATHS)
@@ -59,4 +75,8 @@ def test_a_verdict_is_read_as_its_example() -> None:
     assert found.manifest is not None
     assert found.counts is not None
     assert (found.outcome, found.manifest.name) == (Outcome.PASSED, wanted["manifest"]["name"])
+    assert found.expired is not None
+    gone = tuple(wanted["expired"]["gone"])
+    assert found.expired.as_status(gone).gone == gone
+    assert found.expired.as_status(("another",)).gone == ()
     assert (found.verified, found.counts.stored_bytes) == (BackupLevel.INTEGRITY, wanted["counts"]["storedBytes"])

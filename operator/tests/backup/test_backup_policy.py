@@ -49,9 +49,9 @@ class PolicyWorld(BackupWorld):
         """Time passes."""
         self.live_until(self.time.time + span)
 
-    def live_until(self, end: datetime, planner: Process | None = None) -> None:
+    def live_until(self, end: datetime, planner: Process | None = None, backer: Process | None = None) -> None:
         """Time passes in steps; the policy, its backups, holds and Spark go on."""
-        planner, backer, purger = planner or self.planner(), self.backer(), self.process()
+        planner, backer, purger = planner or self.planner(), backer or self.backer(), self.process()
         granter: Process = Reconciler(
             WALHoldController(self.kube, self.observer(), self.time, self.meters), may_write=lambda: True
         )

@@ -42,6 +42,8 @@ class BackupWorld(VerificationWorld):
         forged: manifests that somebody changed.
         damaged: whether the store loses bytes of what is written, so that the proof fails.
         dies_late: how many of the next drivers die when their manifest is there.
+        locked: whether the bucket lets nothing go.
+        deleted: chains that were deleted, in that order.
         declared: what the WALCluster says of backups; None: nothing.
     """
 
@@ -49,6 +51,8 @@ class BackupWorld(VerificationWorld):
     forged: set[tuple[str, str]] = field(default_factory=set)
     damaged: bool = False
     dies_late: int = 0
+    locked: bool = False
+    deleted: list[str] = field(default_factory=list)
     declared: dict[str, Any] | None = field(default_factory=lambda: dict(BACKUP))
 
     def spec(self, **greptimedb: Any) -> dict[str, Any]:
@@ -143,7 +147,25 @@ class BackupWorld(VerificationWorld):
         counts = {"records": sum(end - start for _, start, end in topics.values()), "bytes": 7, "storedBytes": 3}
         manifest = {"name": name, "digest": sha256(content).hexdigest()}
         more = {"manifest": manifest, "verified": request["verify"], "counts": {**counts, "objects": 1}}
+        if request["expire"] is not None:
+            more["expired"] = self._delete(request["expire"], request["chain"])
         return Outcome.PASSED, f"it is in {name}", more
+
+    def _delete(self, expire: Request, own: str) -> dict[str, Any]:
+        """Whole chains that are what was meant, while what is to stay is there; what is gone is gone."""
+        for each in expire["stays"]:
+            full = self.stored.get((each["name"], each["full"]["name"]))
+            if full is None or sha256(full).hexdigest() != each["full"]["digest"]:
+                return {"gone": [], "problem": "LeftAlone", "message": f"chain {each['name']} is not there"}
+        names = [each["name"] for each in expire["chains"]]
+        assert expire["stays"], "nothing is named that is to stay"
+        assert own not in names, "a backup deletes its own chain"
+        if self.locked:
+            return {"gone": [], "problem": "Locked", "message": f"chain {names[0]} is locked"}
+        for name in names:
+            self.deleted += [name] if any(chain == name for chain, _ in self.stored) else []
+            self.stored = {key: content for key, content in self.stored.items() if key[0] != name}
+        return {"gone": names, "problem": None, "message": ""}
 
     def _is_this(self, topic: Mapping[str, Any]) -> bool:
         found = self.kafka.topics.get(topic["name"])
@@ -170,6 +192,8 @@ class BackupWorld(VerificationWorld):
         for backup in self.kube.list(WALBackup, NAMESPACE).items:
             name, status = backup.metadata.name, backup.status
             if status.manifest is None or (status.chain, status.manifest.name) in self.forged:
+                continue
+            if status.chain in self.deleted:
                 continue
             content = self.stored.get((status.chain or "", status.manifest.name))
             if content is None or sha256(content).hexdigest() != status.manifest.digest:

@@ -252,6 +252,7 @@ class ConditionType(StrEnum):
     DATANODES_HEALTHY = "DatanodesHealthy"
     OWN_KAFKA_USER = "OwnKafkaUser"
     BACKED_UP = "BackedUp"
+    RETENTION_APPLIED = "RetentionApplied"
     BRACKETED = "Bracketed"
     DRILL_PASSED = "DrillPassed"
     WAITING = "Waiting"

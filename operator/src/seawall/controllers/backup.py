@@ -9,10 +9,12 @@ from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.backup import WALBackup, WALBackupStatus
 from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.api.v1alpha1.hold import WALHold
+from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.controllers.spark_job import SparkJobController
 from seawall.domain.backup.kind import Backup
 from seawall.domain.backup.parent import sibling_of
+from seawall.domain.backup.retention import Surroundings, retention_of
 from seawall.domain.backup.runs import hold_key, why_hold_stays
 from seawall.ports import BackupMeter
 
@@ -49,6 +51,18 @@ class WALBackupController(SparkJobController[WALBackup, WALBackupStatus]):
         if isinstance(obj.spec, InvalidSpec) or obj.spec.parent_ref is None:
             return None
         return sibling_of(obj, obj.spec.parent_ref, self.kube.list(WALBackup, obj.metadata.namespace).items)
+
+    def details(self, obj: WALBackup) -> Surroundings | None:
+        """What retention goes by, if a policy made it that declares one."""
+        owner = obj.metadata.controller
+        if owner is None or owner.kind != WALBackupPolicy.KIND.kind:
+            return None
+        namespace = obj.metadata.namespace
+        policy = self.kube.get(WALBackupPolicy, Key(namespace, owner.name))
+        if policy is None or policy.metadata.uid != owner.uid or retention_of(policy) is None:
+            return None
+        backups = self.kube.list(WALBackup, namespace).items
+        return Surroundings(policy, backups, self.kube.list(WALRestore, namespace).items)
 
     def hold_stays(self, obj: WALBackup) -> str | None:
         """Until the hold of its policy is granted; a backup that nobody continues by itself has none to wait for."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, assert_never
 
 from seawall.api.meta import SCRATCH_FINALIZER, InvalidSpec, Key
+from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
 from seawall.controllers.topic_creation import with_brokers
+from seawall.domain.backup.retention import deleting
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster_name import of_cluster
 from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
@@ -108,6 +110,9 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             if stage in NEEDS_STOPPED and not is_drill
             else None,
             other=self._other(obj, obj.spec) if stage is RestoreStage.PREPARING else None,
+            deleting=self._deleting(obj, obj.spec)
+            if stage is RestoreStage.INSPECTING and application is None
+            else None,
         )
 
     def _read_left(self, obj: WALRestore) -> Observed:
@@ -190,6 +195,11 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         before, now = self.silences.get(cluster.metadata.key), self.stopwatch.milliseconds()
         self.silences[cluster.metadata.key], found = judge_reports(before, newest, now)
         return found if found is None or not asked.goes_back else judge_memory(found)
+
+    def _deleting(self, obj: WALRestore, asked: WALRestoreSpec) -> str | None:
+        """Whoever froze its list later than this restore was created, has left this chain out."""
+        chain = asked.source.chain
+        return None if chain is None else deleting(chain, self.kube.list(WALBackup, obj.metadata.namespace).items)
 
     def _other(self, obj: WALRestore, asked: WALRestoreSpec) -> str | None:
         found = self.kube.list(WALRestore, obj.metadata.namespace).items

@@ -71,6 +71,10 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
         """Why its hold must stay when it has passed; None: it may go."""
         return None
 
+    def details(self, obj: ObjectT) -> object | None:  # noqa: ARG002 - who overrides it needs it
+        """What its kind alone decides a request by."""
+        return None
+
     def forget(self, key: Key) -> None:
         """Drops the look that was kept."""
         self.announced.pop(key, None)
@@ -114,6 +118,7 @@ class SparkJobController(Controller[ObjectT, Observed, StatusT, JobAction], Gene
             # What it continues decides what is held and read, and so nothing once the ledger does not either.
             parent=self.parent(obj) if observes else None,
             sibling=self.sibling(obj) if observes else None,
+            details=self.details(obj) if observes and hold is not None else None,
             hold_stays=self.hold_stays(obj),
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import MAX_SNAPSHOT, APIModel, Kind, Name, PrinterColumn, Rule, StatusModel
@@ -17,6 +17,9 @@ from seawall.api.v1alpha1.spark_job import MAX_NOT_READ, JobStatus, NotReadTopic
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 
 MAX_BACKUP_FINDINGS = 20
+MAX_EXPIRING = 8
+"""Chains that one backup deletes at most: their names fit into a termination message."""
+ChainName = Annotated[str, Field(max_length=253)]
 
 
 class ParentRef(APIModel):
@@ -41,12 +44,29 @@ class Bracket(APIModel):
     """How long the backup waits for the snapshot."""
 
 
+MUTABLE = frozenset({"keep"})
+"""What of a backup's spec may be edited."""
+
+
+def _same(fields: tuple[str, ...], optional: tuple[str, ...]) -> str:
+    """CEL: all of these are what they were."""
+    both = [f"self.{name} == oldSelf.{name}" for name in fields]
+    maybe = [f"has(self.{n}) == has(oldSelf.{n}) && (!has(self.{n}) || self.{n} == oldSelf.{n})" for n in optional]
+    return " && ".join((*both, *maybe))
+
+
 class WALBackupSpec(BackupTemplate):
-    """What is backed up. Immutable: make another one instead."""
+    """What is backed up. Immutable but for `keep`: make another one instead."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         *BackupTemplate.RULES,
-        Rule("self == oldSelf", "the spec of a backup is immutable: create another WALBackup"),
+        Rule(
+            _same(
+                ("clusterRef",),
+                ("parentRef", "bracket", "ttlSecondsAfterFinished", "topics", "verify", "timeout", "spark"),
+            ),
+            "the spec of a backup is immutable but for keep: create another WALBackup",
+        ),
     )
 
     cluster_ref: ClusterRef
@@ -60,6 +80,8 @@ class WALBackupSpec(BackupTemplate):
     ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its application; what is stored stays. Absent: never.
     An incremental backup needs the object of its parent."""
+    keep: StrictBool = False
+    """Retention leaves its chain alone, and history limits leave the object alone. May be edited."""
 
 
 class BackedUpTopic(StatusModel):
@@ -158,6 +180,17 @@ class RestorePoint(StatusModel):
     """The topics when it began."""
 
 
+class BackupExpiry(StatusModel):
+    """What became of the chains that were to go."""
+
+    gone: Annotated[tuple[ChainName, ...], Field(max_length=MAX_EXPIRING)] = ()
+    """Chains of which nothing is left."""
+    problem: Annotated[str, Field(max_length=64)] | None = None
+    """Why others are, in one word."""
+    message: Annotated[str, Field(max_length=1024)] = ""
+    """The same in one sentence."""
+
+
 class WALBackupStatus(JobStatus):
     """How far the backup is, and what it wrote."""
 
@@ -168,6 +201,8 @@ class WALBackupStatus(JobStatus):
     """Where it is kept, as `s3://bucket/prefix`, `https://server/bucket/prefix` or `claim:name`."""
     chain: Annotated[str, Field(max_length=253)] | None = None
     """The full backup and all that continue it share one; it is a folder of the store."""
+    cluster_id: Annotated[str, Field(max_length=64)] | None = None
+    """Which Kafka it is of; a folder of the store, too."""
     manifest: BackupManifest | None = None
     """What makes it count; absent: nothing was written that counts."""
     verified: BackupProof | None = None
@@ -182,6 +217,10 @@ class WALBackupStatus(JobStatus):
     """What was written."""
     findings: Annotated[tuple[BackupFinding, ...], Field(max_length=MAX_BACKUP_FINDINGS)] = ()
     """What is wrong with what was written, at most 20."""
+    expiring: Annotated[tuple[ChainName, ...], Field(max_length=MAX_EXPIRING)] = ()
+    """Chains that its policy does not need any more: the job deletes them when the backup counts."""
+    expiry: BackupExpiry | None = None
+    """What became of them."""
 
 
 WAL_BACKUP = Kind(

@@ -13,6 +13,7 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
 from seawall.api.resource import Conditions, ObjectStatus, Resource
+from seawall.api.v1alpha1.backup import BackupManifest
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupTemplate
 from seawall.api.v1alpha1.purge_template import ClusterRef
 from seawall.api.v1alpha1.restore import ScratchTopics
@@ -50,12 +51,33 @@ class DrillSchedule(ScratchTopics):
     """How long one attempt may take, and how long it may wait for its beginning."""
 
 
+MAX_CHAINS = 400
+"""Some 200 KB of a status."""
+
+
+class Retention(APIModel):
+    """Which chains are deleted in the store."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (duration_rule("recoveryWindow"),)
+
+    recovery_window: Duration
+    """How far one must be able to go back, from the newest backup that completed (never from now): a chain goes once a
+    newer full one, which was proved, is older than this."""
+    minimum_fulls: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
+    """How many chains stay at least of which the full backup was proved: the newest ones."""
+
+
 class WALBackupPolicySpec(BackupTemplate):
     """When backups begin, and what they are told."""
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         *BackupTemplate.RULES,
         Rule("self.clusterRef == oldSelf.clusterRef", "clusterRef is immutable: create another WALBackupPolicy"),
+        Rule(
+            "!has(self.retention) || !has(self.verify) || !has(self.verify.level) || self.verify.level != 'None'",
+            "retention counts full backups that were proved: verify.level must not be None",
+            lambda spec: spec.retention is None or spec.verify.level is not BackupLevel.NONE,
+        ),
     )
 
     cluster_ref: ClusterRef
@@ -72,6 +94,8 @@ class WALBackupPolicySpec(BackupTemplate):
     """How long the log is kept for the next backup."""
     drill: DrillSchedule | None = None
     """When it is proved that the newest backup comes back; absent: never. A drill is a WALRestore with `scratch`."""
+    retention: Retention | None = None
+    """Which chains of this policy are deleted in the store; absent: none ever is."""
     successful_runs_history_limit: KeptTimes = 3
     """How many completed WALBackups are kept; the newest always is. What is in the store stays. As many drills that
     passed are kept."""
@@ -113,12 +137,40 @@ class DrillStatus(StatusModel):
     """When the next one is due."""
 
 
+class BackupChain(StatusModel):
+    """A full backup of this policy, and what continues it, in the store."""
+
+    name: Annotated[str, Field(max_length=253)]
+    """Its folder."""
+    location: Annotated[str, Field(max_length=1024)]
+    """Where it is kept."""
+    cluster_id: Annotated[str, Field(max_length=64)]
+    """Which Kafka it is of."""
+    full: BackupManifest
+    """The manifest of its full backup: it is known by that."""
+    full_time: datetime
+    """When the full backup completed; never before what is known of the time of older ones."""
+    newest_time: datetime
+    """When the newest one completed."""
+    backups: Annotated[int, Field(ge=1)] = 1
+    """How many there are."""
+    stored_bytes: Annotated[int, Field(ge=0)] = 0
+    """Bytes of their objects, as far as that is known."""
+    verified: BackupLevel = BackupLevel.NONE
+    """What was proved of the full backup; None also if it left topics out."""
+    kept_by: Annotated[str, Field(max_length=253)] | None = None
+    """The WALBackup whose `keep` keeps it. It stays so if that object is deleted."""
+    gone: bool = False
+    """It is deleted; its objects of Kubernetes go next."""
+
+
 class WALBackupPolicyStatus(ObjectStatus):
     """The observed state of a WALBackupPolicy."""
 
     conditions: Conditions = ()
     """Ready, Reconciling and Stalled (kstatus); BackedUp: whether the last backup completed, and its chain goes on;
-    DrillPassed: whether the last drill passed."""
+    DrillPassed: whether the last drill passed; RetentionApplied: whether chains that nobody needs any more are
+    deleted."""
     active: Annotated[str, Field(max_length=253)] | None = None
     """The backup that is not over."""
     last: LastBackup | None = None
@@ -135,6 +187,15 @@ class WALBackupPolicyStatus(ObjectStatus):
     """When a drill last passed."""
     lag_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of the topics that are not backed up, as far as that is known; replicas are not counted."""
+    chains: Annotated[tuple[BackupChain, ...], Field(max_length=MAX_CHAINS)] = ()
+    """Its chains in the store, the oldest first, at most 400; what is not here is never deleted."""
+    chain_count: Annotated[int, Field(ge=0)] | None = None
+    """How many there are."""
+    stored_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes of their objects, as far as that is known."""
+    retention_time: datetime | None = None
+    """From when `retention.recoveryWindow` counts back: when the newest backup completed. Each one moves it on by no more
+    than twice the time between two, whatever a clock says."""
 
 
 WAL_BACKUP_POLICY = Kind(
@@ -155,6 +216,8 @@ WAL_BACKUP_POLICY = Kind(
         PrinterColumn("Active", "string", ".status.active", "Backup that is not over"),
         PrinterColumn("Last", "date", ".status.last.time", "Time since the last one completed"),
         PrinterColumn("Verified", "string", ".status.last.verified", "What was proved of it"),
+        PrinterColumn("Fulls", "integer", ".status.chainCount", "Its chains in the store"),
+        PrinterColumn("Size", "integer", ".status.storedBytes", "Bytes of their objects"),
         PrinterColumn("Lag", "integer", ".status.lagBytes", "Bytes that are not backed up"),
         PrinterColumn("Drilled", "date", ".status.lastDrillTime", "Time since a drill last passed"),
         PrinterColumn("Next", "string", ".status.nextRunTime", "When the next one is due"),

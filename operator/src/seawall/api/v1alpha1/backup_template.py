@@ -49,6 +49,9 @@ class S3Storage(APIModel):
     """CA certificates (PEM) that sign the server's certificate; absent: the image's own."""
     credentials_secret_ref: AccessKeySecretRef | None = None
     """The access key, which only pods of the job mount; absent: the identity of the pod."""
+    expiry_credentials_secret_ref: AccessKeySecretRef | None = None
+    """The access key that may delete, for `retention` of a WALBackupPolicy: only drivers that delete mount it.
+    Absent: whoever writes deletes, too. While the Secret is missing nothing is deleted, and backups go on."""
 
 
 class BackupStorage(APIModel):

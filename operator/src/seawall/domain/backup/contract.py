@@ -9,8 +9,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.backup import BackupCounts, BackupFinding, BackupManifest, RestorePoint
+from seawall.api.v1alpha1.backup import BackupCounts, BackupExpiry, BackupFinding, BackupManifest, RestorePoint
+from seawall.api.v1alpha1.backup_policy import BackupChain
 from seawall.api.v1alpha1.backup_template import BackupLevel, BackupStorage
+from seawall.domain.backup.retention import Expiry
 from seawall.domain.spark_job.request import JobSummary, Subject, store
 from seawall.domain.spark_job.selection import TopicRange
 
@@ -18,6 +20,9 @@ VERSION = 1
 
 STORE_FOLDER = "/etc/seawall/store"
 """Where the Secrets of the store are: the CA in all pods, the access key in the driver's."""
+KEY_FOLDER = f"{STORE_FOLDER}/key"
+EXPIRY_FOLDER = f"{STORE_FOLDER}/expiry"
+"""Where the access key is that may delete, in a driver that deletes."""
 CLAIM_FOLDER = "/backups"
 
 
@@ -33,6 +38,7 @@ class BackupPlan:
         database_version: "major.minor" or with the patch, whose reader level Integrity follows; None: not known.
         config: of all topics, for whoever makes them again.
         point: the restore point that it makes; None: it makes none.
+        expiry: which chains go when it counts; None: none does.
     """
 
     name: str
@@ -43,6 +49,7 @@ class BackupPlan:
     database_version: str | None
     config: Mapping[str, str]
     point: RestorePoint | None
+    expiry: Expiry | None = None
 
 
 def backup_name(subject: Subject) -> str:
@@ -63,6 +70,7 @@ def write_request(
             "chain": plan.chain,
             "parent": None if parent is None else {"name": parent.name, "digest": parent.digest},
             "restorePoint": None if plan.point is None else _point(plan.point),
+            "expire": None if plan.expiry is None else _expire(plan.storage, plan.expiry),
             "verify": plan.level.value,
             "databaseVersion": plan.database_version,
             "kafka": kafka,
@@ -70,6 +78,13 @@ def write_request(
             "topics": [topic.to_json(config=dict(plan.config)) for topic in topics],
         }
     )
+
+
+def _expire(storage: BackupStorage, expiry: Expiry) -> dict[str, object]:
+    def rows(chains: tuple[BackupChain, ...]) -> list[dict[str, object]]:
+        return [{"name": each.name, "full": {"name": each.full.name, "digest": each.full.digest}} for each in chains]
+
+    return {"storage": storage_of(storage, expires=True), "chains": rows(expiry.chains), "stays": rows(expiry.stays)}
 
 
 def _point(point: RestorePoint) -> dict[str, object]:
@@ -82,12 +97,13 @@ def _point(point: RestorePoint) -> dict[str, object]:
     }
 
 
-def storage_of(storage: BackupStorage) -> dict[str, object]:
-    """The `storage` of a request."""
+def storage_of(storage: BackupStorage, *, expires: bool = False) -> dict[str, object]:
+    """The `storage` of a request; with `expires` as whoever may delete."""
     s3 = storage.s3
     if s3 is None:
         return {"folder": {"path": CLAIM_FOLDER}}
-    has_key = s3.credentials_secret_ref is not None
+    expires = expires and s3.expiry_credentials_secret_ref is not None
+    has_key, folder = expires or s3.credentials_secret_ref is not None, EXPIRY_FOLDER if expires else KEY_FOLDER
     return {
         "s3": {
             "bucket": s3.bucket,
@@ -95,8 +111,8 @@ def storage_of(storage: BackupStorage) -> dict[str, object]:
             "region": s3.region,
             "endpoint": s3.endpoint,
             "caFile": None if s3.ca_secret_ref is None else f"{STORE_FOLDER}/ca/ca.crt",
-            "accessKeyIdFile": f"{STORE_FOLDER}/key/accessKeyId" if has_key else None,
-            "secretAccessKeyFile": f"{STORE_FOLDER}/key/secretAccessKey" if has_key else None,
+            "accessKeyIdFile": f"{folder}/accessKeyId" if has_key else None,
+            "secretAccessKeyFile": f"{folder}/secretAccessKey" if has_key else None,
         }
     }
 
@@ -121,6 +137,20 @@ class SummaryFinding(StatusModel):
         )
 
 
+class SummaryExpired(StatusModel):
+    """What became of the chains that were to go, as the driver writes it."""
+
+    gone: tuple[str, ...] = ()
+    problem: str | None = None
+    message: str = ""
+
+    def as_status(self, asked: tuple[str, ...]) -> BackupExpiry:
+        """As the status has it: of chains that were asked for."""
+        problem = None if self.problem is None else self.problem[:64]
+        gone = tuple(name for name in asked if name in self.gone)
+        return BackupExpiry(gone=gone, problem=problem, message=self.message[:1024])
+
+
 class Summary(JobSummary):
     """The verdict."""
 
@@ -128,4 +158,5 @@ class Summary(JobSummary):
     manifest: BackupManifest | None = None
     verified: BackupLevel | None = None
     counts: BackupCounts | None = None
+    expired: SummaryExpired | None = None
     findings: tuple[SummaryFinding, ...] = ()

@@ -34,6 +34,7 @@ from seawall.domain.backup.contract import BackupPlan, Summary, backup_name, wri
 from seawall.domain.backup.parent import as_parent
 from seawall.domain.backup.program import build_program, secrets_of
 from seawall.domain.backup.reasons import Reason
+from seawall.domain.backup.retention import Expiry, Surroundings, plan_expiry
 from seawall.domain.backup.selection import BackupSelection, select
 from seawall.domain.conditions import ConditionBuilder, Verdict, as_status
 from seawall.domain.spark_job.application import Body, Ended, build_application
@@ -84,11 +85,14 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if problem is not None:
             return problem
         plan = _plan(case)
+        expiring = () if plan.expiry is None else tuple(each.name for each in plan.expiry.chains)
         kafka = kafka_of(case.external_kafka, case.cluster_id, PATHS)
         data = write_request(case.subject, plan, kafka, topics)
         update = {
             "location": plan.storage.describe(),
             "chain": plan.chain,
+            "cluster_id": case.cluster_id,
+            "expiring": expiring,
             "topics": tuple(BackedUpTopic(name=t.name, topic_id=t.topic_id, start=t.start, end=t.end) for t in topics),
             "not_backed_up": rows_of(left),
             "topic_counts": BackupTopicCounts(total=len(topics), idle=len(found.idle), not_backed_up=len(left)),
@@ -120,7 +124,9 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
     def application(self, case: BackupCase, spark: SparkSpec, kafka: ExternalKafka) -> tuple[Body, tuple[str, ...]]:
         """The store's access key is mounted by the driver, its CA or claim by all pods."""
         declared = _declared(case)
-        program = build_program("backup", declared.storage, case.status.request_digest or "")
+        program = build_program(
+            "backup", declared.storage, case.status.request_digest or "", deletes=bool(case.status.expiring)
+        )
         return build_application(case.key, program, spark, kafka), secrets_of(declared.storage, declared)
 
     def judge(self, case: BackupCase, driver: Ended) -> BackupDecision:
@@ -131,12 +137,15 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         if found.outcome is Outcome.PASSED and found.manifest is None:
             return case.attempt_ends(Outcome.INTERRUPTED, "the driver says that all is well, and names no manifest")
         is_good = found.outcome is Outcome.PASSED
+        asked = case.status.expiring
+        expiry = None if found.expired is None or not asked else found.expired.as_status(asked)
         proof = None if found.verified is None else BackupProof(level=found.verified, time=case.now)
         return case.attempt_ends(
             found.outcome,
             found.sentence,
             manifest=found.manifest if is_good else None,
             verified=proof if is_good else None,
+            expiry=expiry if is_good else None,
             counts=found.counts,
             findings=tuple(each.as_status() for each in found.findings[:MAX_BACKUP_FINDINGS]),
         )
@@ -204,7 +213,16 @@ def _plan(case: BackupCase) -> BackupPlan:
     chain, before = name, None
     if isinstance(parent, WALBackup) and parent.status.chain is not None:
         chain, before = parent.status.chain, parent.status.manifest
-    return BackupPlan(name, chain, storage, before, level, version, config, case.status.restore_point)
+    expiry = _expiry(case, storage.describe(), chain)
+    return BackupPlan(name, chain, storage, before, level, version, config, case.status.restore_point, expiry)
+
+
+def _expiry(case: BackupCase, location: str, chain: str) -> Expiry | None:
+    """Only the first attempt deletes: what kept that from its end must not keep the others from theirs."""
+    found, stops = case.observed.details, case.cluster.metadata.stops_deletes
+    if not isinstance(found, Surroundings) or stops or case.status.attempt > 1:
+        return None
+    return plan_expiry(found, location, case.cluster_id, chain)
 
 
 def _wait_for_reports(case: BackupCase, selection: BackupSelection) -> BackupDecision | None:

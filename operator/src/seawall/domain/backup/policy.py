@@ -1,7 +1,7 @@
 """What a WALBackupPolicy's controller decides: a pure function of it and of what was observed.
 
     being deleted → findings (spec, name, schedules, WALCluster, suspended) → status tells the truth
-    → holds from the ends of backups on, objects beyond the history limits go
+    → holds from the ends of backups on, objects beyond the history limits and of deleted chains go
     → a backup that is due begins unless one is not over: a full one, or one that continues the last
     → drills: drills.py
 
@@ -30,8 +30,10 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.api.v1alpha1.spark_job import JobStage
+from seawall.domain.backup.chains import Listed, chain_events, list_chains, retention_condition
 from seawall.domain.backup.drills import DrillAction, Drills, drill_condition, location_of, plan_drills
 from seawall.domain.backup.reasons import PolicyReason, Reason
+from seawall.domain.backup.retention import retention_of
 from seawall.domain.backup.runs import (
     CreateBackup,
     OwnBackups,
@@ -91,6 +93,7 @@ class Case:
     own: OwnBackups
     observed: Observed
     last_run: datetime | None
+    listed: Listed
 
     @property
     def now(self) -> datetime:
@@ -114,7 +117,8 @@ def decide(policy: WALBackupPolicy, observed: Observed) -> BackupPolicyDecision:
     if policy.metadata.deletion_timestamp is not None:
         return silent(policy, "the policy is being deleted, and its objects with it; what is in the store stays")
     own = OwnBackups.of(policy, observed.backups, observed.holds)
-    case = Case(policy, own, observed, last_run_time(policy, own, observed.now))
+    listed = list_chains(policy.status, own, observed.backups, expected_period(policy, observed.now))
+    case = Case(policy, own, observed, last_run_time(policy, own, observed.now), listed)
     plan = _plan(case)
     drills = plan_drills(policy, own.last, observed.restores, observed.cluster, observed.now)
     verdict = plan.verdict
@@ -157,7 +161,7 @@ def _plan(case: Case) -> Plan:
     if isinstance(spec, InvalidSpec):
         holds = plan_holds(case.policy, BackupHold(), case.own)
         return Plan(_stalled(PolicyReason.INVALID_SPEC, spec.message), actions=holds)
-    tidying = (*plan_holds(case.policy, spec.hold, case.own), *(RemoveBackup(each) for each in case.own.beyond(spec)))
+    tidying = (*plan_holds(case.policy, spec.hold, case.own), *_superfluous(case, spec))
     taken = case.own.taken_hold()
     if taken is not None:
         message = f"WALHold {taken} exists and was not made by this policy: delete it, nobody holds the log meanwhile"
@@ -170,6 +174,13 @@ def _plan(case: Case) -> Plan:
         return Plan(blocked, actions=tidying)
     begins = _begin(case, spec, times)
     return Plan(begins.verdict, begins.next_time, (*tidying, *begins.actions))
+
+
+def _superfluous(case: Case, spec: WALBackupPolicySpec) -> tuple[RemoveBackup, ...]:
+    """Objects of chains that are deleted, and those that the history limits do not keep; each once."""
+    found = case.listed.superfluous(case.own)
+    names = {each.backup.metadata.name for each in found}
+    return (*found, *(RemoveBackup(each) for each in case.own.beyond(spec) if each.metadata.name not in names))
 
 
 def _begin(case: Case, spec: WALBackupPolicySpec, times: Times) -> Plan:
@@ -272,7 +283,12 @@ def _status_of(case: Case, verdict: Verdict, next_time: datetime | None, drills:
     hold = None if last is None else own.holds.get(hold_key(last).name)
     return WALBackupPolicyStatus(
         observed_generation=policy.metadata.generation,
-        conditions=(*build.kstatus(verdict), *_backed_up(case, build), *drill_condition(policy, drills, build)),
+        conditions=(
+            *build.kstatus(verdict),
+            *_backed_up(case, build),
+            *_retention(case, build),
+            *drill_condition(policy, drills, build),
+        ),
         active=None if own.active is None else own.active.metadata.name,
         last=_as_last(last) or policy.status.last,
         last_run_time=case.last_run,
@@ -281,6 +297,10 @@ def _status_of(case: Case, verdict: Verdict, next_time: datetime | None, drills:
         drill=drills.status,
         last_drill_time=None if drills.status is None else drills.status.last_passed_time,
         lag_bytes=None if hold is None else hold.status.lag_bytes,
+        chains=case.listed.rows,
+        chain_count=len(case.listed.chains) or None,
+        stored_bytes=sum(each.stored_bytes for each in case.listed.chains) or None,
+        retention_time=case.listed.time,
     )
 
 
@@ -311,15 +331,25 @@ def _backed_up(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
     return (build(kind, as_status(is_good), reason_of(ended) or "Unknown", message),)
 
 
+def _retention(case: Case, build: ConditionBuilder) -> tuple[Condition, ...]:
+    return retention_condition(case.listed, case.own, retention_of(case.policy), build)
+
+
 def _events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
     """What became of the backup that was active, of the policy, and of what it is there for."""
     before, conditions = case.policy.status.active, case.policy.status.conditions
     events: list[Event] = []
     if before is not None and before not in {each.metadata.name for each in case.own.all}:
         events.append(Event(EventType.WARNING, "BackupGone", f"WALBackup {before} was deleted before it ended"))
-    texts = {ConditionType.BACKED_UP: "backed up again", ConditionType.DRILL_PASSED: "a drill passes again"}
-    lost = (loss_event(conditions, status.conditions, kind, back) for kind, back in texts.items())
-    return (*events, *(each for each in lost if each), *transition_events(conditions, status.conditions))
+    watched = {
+        ConditionType.BACKED_UP: "backed up again",
+        ConditionType.RETENTION_APPLIED: "retention is applied again",
+        ConditionType.DRILL_PASSED: "a drill passes again",
+    }
+    losses = (loss_event(conditions, status.conditions, kind, again) for kind, again in watched.items())
+    events += [each for each in losses if each is not None]
+    events += chain_events(case.policy.status, case.listed)
+    return (*events, *transition_events(conditions, status.conditions))
 
 
 def _stalled(reason: PolicyReason | ScheduleReason, message: str) -> Verdict:

@@ -71,3 +71,25 @@ class PolicyReason(StrEnum):
     """Stalled. The WALCluster does not say where backups go, or by which code. Set its `spec.backup`."""
     RUN_NAME_TAKEN = "RunNameTaken"
     """Stalled. A WALBackup of the next one's name is somebody else's. Delete it, or wait for the next time."""
+
+
+class RetentionReason(StrEnum):
+    """Whether chains that nobody needs are deleted in the store; each member says its state, and what to do."""
+
+    APPLIED = "Applied"
+    """True. Nothing is in the store that the retention lets go, as far as the policy knows."""
+    LOCKED = "Locked"
+    """False. The bucket does not let objects go yet (Object Lock); the message names one. They go when that is over;
+    let the lock last no longer than the recovery window."""
+    STORE_REFUSED = "StoreRefused"
+    """False. The store refuses: the Secret of `expiryCredentialsSecretRef` is missing, or its user may not delete. The
+    message is the store's. Backups go on; the next one tries again."""
+    LEFT_ALONE = "ChainLeftAlone"
+    """False. A chain in the store is not what this policy knows, has a restore point, or went on elsewhere; or one that
+    is to stay is not whole (check that one at once). The message says which. What nobody needs a person deletes: the
+    chain's folder."""
+    INTERRUPTED = "DeletionInterrupted"
+    """False. The store did not answer; the next backup goes on."""
+    TOO_MANY_CHAINS = "TooManyChains"
+    """False. The list of chains is full. Make full backups more rarely, or the recovery window shorter; folders of
+    chains that began meanwhile are a person's to delete."""

@@ -57,14 +57,14 @@ class CreateBackup:
 
 @dataclass(frozen=True, slots=True)
 class RemoveBackup:
-    """Delete an object that the history limits do not keep; what is in the store stays."""
+    """Delete an object that the history limits do not keep, what is in the store stays; or whose chain is deleted."""
 
     backup: WALBackup
+    why: str = "newer ones are kept, and the store"
 
     def event(self) -> Event:
         """What the event says."""
-        name = self.backup.metadata.name
-        return Event(EventType.NORMAL, "BackupDeleted", f"Deleted WALBackup {name}: newer ones are kept, and the store")
+        return Event(EventType.NORMAL, "BackupDeleted", f"Deleted WALBackup {self.backup.metadata.name}: {self.why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,11 @@ def hold_key(backup: WALBackup) -> Key:
 def is_incremental(backup: WALBackup) -> bool:
     """Whether it continues another one."""
     return isinstance(backup.spec, WALBackupSpec) and backup.spec.parent_ref is not None
+
+
+def keeps(backup: WALBackup) -> bool:
+    """Whether retention is to leave its chain alone."""
+    return isinstance(backup.spec, WALBackupSpec) and backup.spec.keep
 
 
 def reason_of(backup: WALBackup) -> str:
@@ -209,7 +214,8 @@ class OwnBackups:
     def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALBackup, ...]:
         """Those beyond the history limits, which are at least 1: the one to continue is the newest that completed."""
         limits = ((self.completed, spec.successful_runs_history_limit), (self.failed, spec.failed_runs_history_limit))
-        return tuple(each for found, limit in limits for each in all_but_newest(found, limit))
+        found = (each for found, limit in limits for each in all_but_newest(found, limit))
+        return tuple(each for each in found if not keeps(each))
 
 
 def _continues(backup: WALBackup, parent: WALBackup) -> bool:

@@ -90,6 +90,8 @@ class Observed:
     database: DatabaseNow | None = None
     other: str | None = None
     """Another restore that is at work on the same WALCluster, and comes first."""
+    deleting: str | None = None
+    """A backup that deletes the chain that is meant."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 

@@ -74,6 +74,7 @@ WAITING = frozenset(
         Reason.KAFKA_UNREACHABLE,
         Reason.TOO_FEW_BROKERS,
         Reason.OTHER_RESTORE,
+        Reason.CHAIN_EXPIRING,
     }
 )
 """What the condition Waiting is about: something else has to happen first."""
@@ -144,6 +145,9 @@ def _of_cluster(
         return _waits(obj, Outlook.PAUSED, JobReason.PAUSED, "seawall.dev/paused is set on the restore")
     if spec.scratch is not None and (late := why_late(case)) is not None:
         return late
+    if observed.deleting is not None:
+        message = f"WALBackup {observed.deleting} deletes chain {spec.source.chain}, which its policy does not need"
+        return _waits(obj, Outlook.PROGRESSING, Reason.CHAIN_EXPIRING, message)
     return _stage(case)
 
 

@@ -33,6 +33,10 @@ class Reason(StrEnum):
     """Reconciling. Fewer brokers are online than the topics have replicas. Start them; then it goes on."""
     OTHER_RESTORE = "OtherRestore"
     """Reconciling. Another WALRestore is at work on the same WALCluster; this one goes on when that one is over."""
+    CHAIN_EXPIRING = "ChainExpiring"
+    """Reconciling. A backup that is not over deletes this chain, because its policy does not need it any more: the
+    message names it. It goes on when that one is over. If you need the chain, and that WALBackup has not begun, delete
+    it."""
     MAKING_TOPICS = "MakingTopics"
     """Reconciling. The topics are made, and their ids recorded: nothing is written to any other."""
     REMOVING_TOPICS = "RemovingTopics"

@@ -151,10 +151,11 @@ def claim(name: str, claim_name: str, folder: str, *, read_only: bool = False) -
     return Mount(name, {"persistentVolumeClaim": source}, folder, read_only)
 
 
-def secret(name: str, secret_name: str, files: Mapping[str, str], folder: str) -> Mount:
-    """Keys of a Secret, and the files that they become."""
+def secret(name: str, secret_name: str, files: Mapping[str, str], folder: str, *, optional: bool = False) -> Mount:
+    """Keys of a Secret, and the files that they become; without an optional one a pod starts all the same."""
     items = [{"key": key, "path": path} for key, path in files.items()]
-    return Mount(name, {"secret": {"secretName": secret_name, "items": items}}, folder)
+    source: Body = {"secretName": secret_name, "items": items, **({"optional": True} if optional else {})}
+    return Mount(name, {"secret": source}, folder)
 
 
 def build_application(key: Key, program: Program, spark: SparkSpec, kafka: ExternalKafka) -> Body:

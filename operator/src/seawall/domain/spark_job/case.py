@@ -53,6 +53,8 @@ class Observed:
     """Another one of its kind that continues the same parent, and comes first."""
     hold_stays: str | None = None
     """Why its hold must stay when it has passed: who holds next does not yet. None: it may go."""
+    details: object | None = None
+    """What its kind alone reads before a request is frozen."""
     obstacle: str | None = None
     """Why the parts of the attempt cannot be read: the API server refuses. Then nothing is known of them."""
 

@@ -1,0 +1,93 @@
+"""Which chains of a policy are not needed any more: the only decision that deletes anything in a store.
+
+A full backup and all that continue it are one unit. It goes once one can go back by the whole recovery window without
+it: a newer full backup that was proved is older than that. The window counts back from the newest backup that
+completed, so nothing goes by itself when backups stop. The newest full ones that were proved always stay.
+
+The list is frozen in the request of the next backup: in its status first, and only then it is asked whether a restore
+needs one of them. A WALRestore that is created later finds the list in the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from seawall.api.meta import InvalidSpec
+from seawall.api.v1alpha1.backup import MAX_EXPIRING, WALBackup
+from seawall.api.v1alpha1.backup_policy import BackupChain, Retention, WALBackupPolicy
+from seawall.api.v1alpha1.backup_template import BackupLevel
+from seawall.api.v1alpha1.restore import WALRestore
+from seawall.domain.backup.runs import keeps
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """Chains that are to go, the oldest first, and those that must be there, and whole, or nothing goes."""
+
+    chains: tuple[BackupChain, ...]
+    stays: tuple[BackupChain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A policy that declares a retention, and all backups and restores of its namespace."""
+
+    policy: WALBackupPolicy
+    backups: Sequence[WALBackup]
+    restores: Sequence[WALRestore]
+
+
+def retention_of(policy: WALBackupPolicy) -> Retention | None:
+    """What it declares; None: nothing is ever deleted."""
+    return None if isinstance(policy.spec, InvalidSpec) else policy.spec.retention
+
+
+def plan_expiry(found: Surroundings, location: str, cluster_id: str, chain: str) -> Expiry | None:
+    """What a backup of `chain`, which is kept here, shall delete; None: nothing."""
+    retention, status = retention_of(found.policy), found.policy.status
+    if retention is None or status.retention_time is None:
+        return None
+    here = [each for each in status.chains if (each.location, each.cluster_id) == (location, cluster_id)]
+    needed = {chain, *_needed(found, [each.name for each in here])}
+    return choose(here, retention, status.retention_time, needed)
+
+
+def choose(
+    chains: Sequence[BackupChain], retention: Retention, counts_from: datetime, needed: Collection[str]
+) -> Expiry | None:
+    """Of chains of one store and one Kafka, the oldest first, those that go; None: all stay."""
+    known = [each for each in chains if not each.gone]
+    proved = [each for each in known if each.verified is not BackupLevel.NONE]
+    limit = counts_from - retention.recovery_window
+    base = next((each for each in reversed(proved) if each.full_time <= limit), None)
+    if base is None or len(proved) < retention.minimum_fulls:
+        return None
+    stays = proved[-retention.minimum_fulls :]
+    stays = stays if base in stays else [base, *stays]
+    left = {each.name for each in stays} | set(needed)
+    older = known[: known.index(base)]
+    goes = [each for each in older if each.name not in left and each.kept_by is None]
+    return Expiry(tuple(goes[:MAX_EXPIRING]), tuple(stays)) if goes else None
+
+
+def _needed(found: Surroundings, names: Sequence[str]) -> set[str]:
+    """Chains that a WALBackup keeps, or that a restore which is not over may read: without a name it may read any."""
+    needed = {
+        backup.status.chain
+        for backup in found.backups
+        if backup.status.chain is not None and (keeps(backup) or backup.status.restore_point is not None)
+    }
+    for restore in found.restores:
+        if restore.status.is_over:
+            continue
+        chain = None if isinstance(restore.spec, InvalidSpec) else restore.spec.source.chain
+        needed |= set(names) if chain is None else {chain}
+    return needed
+
+
+def deleting(chain: str | None, backups: Sequence[WALBackup]) -> str | None:
+    """The name of a backup that is not over, and deletes this chain; None: none does."""
+    names = (each.metadata.name for each in backups if not each.status.is_over and chain in each.status.expiring)
+    return next(names, None)
