@@ -419,7 +419,7 @@ def test_an_api_server_of_yesterday_keeps_what_it_does_not_know() -> None:
 
 
 def test_a_retry_only_backs_up() -> None:
-    world = made(declared(), 3)
+    world = made(declared(), 4)
     world.dies_late = 1
     made(world, 1)
     assert world.backups()[-1].status.attempt == 2

@@ -194,8 +194,8 @@ class WALBackupPolicyStatus(ObjectStatus):
     stored_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of their objects, as far as that is known."""
     retention_time: datetime | None = None
-    """From when `retention.recoveryWindow` counts back: when the newest backup completed. Each one moves it on by no more
-    than twice the time between two, whatever a clock says."""
+    """From when `retention.recoveryWindow` counts back: when the newest backup completed. Each one moves it on by at
+    most twice the time between two, whatever a clock says."""
 
 
 WAL_BACKUP_POLICY = Kind(
