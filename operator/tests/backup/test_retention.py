@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.backup import MUTABLE, WALBackup, WALBackupSpec
-from seawall.api.v1alpha1.backup_policy import BackupChain, Retention, WALBackupPolicy
+from seawall.api.v1alpha1.backup_policy import BackupChain, Retention, WALBackupPolicy, WALBackupPolicySpec
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.domain.backup.chains import list_chains
@@ -111,8 +111,10 @@ class Story:
         self.learn()
 
     def plan(self, retention: Retention) -> Expiry | None:
-        spec = self.policy.spec.model_copy(update={"retention": retention})
-        policy = WALBackupPolicy(self.policy.metadata, spec, self.policy.status)
+        spec = self.policy.spec
+        assert isinstance(spec, WALBackupPolicySpec)
+        edited = spec.model_copy(update={"retention": retention})
+        policy = WALBackupPolicy(self.policy.metadata, edited, self.policy.status)
         return plan_expiry(Surroundings(policy, self.backups(), ()), "s3://wal", "kafka", self.last)
 
     def backups(self) -> list[WALBackup]:

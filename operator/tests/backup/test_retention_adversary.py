@@ -8,16 +8,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 
-import pytest
-
 from seawall.api.meta import STOP_DELETES_ANNOTATION, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore
-from seawall.controllers.backup import WALBackupController
 from seawall.domain.backup.retention import deleting
 from tests.backup.test_backup_policy import PolicyWorld, settle
 from tests.backup.test_retention import FULLS, TEN, chains, declared, keep, made, restore
-from tests.support.mutants import find_survivors
 from tests.worlds.backup_world import POLICY
 from tests.worlds.purge_world import NAMESPACE, WAL, Calls
 from tests.worlds.restore_world import BACK, RestoreWorld, lost
@@ -97,15 +93,6 @@ def test_what_somebody_wants_before_the_list_is_in_the_status_is_not_deleted() -
             assert frozen or each.deleted == [], (move.__name__, at)
             late += frozen
     assert late
-
-
-def test_no_list_is_written_down_that_was_asked_about_before_it_was_in_the_status() -> None:
-    def frozen_at_once(patch: pytest.MonkeyPatch) -> None:
-        """What was decided by is not read again."""
-        patch.setattr(WALBackupController, "_ask_again", lambda *_: None)
-
-    story = test_what_somebody_wants_before_the_list_is_in_the_status_is_not_deleted
-    assert not find_survivors(((frozen_at_once, story),))
 
 
 def test_a_restore_of_a_chain_that_is_being_deleted_waits_for_that_and_says_so() -> None:

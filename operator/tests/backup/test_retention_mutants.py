@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from seawall.api.v1alpha1.backup_policy import WALBackupPolicy
 from seawall.controllers.backup import WALBackupController
 from seawall.domain.backup import chains, contract, kind, retention, runs
 from tests.backup import test_retention as stories
@@ -82,7 +83,7 @@ def any_place(patch: Patch) -> None:
 
     def plan(found: Any, location: str, *others: Any) -> Any:
         rows = tuple(row.model_copy(update={"location": location}) for row in found.policy.status.chains)
-        policy = stories.WALBackupPolicy(
+        policy = WALBackupPolicy(
             found.policy.metadata, found.policy.spec, found.policy.status.model_copy(update={"chains": rows})
         )
         return honest(retention.Surroundings(policy, found.backups, found.restores), location, *others)

@@ -173,11 +173,16 @@ def _readiness(found: AnyResource) -> Iterator[Finding]:
 
 
 def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
-    """That the newest backup failed, that the next one cannot continue it, or that the last drill failed."""
-    conditions = policy.status.conditions
-    found = (find_condition(conditions, kind) for kind in (ConditionType.BACKED_UP, ConditionType.DRILL_PASSED))
-    for at in (each for each in found if each is not None and each.status == "False"):
-        yield Finding(Severity.BROKEN, name_of(policy), at.type, at.reason, at.message, at.last_transition_time)
+    """That the newest backup or drill failed, or the next backup cannot continue; that what nobody needs is not deleted."""
+    kinds = {
+        ConditionType.BACKED_UP: Severity.BROKEN,
+        ConditionType.DRILL_PASSED: Severity.BROKEN,
+        ConditionType.RETENTION_APPLIED: Severity.BY_PERSON,
+    }
+    for kind, severity in kinds.items():
+        at = find_condition(policy.status.conditions, kind)
+        if at is not None and at.status == "False":
+            yield Finding(severity, name_of(policy), at.type, at.reason, at.message, at.last_transition_time)
 
 
 def _suspended(name: str) -> Finding:
