@@ -148,6 +148,15 @@ def test_the_spec_of_a_run_is_immutable(kube: KubeClient, namespace: str) -> Non
     kube.merge(path, {"metadata": {"labels": {"a": "b"}}})
 
 
+def test_of_a_backup_only_keep_may_be_edited(kube: KubeClient, namespace: str) -> None:
+    path = make(kube, namespace, "WALBackup", {"clusterRef": {"name": "wal"}})
+    for edit in ({"topics": ["a"]}, {"parentRef": {"name": "full"}}, {"verify": {"level": "None"}}):
+        with pytest.raises(Refusal, match="immutable but for keep"):
+            kube.merge(path, {"spec": edit})
+    kube.merge(path, {"spec": {"keep": True}})
+    kube.merge(path, {"spec": {"keep": False}})
+
+
 @pytest.mark.parametrize(
     ("kind", "more", "edit"),
     [
