@@ -173,7 +173,7 @@ def _readiness(found: AnyResource) -> Iterator[Finding]:
 
 
 def _backed_up(policy: WALBackupPolicy) -> Iterator[Finding]:
-    """That the newest backup or drill failed, or the next backup cannot continue; that what nobody needs is not deleted."""
+    """That the newest backup or drill failed, or no backup can continue it; that what nobody needs is not deleted."""
     kinds = {
         ConditionType.BACKED_UP: Severity.BROKEN,
         ConditionType.DRILL_PASSED: Severity.BROKEN,

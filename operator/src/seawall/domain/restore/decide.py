@@ -143,11 +143,17 @@ def _of_cluster(
         return _waits(obj, Outlook.STALLED, JobReason.SPARK_NOT_ALLOWED, refusal)
     if obj.metadata.is_paused and observed.application is None:
         return _waits(obj, Outlook.PAUSED, JobReason.PAUSED, "seawall.dev/paused is set on the restore")
-    if spec.scratch is not None and (late := why_late(case)) is not None:
+    return _unless_it_waits(case)
+
+
+def _unless_it_waits(case: Case) -> RestoreDecision:
+    """The stage, unless a drill has waited for too long, or a backup deletes what would be restored."""
+    if case.spec.scratch is not None and (late := why_late(case)) is not None:
         return late
-    if observed.deleting is not None:
-        message = f"WALBackup {observed.deleting} deletes chain {spec.source.chain}, which its policy does not need"
-        return _waits(obj, Outlook.PROGRESSING, Reason.CHAIN_EXPIRING, message)
+    if case.observed.deleting is not None:
+        chain = case.spec.source.chain or "it may be about"
+        message = f"WALBackup {case.observed.deleting} deletes chain {chain}, which its policy does not need"
+        return _waits(case.obj, Outlook.PROGRESSING, Reason.CHAIN_EXPIRING, message)
     return _stage(case)
 
 
