@@ -31,13 +31,18 @@ class Ids:
     def of(cls, values: Iterable[int | None]) -> Ids:
         """A column of these; what no offset can be (beyond i64, or negative) is unknown."""
         listed = list(values)
-        known = np.array([value is not None for value in listed], np.bool_)
         try:
-            numbers = np.array([value or 0 for value in listed], np.int64)
-        except OverflowError:
-            fits = [value is not None and value <= MAX_OFFSET for value in listed]
-            return cls.of(value if fit else None for value, fit in zip(listed, fits, strict=True))
-        return cls(numbers, known & (numbers >= 0))
+            numbers = np.array(listed, np.int64)
+        except (OverflowError, TypeError):
+            return cls._of_some(listed)
+        return cls(numbers, numbers >= 0)
+
+    @classmethod
+    def _of_some(cls, listed: Sequence[int | None]) -> Ids:
+        """The same where not all fit."""
+        fits = [value is not None and 0 <= value <= MAX_OFFSET for value in listed]
+        numbers = [(value or 0) if fit else 0 for value, fit in zip(listed, fits, strict=True)]
+        return cls(np.array(numbers, np.int64), np.array(fits, np.bool_))
 
     @classmethod
     def of_known(cls, numbers: Numbers) -> Ids:
@@ -124,7 +129,7 @@ def choose(mask: Mask, yes: Ids, no: Ids) -> Ids:
 def any_by(mask: Mask, groups: Numbers, count: int) -> Mask:
     """For each of `count` groups whether any of its rows is set."""
     found = np.zeros(count, np.bool_)
-    if mask.any():  # the findings of a healthy cluster are empty columns
+    if np.count_nonzero(mask):  # the findings of a healthy cluster are empty columns, and this is the fastest to ask
         found[groups[mask]] = True
     return found
 

@@ -159,11 +159,18 @@ def _decide(inputs: Inputs, prunable: Ids, floor: Ids, *, needs_evidence: bool) 
 
 
 def _first_finding(case: rules.Case) -> Ids:
-    found = Ids.unknown(len(case.topics))
+    """By topic the first rule that holds. Rules after that of the last topic are not asked: they could not be first."""
+    left = len(case.topics)
+    numbers, known = np.zeros(left, np.int64), np.zeros(left, np.bool_)
     for number, (_, rule) in enumerate(rules.LEFT_ALONE):
-        fresh = rule(case) & ~found.known
-        found = Ids(np.where(fresh, number, found.numbers), found.known | fresh)
-    return found
+        fresh = rule(case) & ~known
+        if count := int(np.count_nonzero(fresh)):
+            numbers[fresh] = number
+            known |= fresh
+            left -= count
+        if not left:
+            break
+    return Ids(numbers, known)
 
 
 def _holders(case: rules.Case, floor: Ids) -> tuple[Numbers, Ids]:

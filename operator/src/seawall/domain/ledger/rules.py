@@ -49,7 +49,7 @@ class Case:
 
     def everywhere(self, value: bool) -> Mask:  # noqa: FBT001 - a column of it
         """By topic, the same."""
-        return np.full(len(self.topics), value, np.bool_)
+        return np.ones(len(self.topics), np.bool_) if value else np.zeros(len(self.topics), np.bool_)
 
 
 Rule = Callable[[Case], Mask]
