@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,21 @@ def test_the_config_that_a_walcluster_renders() -> None:
     assert len(metasrv.topics) == spec.topics.count
     assert metasrv.topics[0] == f"{spec.topics.prefix}_0"
     assert not metasrv.auto_create_topics
-    assert metasrv.auto_prune_interval == 0
+    assert (metasrv.auto_prune_interval, metasrv.auto_prune_logical_delete) == (1800, True)
     assert metasrv.kafka["bootstrap.servers"] == ",".join(spec.kafka.external.bootstrap_servers)
     datanode = wal_options(rendered["datanode.toml"], secrets)
     assert datanode.max_batch_bytes == spec.wal_config.batch_bytes(spec.topics)
     if spec.kafka.external.sasl:
         assert datanode.kafka["sasl.username"] == "USERNAME"
         assert datanode.kafka["security.protocol"].startswith("sasl_")
+
+
+def test_what_is_served_is_what_runs_with_the_defaults_of_what_nobody_set() -> None:
+    text = '[wal]\nprovider = "kafka"\nnum_topics = 2\n[wal.sasl]\ntype = "PLAIN"\nusername = "u"\npassword = "p"'
+    served = tomllib.loads(wal_options(text, {}).served)["wal"]
+    assert (served["num_topics"], served["topic_name_prefix"]) == (2, "greptimedb_wal_topic")
+    assert (served["auto_prune_interval"], served["auto_prune_logical_delete"]) == ("0s", False)
+    assert served["sasl"]["password"] == "p", "as GreptimeDB, which has it there in clear"
 
 
 def test_units() -> None:
@@ -47,7 +56,6 @@ def test_units() -> None:
         "[wal",
         '[wal]\nprovider = "raft_engine"',
         '[wal]\nprovider = "kafka"\nmax_batch_bytes = "many"',
-        '[wal]\nprovider = "kafka"\nauto_prune_interval = "30m"',
         '[wal]\nprovider = "kafka"\n[wal.sasl]\ntype = "PLAIN"',
     ],
 )

@@ -20,7 +20,7 @@ from tests.adversary.clocks import Clocks
 from tests.adversary.judge import Judge
 from tests.adversary.network import Database, Network
 from tests.cluster.test_topic_deletion import controller
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, settings
 from tests.fakes.kafka import FakeKafka
 from tests.ledger.test_ledger_watch import watch
 from tests.worlds.backup_world import BackupWorld
@@ -81,7 +81,9 @@ class Arena(BackupWorld):
     def _another(self, name: str) -> Database:
         """A database with the same topics' names; only that of the rival writes to this Kafka, and not yet."""
         domain = "" if name == "twin" else f".{name}"  # short names of hosts may be the same in another namespace
-        plane, store = FakeDataPlane(now=self.time.true, domain=domain), FakeMetadataStore(domain)
+        wal = settings(self.auto_prune)
+        plane = FakeDataPlane(now=self.time.true, domain=domain, wal=wal)
+        store = FakeMetadataStore(domain)
         store.database = plane
         made = Database(name, plane, store, self.kafka if name == "rival" else FakeKafka(cluster_id=name), turn=1)
         for number, topic in enumerate(TOPICS):

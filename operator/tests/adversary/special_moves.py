@@ -20,6 +20,7 @@ from tests.adversary.lives import ALL
 from tests.adversary.moves import CLUSTER, POLICY, RUN, move
 from tests.adversary.roll import RollArena
 from tests.adversary.world_moves import TOPIC, region_comes_back, region_of
+from tests.fakes.dataplane import settings
 from tests.worlds.purge_world import NAMESPACE, REGIONS, TOPICS, WAL
 from tests.worlds.verification_world import CHECK, KAFKA
 
@@ -58,6 +59,12 @@ def runs_older_version(arena: Arena) -> None:
     """A datanode is rolled back to a version that opens regions without the marker; the spec declares the newer one."""
     arena.data_plane.versions[1] = "1.0.2"
     people.forbid(arena, "a datanode is too old", "delete_records", "advance_markers")
+
+
+def deletes_by_itself(arena: Arena) -> None:
+    """The metasrv starts anew, or another one leads, and it deletes records; the spec declares that it does not."""
+    arena.data_plane.wal = settings("Physical")
+    people.forbid(arena, "the database deletes by itself", "delete_records", "advance_markers")
 
 
 def empty_etcd(arena: Arena) -> None:
@@ -181,6 +188,7 @@ OF_RUNS = (
     *(move(make, RUN) for make in (people.pause_run, people.delete_run, people.recreate_run)),
     move(people.declare_old_version, CLUSTER),
     move(runs_older_version, "database", shown_by="nodes", is_evidence=True),
+    move(deletes_by_itself, "settings"),
     move(empty_etcd, "etcd", shown_by="snapshot", is_evidence=True),
     move(world.delete_intents_and_grant, ALL, shown_by="intents"),
     move(world.restore_api_server, ALL, shown_by="intents"),

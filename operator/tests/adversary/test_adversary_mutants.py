@@ -24,7 +24,7 @@ from seawall.controllers import verification as wal_verification
 from seawall.domain.clocks import ServerTime, TrustedTime
 from seawall.domain.cluster import deletion, needed
 from seawall.domain.cluster.going import PoolNow
-from seawall.domain.ledger import fence, held, holds
+from seawall.domain.ledger import fence, held, holds, mode
 from seawall.domain.reassignment import stages
 from seawall.domain.reassignment.tracker import Progress
 from seawall.domain.rollout import health
@@ -212,6 +212,17 @@ def _as_asked(asked: SparkOverrides, declared: SparkSpec) -> SparkSpec:
     return declared.model_copy(update={k: v for k, v in asked.model_dump().items() if v})
 
 
+def declared_settings_believed(patch: Patch) -> None:
+    """What the metasrv runs with is not asked."""
+    patch.setattr(mode, "database_deletes", lambda _: False)
+    patch.setattr(mode, "_runs_as_declared", lambda *_: True)
+
+
+def settings_asked_once(patch: Patch) -> None:
+    """What the metasrv runs with is not asked again right before the act."""
+    patch.setattr(permission, "require_settings", lambda *_: None)
+
+
 def job_asked_once(patch: Patch) -> None:
     """What a job may run is not read again right before it is made."""
     patch.setattr(wal_verification.WALVerificationController, "_ask_again", lambda *_: None)
@@ -254,6 +265,8 @@ MUTANTS: tuple[tuple[Callable[[Patch], None], str, tuple[str, ...]], ...] = (
     (no_flushed, PURGE, ("older_manifest",)),
     (no_topic_id, PURGE, ("recreate_topic_and_write",)),
     (declared_version_believed, PURGE, ("runs_older_version",)),
+    (declared_settings_believed, PURGE, ("deletes_by_itself",)),
+    (settings_asked_once, PURGE, ("deletes_by_itself",)),
     (no_contender, PURGE, ("make_rival",)),
     (no_identity, "purge in mode A", (ALL_SWAPPED,)),
     (no_witness, PURGE, (SERVICES_SWAPPED,)),

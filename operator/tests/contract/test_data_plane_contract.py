@@ -124,6 +124,15 @@ def test_the_processes_are_listed_with_what_they_run(world: World) -> None:
     assert weakest_version(nodes) == "1.1.0"
 
 
+def test_the_metasrv_says_what_it_runs_with(world: World) -> None:
+    found = world.data_plane.wal_settings()
+    assert (found.provider, found.auto_prune_seconds, found.logical_delete) == ("kafka", 0.0, False)
+    assert not found.deletes
+    assert found.topic_name_prefix is not None
+    assert found.topic_name_prefix.startswith("wal")
+    assert found.num_topics in {2, 3}
+
+
 def test_a_region_is_reported_by_its_leader_with_what_is_durable(world: World) -> None:
     region_id = world.database.create_region()
     report = world.reported(region_id, memtable=False)
@@ -208,6 +217,7 @@ def test_silence_says_who_is_silent(silent: DataPlane) -> None:
     asked: list[tuple[Callable[[], object], NotReached]] = [
         (silent.reports, metasrv),
         (silent.nodes, frontend),
+        (silent.wal_settings, metasrv),
         (lambda: silent.flush_regions([1]), frontend),
     ]
     for ask, who in asked:

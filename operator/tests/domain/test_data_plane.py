@@ -30,9 +30,11 @@ from tests.domain.builders import (
     observe,
     settle,
 )
+from tests.fakes.dataplane import settings
 
 GREPTIMEDB = {
     "version": "1.1",
+    "autoPrune": "Disabled",
     "metasrv": "http://metasrv:4000",
     "frontend": "http://frontend:4000",
     "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
@@ -40,7 +42,16 @@ GREPTIMEDB = {
 SPEC = make_spec(dataPlane={"greptimedb": GREPTIMEDB})
 POOL = make_kafka(make_topic("wal_0"), make_topic("wal_1"))
 STORE = "etcd/1/"
-VIEW = DataPlaneView(datanodes=3, reporting=2, regions=6, topics_in_use=2, store_id=STORE, claims={}, version="1.1.0")
+VIEW = DataPlaneView(
+    datanodes=3,
+    reporting=2,
+    regions=6,
+    topics_in_use=2,
+    store_id=STORE,
+    claims={},
+    version="1.1.0",
+    wal=settings(topics=2),
+)
 SILENT = NoDataPlane(NotReached.METASRV_UNREACHABLE, "the metasrv does not answer")
 REFUSED = NoDataPlane(NotReached.AUTHENTICATION_FAILED, "etcd refused the password")
 
@@ -203,6 +214,13 @@ def test_a_view_counts_what_is_known() -> None:
         DatanodeReport(7, "d", 1, NOW + timedelta(hours=1), ()),
     ]
     nodes = [Node(NodeRole.DATANODE, 0, "a", "1.1.0"), Node(NodeRole.METASRV, 0, "m", "1.0.2")]
-    assert view_data_plane(reports, snapshot, nodes, NOW) == DataPlaneView(
-        datanodes=4, reporting=1, regions=3, topics_in_use=2, store_id=STORE, claims={"wal": "uid"}, version="1.0.2"
+    assert view_data_plane(reports, snapshot, nodes, None, NOW) == DataPlaneView(
+        datanodes=4,
+        reporting=1,
+        regions=3,
+        topics_in_use=2,
+        store_id=STORE,
+        claims={"wal": "uid"},
+        version="1.0.2",
+        wal=None,
     )

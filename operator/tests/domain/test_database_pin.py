@@ -27,6 +27,7 @@ from tests.domain.builders import (
     settle,
 )
 from tests.domain.two_clocks import agreed
+from tests.fakes.dataplane import settings
 
 MINE, THEIRS = "etcd/1/", "etcd/2/"
 UID = "uid-1"
@@ -57,7 +58,7 @@ def claims(owner: str | None) -> dict[str, str]:
 
 def view(store_id: str = MINE, claim: str | None = None, version: str | None = "1.1.0") -> DataPlaneView:
     """What the database says."""
-    return DataPlaneView(3, 3, 2, 2, store_id, claims(claim), version)
+    return DataPlaneView(3, 3, 2, 2, store_id, claims(claim), version, settings(topics=2))
 
 
 def ready(found: WALCluster) -> tuple[str, str]:

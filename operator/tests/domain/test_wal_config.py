@@ -44,6 +44,35 @@ def test_every_key_is_one_that_the_role_reads(file: str, external: dict[str, Any
     assert set(document["wal"]) == wanted
 
 
+@pytest.mark.parametrize(
+    ("version", "auto_prune", "expected"),
+    [
+        ("1.1", "Logical", {"auto_prune_interval": "30m", "auto_prune_logical_delete": True}),
+        ("1.2", "Logical", {"auto_prune_interval": "30m", "auto_prune_logical_delete": True}),
+        ("1.0", "Logical", {"auto_prune_interval": "0s"}),
+        ("0.17", "Logical", {"auto_prune_interval": "0s"}),
+        ("1.1", "Disabled", {"auto_prune_interval": "0s"}),
+        ("0.16", "Disabled", {"auto_prune_interval": "0s"}),
+        ("1.1", "Physical", {}),
+    ],
+)
+def test_who_prunes_is_as_declared_and_a_version_that_knows_no_logical_prune_has_none(
+    version: str, auto_prune: str, expected: dict[str, Any]
+) -> None:
+    database = {
+        "version": version,
+        "autoPrune": auto_prune,
+        "metasrv": "http://metasrv:4000",
+        "frontend": "http://frontend:4000",
+        "metadataStore": {"etcd": {"endpoints": ["http://etcd:2379"]}},
+    }
+    files = render_wal_config(make_spec(dataPlane={"walConfig": {"configMapName": "wal"}, "greptimedb": database}))
+    found = {file: tomllib.loads(text)["wal"] for file, text in files.items()}
+    assert {key: value for key, value in found["metasrv.toml"].items() if key.startswith("auto_prune")} == expected
+    others = found["datanode.toml"].keys() | found["standalone.toml"].keys()
+    assert not any(key.startswith("auto_prune") for key in others), "a datanode and a standalone server never prune"
+
+
 def test_the_values_are_those_of_the_spec() -> None:
     files = render_wal_config(wal_spec(SECURE, maxBatchBytes="512Ki"))
     wal = tomllib.loads(files["standalone.toml"])["wal"]

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection, NotReached, PartUnavailable
+from seawall.domain.dataplane.connection import DataPlaneConnection, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import (
@@ -26,7 +26,14 @@ from seawall.domain.dataplane.metadata import (
     TopicMarker,
 )
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
+
+
+def settings(auto_prune: str = "Disabled", prefix: str = "wal", topics: int = 3) -> WALSettings:
+    """What a metasrv of 1.1 runs with, where `autoPrune` declares this."""
+    seconds = 0.0 if auto_prune == "Disabled" else 1_800.0
+    return WALSettings("kafka", prefix, topics, seconds, logical_delete=auto_prune == "Logical")
 
 
 @dataclass
@@ -50,6 +57,7 @@ class FakeDataPlane:
         now: its clock.
         epochs: by datanode the epoch of its process; 1 where a test says nothing.
         version: what runs.
+        wal: what its metasrv runs with; None: it does not say.
         versions: by datanode, where it runs something else.
         domain: what follows the name of a host.
         newest_ids: by topic the greatest entry id that datanodes know of.
@@ -67,6 +75,7 @@ class FakeDataPlane:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     epochs: dict[int, int] = field(default_factory=dict)
     version: str = "1.1.0"
+    wal: WALSettings | None = field(default_factory=settings)
     versions: dict[int, str] = field(default_factory=dict)
     domain: str = ""
     _last: dict[int, DatanodeReport] = field(default_factory=dict)
@@ -90,6 +99,13 @@ class FakeDataPlane:
             for node in range(self.datanodes)
         ]
         return (*datanodes, Node(NodeRole.METASRV, 0, "metasrv:3002", self.version))
+
+    def wal_settings(self) -> WALSettings:
+        """What its metasrv runs with."""
+        self._answer(NotReached.METASRV_UNREACHABLE)
+        if self.wal is None:
+            raise PartRefused(NotReached.UNEXPECTED_ANSWER, "the metasrv answers 404")
+        return self.wal
 
     def address(self, node: int) -> str:
         """Where a datanode is."""

@@ -16,6 +16,7 @@ from seawall.domain.conditions import find_condition
 from seawall.domain.kafka import NoKafka, Unreachable
 from seawall.domain.ledger.shards import PoolId, shard_of
 from seawall.reconciler import Outcome, Reconciler
+from tests.fakes.dataplane import settings
 from tests.fakes.meters import FakeMeters
 from tests.support.golden import compare_calls
 from tests.support.mortal import DeathRow, Died
@@ -422,3 +423,57 @@ def test_a_grant_ends_the_same_wherever_the_process_dies(*, answer_is_lost: bool
         assert hold.status.state in {HoldState.ACTIVE, HoldState.EXTENDED}
     assert undisturbed.calls > 20
     compare_calls(undisturbed.names)
+
+
+KEY = "auto_prune_logical_delete = true"
+
+
+def test_while_the_database_deletes_a_hold_is_not_granted_and_its_sentence_has_the_key() -> None:
+    world = World(auto_prune="Logical")
+    world.data_plane.wal = settings("Physical")
+    place(world, topics={"wal_0": 3})
+    hold = settle(world)
+    assert not is_true(hold, ConditionType.GRANTED)
+    assert hold.status.granted == {}
+    assert KEY in message(hold)
+    world.data_plane.wal = settings("Logical")
+    assert is_true(settle(world), ConditionType.GRANTED)
+
+
+def test_a_granted_hold_says_at_once_that_it_is_worth_nothing_and_does_not_believe_silence() -> None:
+    world = World(auto_prune="Logical")
+    place(world, topics={"wal_0": 3})
+    assert is_true(settle(world), ConditionType.GRANTED)
+    world.data_plane.wal = settings("Physical")
+    hold = settle(world)
+    assert (hold.status.state, is_true(hold, ConditionType.GRANTED)) == (HoldState.AT_RISK, False)
+    assert KEY in message(hold)
+    world.data_plane.wal = None
+    assert not is_true(settle(world), ConditionType.GRANTED), "a metasrv that does not say"
+    world.data_plane.is_silent = True
+    hold = settle(world)
+    assert not is_true(hold, ConditionType.GRANTED), "a database that does not answer"
+    world.data_plane.is_silent, world.data_plane.wal = False, settings("Logical")
+    hold = settle(world)
+    assert (hold.status.state, is_true(hold, ConditionType.GRANTED)) == (HoldState.ACTIVE, True)
+
+
+def test_a_granted_hold_stands_while_the_metasrv_does_not_say() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3})
+    before = settle(world)
+    world.data_plane.wal = None
+    hold = settle(world)
+    assert (hold.status.state, is_true(hold, ConditionType.GRANTED)) == (before.status.state, True)
+
+
+def test_a_hold_at_risk_for_another_reason_says_that_it_is_not_granted_any_more() -> None:
+    world = World()
+    place(world, topics={"wal_0": 3}, ttl="100s")
+    settle(world)
+    world.time.time += timedelta(seconds=85)
+    assert settle(world).status.state is HoldState.AT_RISK
+    world.data_plane.wal = settings("Physical")
+    hold = settle(world)
+    assert not is_true(hold, ConditionType.GRANTED)
+    assert KEY in message(hold)

@@ -204,7 +204,7 @@ def test_what_was_licensed_by_a_declaration_is_refused_at_the_act_once_the_clock
     world = World()
     world.annotate(purge_unused_topics=f"{TOPIC}: table dropped@{(START + timedelta(hours=20)).isoformat()}")
     cluster = world.cluster()
-    recorded = partial(ObservedCluster, cluster.metadata.uid, cluster.metadata.generation, revision=1)
+    recorded = partial(ObservedCluster, cluster.metadata.uid, cluster.metadata.generation, revision=1, wal=None)
     licensed = recorded(current_licence(cluster, world.time, follows_readopt=False))
     assert licensed.licence != Licence()
     assert require_licence(world.kube, world.time, WAL, licensed) == cluster

@@ -20,7 +20,7 @@ from seawall.observe import topic_logs
 from seawall.observe.database import DatabaseAnswers
 from seawall.ports import DataPlaneParts
 from seawall.reconciler import Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, settings
 from tests.fakes.meters import FakeMeters
 from tests.support.clock import Time
 from tests.worlds.purge_world import NAMESPACE, WAL, World
@@ -65,6 +65,7 @@ def test_a_view_counts_the_database_and_its_metadata() -> None:
         store_id=store.snapshot().store_id,
         claims={},
         version="1.1.0",
+        wal=settings(),
     )
 
 

@@ -39,7 +39,10 @@ def purged(auto_prune: str = "Disabled") -> World:
 
 def add_staging(world: World, table: int = 2024, domain: str = ".staging", marker: int = 0) -> None:
     """Another installation of the same layout, far ahead: all of it is flushed."""
-    data_plane, store = FakeDataPlane(now=world.time.now, domain=domain), FakeMetadataStore(domain)
+    data_plane, store = (
+        FakeDataPlane(now=world.time.now, domain=domain, wal=world.data_plane.wal),
+        FakeMetadataStore(domain),
+    )
     for number, topic in enumerate(TOPICS):
         store.put_topic(topic, marker)
         for index in range(REGIONS):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,11 +18,11 @@ from seawall.api.meta import InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.controllers import hold as wal_hold
+from seawall.controllers import permission, topic_deletion
 from seawall.controllers import purge as wal_purge
-from seawall.controllers import topic_deletion
 from seawall.domain.cluster import needed
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.ledger import assess, dead_watch, offsets, rules
+from seawall.domain.ledger import assess, dead_watch, mode, offsets, rules
 from seawall.domain.ledger.columns import MAX_OFFSET
 from seawall.domain.ledger.declared import hold_of, policy_of
 from seawall.domain.ledger.held import Claim, Hold
@@ -30,11 +31,12 @@ from seawall.domain.ledger.reasons import Reason
 from seawall.domain.ledger.report_history import ReportHistory, freshness
 from seawall.domain.ledger.tables import Freshness, TopicLog
 from seawall.domain.purge import stages, state
+from seawall.observe.connections import prunes
 from seawall.observe.memory import RecentTopics
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, named_cluster
 from seawall.observe.topic_logs import read_logs
 from tests.cluster import test_topic_deletion as deletions
-from tests.fakes.dataplane import FakeMetadataStore
+from tests.fakes.dataplane import FakeMetadataStore, settings
 from tests.purge import test_purge_dead as dead
 from tests.purge import test_purge_run as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -55,6 +57,22 @@ def no_flushed(patch: Patch) -> None:
 def no_topic_id(patch: Patch) -> None:
     """The topic's id is not compared right before the delete."""
     patch.setattr(wal_purge, "_of_same_logs", lambda _, action: dict(action.before))
+
+
+def settings_asked_once(patch: Patch) -> None:
+    """What the metasrv runs with is not asked again right before the act."""
+    patch.setattr(permission, "require_settings", lambda *_: None)
+
+
+def declared_settings_believed(patch: Patch) -> None:
+    """What the metasrv runs with counts for nothing."""
+    patch.setattr(mode, "database_deletes", lambda _: False)
+    patch.setattr(mode, "_runs_as_declared", lambda *_: True)
+
+
+def silence_believed(patch: Patch) -> None:
+    """A metasrv that does not say what it runs with runs as declared."""
+    patch.setattr(observe.database, "prunes", lambda spec, running, wal: prunes(spec, running, wal or settings()))
 
 
 def cached_holds(patch: Patch) -> None:
@@ -274,6 +292,38 @@ MUTANTS: tuple[Mutant, ...] = (
     (dry_run_goes_on, stories.test_a_dry_run_changes_nothing_and_says_what_it_would_do),
     (no_turns, stories.test_runs_take_turns),
     (second_pruner, stories.test_a_database_that_deletes_by_itself_is_only_reported_on),
+    (
+        settings_asked_once,
+        partial(
+            stories.test_a_metasrv_that_starts_anew_with_other_settings_is_noticed_right_before_the_act,
+            "delete_records",
+        ),
+    ),
+    (
+        settings_asked_once,
+        partial(
+            stories.test_a_metasrv_that_starts_anew_with_other_settings_is_noticed_right_before_the_act,
+            "advance_markers",
+        ),
+    ),
+    (
+        declared_settings_believed,
+        partial(
+            stories.test_what_runs_and_is_not_declared_or_not_known_is_only_reported_on,
+            "Disabled",
+            settings("Physical"),
+            "SecondPruner",
+        ),
+    ),
+    (
+        silence_believed,
+        partial(
+            stories.test_what_runs_and_is_not_declared_or_not_known_is_only_reported_on,
+            "Disabled",
+            None,
+            "SettingsUnknown",
+        ),
+    ),
     (stale_accepted, stories.test_a_silent_datanode_leaves_its_topics_alone),
     (regions_ignored, regions_need),
     (holds_ignored, a_hold_needs),

@@ -11,6 +11,8 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState, WALHold
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.wal_settings import WALSettings
+from tests.fakes.dataplane import settings
 from tests.support.clock import START
 from tests.worlds.purge_world import NAMESPACE, REGIONS, RUN, TOPICS, WAITS, WAL, Calls, World
 
@@ -438,6 +440,50 @@ def test_a_database_that_deletes_by_itself_is_only_reported_on() -> None:
     run = world.settle()
     assert world.log_starts() == NOTHING
     assert skipped(run) == dict.fromkeys(TOPICS, "SecondPruner")
+
+
+@pytest.mark.parametrize(
+    ("declared", "runs", "reason"),
+    [
+        ("Disabled", settings("Physical"), "SecondPruner"),
+        ("Logical", settings("Physical"), "SecondPruner"),
+        ("Disabled", settings("Logical"), "SettingsDiffer"),
+        ("Logical", settings("Disabled"), "SettingsDiffer"),
+        ("Physical", settings("Logical"), "SettingsDiffer"),
+        ("Disabled", None, "SettingsUnknown"),
+    ],
+)
+def test_what_runs_and_is_not_declared_or_not_known_is_only_reported_on(
+    declared: str, runs: WALSettings | None, reason: str
+) -> None:
+    world = World(declared)
+    world.data_plane.wal = runs
+    world.start_run()
+    run = world.settle()
+    assert world.log_starts() == NOTHING
+    assert skipped(run) == dict.fromkeys(TOPICS, reason)
+
+
+@pytest.mark.parametrize("call", ["advance_markers", "delete_records"])
+def test_a_metasrv_that_starts_anew_with_other_settings_is_noticed_right_before_the_act(call: str) -> None:
+    """Calls are counted first; then the settings change before the last reading of them ahead of the act."""
+    first = World("Disabled")
+    first.start_run()
+    calls = Calls(first.check)
+    first.settle(first.process(calls))
+    act = calls.names.index(call)
+    asked = max(at for at, name in enumerate(calls.names[:act]) if name == "head")
+    world = World("Disabled")
+    world.start_run()
+    again = Calls(world.check)
+
+    def restart(_: str) -> None:
+        if len(again.names) == asked + 1:
+            world.data_plane.wal = settings("Physical")
+
+    again.before = restart
+    world.settle(world.process(again))
+    assert call not in again.names[asked:]
 
 
 def test_a_database_that_is_silent_is_told_and_waited_for() -> None:

@@ -33,7 +33,7 @@ from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.reading import read_targets
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, settings
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -155,7 +155,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.kube = FakeKube(self.time.now)
-        self.data_plane = FakeDataPlane(now=self.time.now)
+        self.data_plane = FakeDataPlane(now=self.time.now, wal=settings(self.auto_prune))
         self.kube.apply(WAL, self.spec())
         pinned = KafkaStatus(cluster_id="fake-cluster", brokers=BrokersStatus(total=3, online=3))
         database = DataPlaneStatus(identity=self.store.snapshot().store_id)

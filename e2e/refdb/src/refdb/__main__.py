@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 import os
 import sys
 from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
 
 from refdb.datanode.identity import Home, claim_node_id
 from refdb.datanode.node import Datanode, NodeOptions
@@ -18,7 +21,7 @@ from refdb.frontend.server import frontend_application
 from refdb.meta.etcd import Etcd
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
-from refdb.metasrv.pruner import move_markers
+from refdb.metasrv.pruner import delete_records, prune_topics
 from refdb.metasrv.server import NodeListing, metasrv_application, register_topics
 from refdb.metasrv.state import DETECT_PERIOD, ClusterState
 from refdb.metasrv.tables import Tables
@@ -58,8 +61,12 @@ def run_metasrv(args: argparse.Namespace) -> None:
     every(DETECT_PERIOD, "Detector", state.detect)
     every(MOVE_PERIOD, "Routes", migrations.fail_over if failover else migrations.refresh)
     if options.auto_prune_interval:
-        every(options.auto_prune_interval, "Pruned markers", lambda: move_markers(etcd, state, options.topics))
-    listed = NodeListing(args.advertise or args.http, args.version)
+        delete = (
+            None if options.auto_prune_logical_delete else functools.partial(delete_records, AdminClient(options.kafka))
+        )
+        prune = functools.partial(prune_topics, etcd, state, options.topics, delete)
+        every(options.auto_prune_interval, "Prune", prune)
+    listed = NodeListing(args.advertise or args.http, args.version, options.served)
     serve(metasrv_application(listed, etcd, state, tables, migrations), args.http)
 
 

@@ -24,6 +24,12 @@ Handler = Callable[..., Any]
 """Takes what a request says by name: numbers in its path, texts of its query and form, members of its JSON body."""
 
 
+class Text(str):
+    """An answer that is no JSON."""
+
+    __slots__ = ()
+
+
 def application(routes: Mapping[str, Handler]) -> web.Application:
     """Routes are written as `POST /path/{name}`. Answers are JSON, errors are GreptimeDB's."""
     # asyncio's own pool has six threads on two cores: so few calls that wait would stop heartbeats, and all leases.
@@ -69,7 +75,8 @@ def _served(handler: Handler, pool: ThreadPoolExecutor) -> Callable[[web.Request
         started = time.monotonic()
         try:
             call = functools.partial(handler, **await _arguments(request))
-            return web.json_response(await asyncio.get_running_loop().run_in_executor(pool, call))
+            found = await asyncio.get_running_loop().run_in_executor(pool, call)
+            return web.Response(text=found) if isinstance(found, Text) else web.json_response(found)
         except DatabaseError as error:
             code, message = error.code, str(error)
         except Exception as error:

@@ -37,7 +37,8 @@ class RefDbProcesses:
         self.folder = Path(tempfile.mkdtemp(prefix="seawall-refdb-"))
         self.prefix = self.folder.name.rsplit("-", 1)[1]
         self._etcd_url, self._flags = etcd.url, tuple(flags)
-        self._write_config(bootstrap_servers, wal or {})
+        self._servers, self._wal = bootstrap_servers, dict(wal or {})
+        self._write_config(self._servers, self._wal)
         metasrv_port, frontend_port, *ports = free_ports(2 + datanodes)
         self.metasrv_address, self.frontend_address = f"127.0.0.1:{metasrv_port}", f"127.0.0.1:{frontend_port}"
         self.addresses = [f"127.0.0.1:{port}" for port in ports]
@@ -71,6 +72,15 @@ class RefDbProcesses:
         """Starts a datanode that was killed and waits until it listens, which is after its replay."""
         self.datanodes[index].start()
         wait_healthy(self.datanodes[index], self.addresses[index])
+
+    def restart_metasrv(self, **wal: object) -> None:
+        """Somebody edits `[wal]`, and starts the metasrv anew."""
+        self._wal |= wal
+        self._write_config(self._servers, self._wal)
+        self.metasrv.kill()
+        self.metasrv.start()
+        wait_healthy(self.metasrv, self.metasrv_address)
+        self.metasrv.wait_ready(lambda: len(self.admin("/admin/heartbeat")) == len(self.datanodes), START_TIMEOUT)
 
     def sql(self, text: str, *, cut: bool = False, timeout: float = 60) -> dict[str, Any]:
         """Runs a statement; the answer as it came, errors too."""

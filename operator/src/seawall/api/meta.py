@@ -245,6 +245,7 @@ class ConditionType(StrEnum):
     KAFKA_REACHABLE = "KafkaReachable"
     TOPICS_READY = "TopicsReady"
     DATA_PLANE_REACHABLE = "DataPlaneReachable"
+    DATA_PLANE_CONFIG_DIFFERS = "DataPlaneConfigDiffers"
     WAL_INTACT = "WALIntact"
     VERIFICATION_SCHEDULED = "VerificationScheduled"
     REPLICATION_HEALTHY = "ReplicationHealthy"

@@ -71,6 +71,8 @@ def require_open(observer: LedgerObserver, cluster: WALCluster) -> OpenedCluster
 def require_same(observer: LedgerObserver, cluster: WALCluster, decided: ObservedCluster) -> OpenedCluster:
     """The ports, if right now Kafka, the claims on the topics, and the database are those that were decided by.
 
+    A metasrv that started anew, or another one that leads, may run with other settings, and delete by itself.
+
     Raises:
         Conflict: one of them is not.
         OutsideUnavailable: somebody did not answer.
@@ -80,7 +82,19 @@ def require_same(observer: LedgerObserver, cluster: WALCluster, decided: Observe
         observer.clusters.require_same(cluster, opened, decided.revision)
     except Blocked as blocked:
         raise Conflict(blocked.found.message) from blocked
+    require_settings(opened, decided)
     return opened
+
+
+def require_settings(opened: OpenedCluster, decided: ObservedCluster) -> None:
+    """Asks the metasrv again what it runs with.
+
+    Raises:
+        Conflict: with other settings than those decided by.
+        OutsideUnavailable: it did not say.
+    """
+    if opened.parts.data_plane.wal_settings() != decided.wal:
+        raise Conflict("the metasrv runs with other [wal] settings than those that were decided by")
 
 
 def require_flushed(opened: OpenedCluster, decided: Mapping[int, Flushed]) -> None:

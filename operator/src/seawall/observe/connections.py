@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.data_plane import AutoPrune, Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
 from seawall.domain.ledger import mode
@@ -127,11 +128,12 @@ def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
     return EtcdConnection(endpoints, etcd.prefix, ca, cert, key, username, password)
 
 
-def prunes(greptimedb: GreptimeDB, running: str | None) -> mode.GreptimeDB:
-    """Who moves the marker, as the spec says; `running`: the oldest version that runs, if it is known."""
+def prunes(greptimedb: GreptimeDB, running: str | None, wal: WALSettings | None) -> mode.GreptimeDB:
+    """Who moves the marker, as the spec says; and what runs: the oldest version, and `[wal]`, as far as known."""
     return mode.GreptimeDB(
         version=greptimedb.version,
         running=running,
+        wal=wal,
         auto_prune_seconds=0.0 if greptimedb.auto_prune is AutoPrune.DISABLED else None,
         logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
     )

@@ -16,6 +16,7 @@ from seawall.domain.dataplane.identity import Node, find_contradiction, weakest_
 from seawall.domain.dataplane.metadata import MetadataSnapshot
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.mode import PruneMode, prune_mode_of
 from seawall.domain.ledger.observation import UnavailableReason
@@ -54,6 +55,18 @@ class DatabaseAnswers:
         """
         return self._ask("nodes", self._parts.data_plane.nodes)
 
+    def wal_settings(self) -> WALSettings:
+        """What the metasrv runs with.
+
+        Raises:
+            PartUnavailable, PartRefused: the metasrv did not say.
+        """
+        return self._ask("wal settings", self._parts.data_plane.wal_settings)
+
+    def wal_settings_or_none(self) -> WALSettings | None:
+        """The same; a metasrv that does not say is no obstacle to all else, but nothing is deleted or granted then."""
+        return _heard(self.wal_settings, [])
+
     def snapshot(self) -> MetadataSnapshot:
         """The metadata at one revision.
 
@@ -78,17 +91,22 @@ class DatabaseAnswers:
         nodes = _heard(self.nodes, troubles)
         if reports is None or snapshot is None or nodes is None:
             return NoDataPlane(troubles[0].why, "; ".join(map(str, troubles)))
-        found = _answer("view", lambda: _view(reports, snapshot, nodes, now))
+        wal = self.wal_settings_or_none()
+        found = _answer("view", lambda: _view(reports, snapshot, nodes, wal, now))
         return NoDataPlane(found.why, str(found)) if isinstance(found, (PartUnavailable, PartRefused)) else found
 
 
 def _view(
-    reports: Sequence[DatanodeReport], snapshot: MetadataSnapshot, nodes: Sequence[Node], now: datetime
+    reports: Sequence[DatanodeReport],
+    snapshot: MetadataSnapshot,
+    nodes: Sequence[Node],
+    wal: WALSettings | None,
+    now: datetime,
 ) -> DataPlaneView | NoDataPlane:
     contradiction = find_contradiction(reports, snapshot, nodes)
     if contradiction is not None:
         return NoDataPlane(NotReached.CONTRADICTION, contradiction)
-    return view_data_plane(reports, snapshot, nodes, now)
+    return view_data_plane(reports, snapshot, nodes, wal, now)
 
 
 def _answer(name: str, ask: Callable[[], T]) -> T | PartUnavailable | PartRefused:
@@ -117,12 +135,14 @@ class DatabaseState:
     reports: Sequence[DatanodeReport]
     snapshot: MetadataSnapshot
     prune_mode: PruneMode
+    wal: WALSettings | None
+    """What the metasrv runs with; None: it did not say."""
 
 
 def read_database(
     cluster: WALCluster, opened: OpenedCluster, answers: DatabaseAnswers, time: TrustedTime, *, readopts: bool
 ) -> DatabaseState:
-    """Reports, what runs, and the metadata, in this order.
+    """Reports, what runs and with which settings, and the metadata, in this order.
 
     Args:
         cluster: the WALCluster, with what is pinned.
@@ -137,6 +157,7 @@ def read_database(
     """
     reports = answers.reports()
     nodes = _nodes_or_none(answers)
+    wal = answers.wal_settings_or_none()
     snapshot = answers.snapshot()
     contradiction = find_contradiction(reports, snapshot, nodes)
     if contradiction is not None:
@@ -145,7 +166,8 @@ def read_database(
     may_claim = readopts and usable_readoption(cluster, time) is not None
     if other is not None and not (may_claim and is_about_the_claim(cluster, snapshot.store_id)):
         raise Blocked(other.why, other.message)
-    return DatabaseState(reports, snapshot, prune_mode_of(prunes(opened.greptimedb, weakest_version(nodes))))
+    prune_mode = prune_mode_of(prunes(opened.greptimedb, weakest_version(nodes), wal))
+    return DatabaseState(reports, snapshot, prune_mode, wal)
 
 
 def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:

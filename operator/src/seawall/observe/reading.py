@@ -139,6 +139,7 @@ class LedgerReader:
                 cluster.metadata.generation,
                 current_licence(cluster, self.clock, follows_readopt=asked.readopts),
                 snapshot.revision,
+                parts.database.wal,
             ),
             parts.pool,
             frozenset(parts.logs),

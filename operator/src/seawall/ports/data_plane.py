@@ -14,6 +14,7 @@ from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.ledger.observation import Unavailable
 from seawall.domain.ledger.page import LedgerPage
 
@@ -36,6 +37,15 @@ class DataPlane(Protocol):
         Raises:
             PartUnavailable: the frontend did not answer.
             PartRefused: what answered is no frontend, or it does not let us in.
+        """
+        ...
+
+    def wal_settings(self) -> WALSettings:
+        """`[wal]` of the metasrv that answers, as it runs: of several, one, which need not be their leader.
+
+        Raises:
+            PartUnavailable: the metasrv did not answer.
+            PartRefused: what answered is no metasrv, or it does not say.
         """
         ...
 

@@ -367,3 +367,40 @@ def test_a_hold_is_granted_released_or_overtaken_by_any_clock() -> None:
 
 def test_its_owner_releases_it() -> None:
     assert settle(replace(granted(), release=True)).state is HoldState.RELEASED
+
+
+DELETING = replace(VIEW, database_deletes=True, cure='auto_prune_interval = "0s"')
+NOT_SAID = replace(VIEW, database_deletes=None)
+
+
+def test_nothing_is_granted_while_the_database_deletes_and_the_key_is_named() -> None:
+    assert settle(FRESH, DELETING).granted is None
+    assert 'auto_prune_interval = "0s"' in (why_not_granted(FRESH, DELETING) or "")
+    everything = replace(FRESH, claim=Claim(everything=True))
+    assert settle(everything, DELETING).granted is None
+
+
+def test_nothing_is_granted_while_nobody_knows_whether_the_database_deletes() -> None:
+    assert settle(FRESH, NOT_SAID).granted is None
+    assert "GET /config" in (why_not_granted(FRESH, NOT_SAID) or "")
+
+
+def test_a_granted_hold_is_at_risk_at_once_and_as_before_when_that_ends() -> None:
+    hold = granted()
+    change = next_change(hold, DELETING, agreed(NOW))
+    assert change is not None
+    assert (change.hold.state, change.hold.at_risk_since) == (HoldState.AT_RISK, NOW)
+    assert 'auto_prune_interval = "0s"' in change.sentence
+    later = settle(change.hold, DELETING, NOW + 2 * HOUR)
+    assert later.state is HoldState.AT_RISK, "it is Lost when its records are gone, and not before"
+    assert settle(later, NOT_SAID, NOW + 2 * HOUR).state is HoldState.AT_RISK, "that nobody knows ends no risk"
+    assert settle(later, VIEW, NOW + 2 * HOUR).state is HoldState.ACTIVE
+
+
+def test_a_granted_hold_stands_while_nobody_knows() -> None:
+    assert settle(granted(), NOT_SAID) == granted()
+
+
+def test_a_hold_whose_records_the_database_deleted_is_lost() -> None:
+    gone = replace(looking_at(log_start=160), database_deletes=True)
+    assert settle(granted(), gone).state is HoldState.LOST

@@ -74,7 +74,14 @@ TOPIC = st.builds(
     unused=st.booleans(),
     recorded_for_a_grace=USUALLY,
 )
-ONLY_REPORTS = ("VersionDiffers", "VersionUnknown", "DatabaseTooOld", "SecondPruner")
+ONLY_REPORTS = (
+    "VersionDiffers",
+    "VersionUnknown",
+    "DatabaseTooOld",
+    "SecondPruner",
+    "SettingsUnknown",
+    "SettingsDiffer",
+)
 CLUSTER = st.builds(
     oracle.Cluster,
     mode=st.sampled_from("ABC"),

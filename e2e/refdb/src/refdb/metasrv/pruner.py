@@ -1,4 +1,7 @@
-"""Mode A: moves the pruned markers. It deletes nothing; Seawall deletes up to the marker.
+"""Prunes by itself, as `[wal]` says: deletes records and moves the markers, or only moves them (mode A).
+
+With `auto_prune_logical_delete = false`, as GreptimeDB has it from 0.17 on, records are deleted first, and then the
+marker is moved: through any hold, of which it knows nothing.
 
 A region that opens reads the marker, so it may rise to the greatest entry id up to which no region of the topic needs a
 replay: per region the greater of what it flushed and what it reported while idle. One region whose leader is silent
@@ -8,14 +11,19 @@ stops its topic. The transaction compares that the marker is as it was read and 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from refdb.errors import Unavailable
 from refdb.meta import keys
 from refdb.meta.etcd import Etcd
 from refdb.meta.values import checkpoint, pruned_entry_id, topic_name_value
 from refdb.metasrv.state import ClusterState
 
 LOG = logging.getLogger("refdb.metasrv.pruner")
+DELETE_TIMEOUT = 15.0
 
 
 def prunable(state: ClusterState) -> dict[int, int]:
@@ -31,8 +39,21 @@ def prunable(state: ClusterState) -> dict[int, int]:
     return needed
 
 
-def move_marker(etcd: Etcd, topic: str, known: Mapping[int, int]) -> int | None:
-    """Moves one topic's marker; None when it must stay."""
+Delete = Callable[[str, int], None]
+"""Deletes the records of a topic before an offset."""
+
+
+def delete_records(admin: AdminClient, topic: str, before: int) -> None:
+    """Asks Kafka, and waits for it."""
+    for done in admin.delete_records([TopicPartition(topic, 0, before)]).values():
+        try:
+            done.result(DELETE_TIMEOUT)
+        except KafkaException as error:
+            raise Unavailable(f"cannot delete records of {topic}: {error.args[0].str()}") from None
+
+
+def prune_topic(etcd: Etcd, topic: str, known: Mapping[int, int], delete: Delete | None) -> int | None:
+    """Deletes, if it may, and moves one topic's marker; None when it must stay."""
     regions = etcd.range(keys.topic_regions(topic))
     marker = etcd.get(keys.topic_name(topic))
     ids = {int(pair.key.rsplit("/", 1)[1]): checkpoint(pair.value) or 0 for pair in regions.pairs}
@@ -41,12 +62,14 @@ def move_marker(etcd: Etcd, topic: str, known: Mapping[int, int]) -> int | None:
     to = min(max(known[region_id], stored) for region_id, stored in ids.items())
     if to <= pruned_entry_id(marker.value):
         return None
+    if delete is not None:
+        delete(topic, to)
     return to if etcd.txn([marker, regions], {marker.key: topic_name_value(to)}) else None
 
 
-def move_markers(etcd: Etcd, state: ClusterState, topics: Sequence[str]) -> None:
-    """Moves the markers of all topics."""
+def prune_topics(etcd: Etcd, state: ClusterState, topics: Sequence[str], delete: Delete | None) -> None:
+    """Prunes all topics; `delete` is None where only markers are moved."""
     known = prunable(state)  # reports first, then metadata
-    moved = {topic: to for topic in topics if (to := move_marker(etcd, topic, known)) is not None}
-    if moved:
-        LOG.info("Moved pruned markers: %s", moved)
+    pruned = {topic: to for topic in topics if (to := prune_topic(etcd, topic, known, delete)) is not None}
+    if pruned:
+        LOG.info("%s: %s", "Moved pruned markers" if delete is None else "Deleted records", pruned)

@@ -14,7 +14,7 @@ from refdb.metasrv.migration import Migrations
 from refdb.metasrv.state import ClusterState
 from refdb.metasrv.tables import Tables
 from refdb.schema import Table
-from refdb.web import application
+from refdb.web import Text, application
 
 
 def register_topics(etcd: Etcd, topics: tuple[str, ...]) -> None:
@@ -30,6 +30,8 @@ class NodeListing:
 
     address: str
     version: str
+    config: str
+    """Its options as it runs, in TOML."""
 
 
 def metasrv_application(
@@ -64,6 +66,7 @@ def metasrv_application(
     return application(
         {
             "GET /admin/health": dict,
+            "GET /config": lambda: Text(listed.config),
             "GET /admin/leader": lambda: listed.address,
             "GET /admin/heartbeat": heartbeats,
             "GET /admin/maintenance": maintenance,

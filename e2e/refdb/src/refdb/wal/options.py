@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -30,7 +31,11 @@ class WalOptions:
     replication_factor: int = 1
     auto_create_topics: bool = True
     auto_prune_interval: float = 0.0
-    """Seconds between moves of the pruned markers (mode A); 0 leaves them to Seawall (mode B)."""
+    """Seconds between prunes; 0 leaves it to Seawall (mode B)."""
+    auto_prune_logical_delete: bool = False
+    """Whether a prune only moves markers (mode A), and deletes no records."""
+    served: str = ""
+    """`[wal]` of a metasrv as it runs, in TOML: what `/config` serves, passwords and all."""
 
 
 def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
@@ -42,8 +47,6 @@ def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
     if wal.get("provider") != "kafka":
         raise invalid('refdb needs [wal] provider = "kafka"')
     prune = duration(wal.get("auto_prune_interval", "0s"))
-    if prune and not wal.get("auto_prune_logical_delete", False):
-        raise invalid("refdb deletes no records: auto_prune_interval needs auto_prune_logical_delete = true")
     prefix = wal.get("topic_name_prefix", "greptimedb_wal_topic")
     return WalOptions(
         kafka=_kafka(wal, environment),
@@ -52,7 +55,32 @@ def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
         replication_factor=wal.get("replication_factor", 1),
         auto_create_topics=wal.get("auto_create_topics", True),
         auto_prune_interval=prune,
+        auto_prune_logical_delete=wal.get("auto_prune_logical_delete", False),
+        served=_served(wal),
     )
+
+
+def _served(wal: Mapping[str, Any]) -> str:
+    """As GreptimeDB prints its options: keys that nobody set have their defaults."""
+    defaults = {
+        "auto_create_topics": True,
+        "num_topics": 64,
+        "topic_name_prefix": "greptimedb_wal_topic",
+        "replication_factor": 1,
+        "auto_prune_interval": "0s",
+        "auto_prune_logical_delete": False,
+    }
+    rows = {key: value for key, value in {**defaults, **wal}.items() if not isinstance(value, Mapping)}
+    tables = {key: value for key, value in wal.items() if isinstance(value, Mapping)}
+    lines = ["[wal]", *_rows(rows)]
+    for name, values in tables.items():
+        lines += ["", f"[wal.{name}]", *_rows(values)]
+    return "\n".join([*lines, ""])
+
+
+def _rows(values: Mapping[str, Any]) -> list[str]:
+    """Texts, numbers, truths and lists of texts are the same in JSON and TOML."""
+    return [f"{key} = {json.dumps(value)}" for key, value in values.items()]
 
 
 def _kafka(wal: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:

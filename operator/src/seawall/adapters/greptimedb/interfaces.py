@@ -11,11 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from seawall.adapters.greptimedb.heartbeats import read_heartbeats
 from seawall.adapters.greptimedb.http import Answer, Http, Part
+from seawall.adapters.greptimedb.settings import read_settings
 from seawall.adapters.times import FLUSH_SECONDS, HTTP_ANSWER_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
+from seawall.domain.dataplane.wal_settings import WALSettings
 
 _TRANSIENT = frozenset({1000, 1002, 1003, 1005, 1006, 1007, 1008, 4007, 4008, 4009, 4010, 5000, 5001, 6000, 6001})
 """Codes of failures that may pass: a datanode is away, the region is opening, busy or moving, storage is slow."""
@@ -149,6 +151,10 @@ class GreptimeDB:
     def nodes(self) -> Sequence[Node]:
         """Asks by SQL."""
         return _read(FRONTEND, self._execute(NODES, HTTP_ANSWER_SECONDS), read_nodes)
+
+    def wal_settings(self) -> WALSettings:
+        """Asks the metasrv for its options; they are its own, and it does not ask its leader for them."""
+        return _read(METASRV, self._admin.get(f"{self._metasrv}/config"), read_settings)
 
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Asks for flushes by SQL, a few at a time."""

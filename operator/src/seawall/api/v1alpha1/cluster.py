@@ -212,8 +212,8 @@ class WALClusterStatus(ObjectStatus):
     """The observed state of a WALCluster."""
 
     conditions: Conditions = ()
-    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable, WALIntact,
-    VerificationScheduled, ReplicationHealthy, QuorumHealthy and DatanodesHealthy."""
+    """Ready, Reconciling and Stalled (kstatus), KafkaReachable, TopicsReady, DataPlaneReachable,
+    DataPlaneConfigDiffers, WALIntact, VerificationScheduled, ReplicationHealthy, QuorumHealthy and DatanodesHealthy."""
     kafka: KafkaStatus | None = None
     """What Kafka says of itself; absent until first contact."""
     topics: TopicsStatus | None = None

@@ -38,6 +38,19 @@ class Reason(StrEnum):
     VERSION_DIFFERS = "VersionDiffers"
     """Stalled. An older GreptimeDB runs than `version` declares: nothing is deleted, because it does not read what
     Seawall announces. Declare the oldest version that runs, or finish the upgrade."""
+    AS_DECLARED = "AsDeclared"
+    """False. DataPlaneConfigDiffers: the metasrv runs with the `[wal]` that is declared, as far as Seawall needs it."""
+    CONFIG_DIFFERS = "ConfigDiffers"
+    """True. DataPlaneConfigDiffers: the metasrv's `[wal]` is not as declared; the message has the keys and both values.
+    What runs counts, and nothing is deleted while it is about pruning: set the keys and restart every metasrv, or
+    declare what runs."""
+    SECOND_PRUNER = "SecondPruner"
+    """True. DataPlaneConfigDiffers: the database deletes records by itself, **through any hold**: none is granted, and
+    Seawall deletes nothing. Set the key that the message names in the `[wal]` of every metasrv, restart them, and say
+    so in `autoPrune` (docs/purging.md#a-database-that-deletes-by-itself)."""
+    SETTINGS_UNKNOWN = "SettingsUnknown"
+    """Unknown. DataPlaneConfigDiffers: the metasrv does not say what it runs with; no hold is granted and nothing is
+    deleted. Look whether `dataPlane.greptimedb.metasrv` answers `GET /config`."""
     FIRST_CONTACT = "FirstContact"
     """Reconciling. Kafka answered for the first time and its cluster id is being pinned."""
     PAUSED = "Paused"

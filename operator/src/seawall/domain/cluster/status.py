@@ -25,6 +25,7 @@ from seawall.domain.cluster.data_plane import (
 from seawall.domain.cluster.identity import why_wrong
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.settings import settings_conditions, settings_event
 from seawall.domain.cluster.verdict import Case
 from seawall.domain.conditions import (
     ConditionBuilder,
@@ -163,6 +164,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
                 f"{ready} of {total} topics are ready",
             ),
             *data_plane_conditions(case.cluster, case.observed, build),
+            *settings_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
             *_conditions_of_others(case.cluster),
         ),
@@ -202,6 +204,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             reachable,
             build(ConditionType.TOPICS_READY, "Unknown", verdict.reason, verdict.message),
             *data_plane_conditions(cluster, observed, build),
+            *settings_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
             *_conditions_of_others(cluster),
         ),
@@ -222,7 +225,7 @@ def events_of(cluster: WALCluster, status: WALClusterStatus) -> tuple[Event, ...
     ready = transition_events(cluster.status.conditions, status.conditions)
     ready = tuple(event for event in ready if event.message != reported)  # the run's own controller has told it
     adopted = readoption_event(cluster, status)
-    others = (adopted, data_plane_event(cluster, status), wal_event(cluster, status))
+    others = (adopted, data_plane_event(cluster, status), settings_event(cluster, status), wal_event(cluster, status))
     return tuple(dict.fromkeys((*ready, *filter(None, others))))  # what two conditions say alike is told once
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from seawall.domain.dataplane.identity import Node, weakest_version
 from seawall.domain.dataplane.metadata import MetadataSnapshot, regions_of_topics
 from seawall.domain.dataplane.reports import DatanodeReport
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.times import DATABASE_REPORTING_WITHIN
 
 
@@ -26,10 +27,16 @@ class DataPlaneView:
     """By prefix of topics the UID of the WALCluster that has claimed them."""
     version: str | None
     """The oldest version that runs; None: not every process has said its own."""
+    wal: WALSettings | None
+    """What its metasrv runs with; None: it did not say."""
 
 
 def view_data_plane(
-    reports: Iterable[DatanodeReport], snapshot: MetadataSnapshot, nodes: Iterable[Node], now: datetime
+    reports: Iterable[DatanodeReport],
+    snapshot: MetadataSnapshot,
+    nodes: Iterable[Node],
+    wal: WALSettings | None,
+    now: datetime,
 ) -> DataPlaneView:
     """Counts what the newest report of each datanode and the metadata say."""
     reported_at = {report.datanode_id: report.reported_at for report in reports}
@@ -42,4 +49,5 @@ def view_data_plane(
         store_id=snapshot.store_id,
         claims=snapshot.claims,
         version=weakest_version(nodes),
+        wal=wal,
     )

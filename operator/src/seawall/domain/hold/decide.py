@@ -59,12 +59,18 @@ def measured(obj: WALHold, hold: Hold, view: HoldView) -> WALHoldStatus:
 
 
 def published(
-    obj: WALHold, status: WALHoldStatus, hold: Hold | None, time: TrustedTime, verdict: Verdict
+    obj: WALHold,
+    status: WALHoldStatus,
+    hold: Hold | None,
+    time: TrustedTime,
+    verdict: Verdict,
+    *,
+    database_deletes: bool | None = None,
 ) -> Published[WALHoldStatus]:
-    """The status with its conditions, and the events."""
+    """The status with its conditions, and the events. `database_deletes` is the look's; None: nobody knows."""
     update = {
         "observed_generation": obj.metadata.generation,
-        "conditions": _conditions(obj, hold, verdict, time),
+        "conditions": _conditions(obj, hold, verdict, time, database_deletes),
     }
     found = status.model_copy(update=update)
     return Published(found, _events(obj, found, verdict))
@@ -81,12 +87,18 @@ def _events(obj: WALHold, status: WALHoldStatus, verdict: Verdict) -> tuple[Even
     return (Event(kind, f"Hold{status.state.value}", verdict.message), *reported)
 
 
-def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, time: TrustedTime) -> tuple[Condition, ...]:
+def _conditions(
+    obj: WALHold,
+    hold: Hold | None,
+    verdict: Verdict,
+    time: TrustedTime,
+    database_deletes: bool | None,  # noqa: FBT001 - of the look
+) -> tuple[Condition, ...]:
     """Granted is about the spec as it stands: an edited one is not granted until it says so again."""
     build = ConditionBuilder(obj.status.conditions, obj.metadata.generation, time.now)
     if hold is None:
         return build.kstatus(verdict)
-    is_granted = hold.granted == hold.claim and not hold.state.is_final
+    is_granted = hold.granted == hold.claim and not hold.state.is_final and _is_worth(obj, hold, database_deletes)
     return (
         *build.kstatus(verdict),
         build(ConditionType.GRANTED, as_status(is_granted), verdict.reason, verdict.message),
@@ -94,6 +106,14 @@ def _conditions(obj: WALHold, hold: Hold | None, verdict: Verdict, time: Trusted
         build(ConditionType.LOST, as_status(hold.state is HoldState.LOST), verdict.reason, verdict.message),
         _expiry_judged(build, time),
     )
+
+
+def _is_worth(obj: WALHold, hold: Hold, database_deletes: bool | None) -> bool:  # noqa: FBT001 - of the look
+    """Whether what was granted is worth anything. Where nobody knows, it is as it was before."""
+    if database_deletes is not None:
+        return not database_deletes
+    before = find_condition(obj.status.conditions, ConditionType.GRANTED)
+    return hold.state is not HoldState.AT_RISK or before is None or before.status == "True"
 
 
 def _expiry_judged(build: ConditionBuilder, time: TrustedTime) -> Condition:
@@ -158,7 +178,7 @@ def _manage(obj: WALHold, hold: Hold, observation: Observation, observed: Observ
     change = next_change(hold, view, observed.time)
     after = hold if change is None else change.hold
     status = measured(obj, after, view)
-    publish = partial(published, obj, status, after, observed.time)
+    publish = partial(published, obj, status, after, observed.time, database_deletes=view.database_deletes)
     if change is not None:
         return Decision(status, _verdict_of_change(after, view, change.sentence), publish=publish)
     records = _records_to_write(hold, observation)
@@ -200,6 +220,7 @@ def _verdict(obj: WALHold, hold: Hold, view: HoldView, observed: Observed) -> Ve
     before = find_condition(obj.status.conditions, ConditionType.READY)
     is_same = before is not None and before.reason == hold.state.value
     message = before.message if before is not None and is_same else f"the hold is {hold.state.value}"
+    message = view.second_pruner or message
     return Verdict(Outlook.READY, hold.state.value, message, _until_next_limit(hold, observed.time))
 
 

@@ -47,7 +47,9 @@ def hold_view(observation: Observation, ages: YoungRecords | None = None, *, may
         name: _held_topic(observation, name, floors.get(name), may_write=may_write)
         for name in sorted(observation.topics)
     }
-    return HoldView(topics if ages is None else {name: _with_ages(topics[name], ages, name) for name in topics})
+    mode = observation.assessment.inputs.prune_mode
+    aged = topics if ages is None else {name: _with_ages(topics[name], ages, name) for name in topics}
+    return HoldView(aged, mode.database_deletes, mode.cure)
 
 
 def _with_ages(topic: HeldTopic, ages: YoungRecords, name: str) -> HeldTopic:

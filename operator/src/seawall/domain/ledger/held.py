@@ -119,9 +119,27 @@ class HeldTopic:
 
 @dataclass(frozen=True, slots=True)
 class HoldView:
-    """What the granter sees: all topics of the pool."""
+    """What the granter sees: all topics of the pool, and who else deletes."""
 
     topics: Mapping[str, HeldTopic]
+    database_deletes: bool | None = False
+    """Whether the database deletes by itself, through any hold; None: nobody knows."""
+    cure: str = ""
+    """What ends that."""
+
+    @property
+    def second_pruner(self) -> str | None:
+        """That no hold is worth anything, and the keys to set, in one sentence that stays the same."""
+        if not self.database_deletes:
+            return None
+        return f"the database deletes by itself, through any hold: set {self.cure}, in the [wal] of every metasrv"
+
+    @property
+    def why_no_promise(self) -> str | None:
+        """Why nothing can be promised by anybody; None: it can."""
+        if self.database_deletes is None:
+            return "the metasrv does not say (GET /config) whether the database deletes by itself"
+        return self.second_pruner
 
     def logs_of(self, claim: Claim) -> LogIds | None:
         """The ids of the claimed topics' logs; None while any is unknown."""

@@ -31,6 +31,9 @@ Safe readings of the design:
   Seawall itself deletes nothing then. It does not remember each topic's intent (a pool may have 10,000), so deletes of
   somebody else between an intent and a higher one that a purge wrote, but never used, go unseen, and so do those that
   a person readopted before the hold's next look.
+* While the database deletes by itself no hold is granted, and each that was is AtRisk and not Granted: its records may
+  go with the next prune. It is Lost when they are gone, and not before: a database that is set right in time has done
+  no harm. While nobody knows whether it does, nothing is granted and what was granted stands.
 * A hold that somebody deleted counts until it is gone, because who set the finalizer may be reading. It is granted
   nothing new and cannot be renewed, so its ttl ends it.
 """
@@ -208,6 +211,10 @@ def _granted(hold: Hold, view: HoldView, _: TrustedTime) -> HoldChange | None:
 
 def _obstacle(claim: Claim, view: HoldView) -> str | None:
     """What keeps a request open, in one sentence."""
+    return view.why_no_promise or _not_in_the_logs(claim, view)
+
+
+def _not_in_the_logs(claim: Claim, view: HoldView) -> str | None:
     for name, offset in claim.offsets.items():
         topic = view.topics.get(name)
         if topic is None:
@@ -239,10 +246,11 @@ def _stands(hold: Hold, view: HoldView, time: TrustedTime) -> HoldChange | None:
         return None
     now = time.earliest
     near = None if now is None else limit_reached(hold, view, now, NEAR)
-    risk = near or _doubt(hold, hold.granted, view)
+    risk = view.second_pruner or near or _doubt(hold, hold.granted, view)
     if risk is not None:
         return _at_risk(hold, risk, time)
-    if hold.state is HoldState.AT_RISK and (now is None or not are_limits_known(hold, view)):
+    is_known = now is not None and view.database_deletes is not None and are_limits_known(hold, view)
+    if hold.state is HoldState.AT_RISK and not is_known:
         return None
     if _keeps_more_than_the_database(hold.granted, view):
         state, sentence = HoldState.EXTENDED, "records are kept for it that the database needs no more"

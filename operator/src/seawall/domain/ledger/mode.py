@@ -12,14 +12,21 @@ GreptimeDB by version (facts of its sources):
 Before 1.1 a region that was created cold may start at 0 and would read what was deleted: no boundary is safe. A
 pre-release of 1.1.0 counts as older: it may lack the reading. A declared version is not believed: what runs is asked
 (`information_schema.cluster_info`), the oldest process counts, and while any has not said its own, nothing is deleted.
+
+Nor is it believed who prunes: a metasrv is asked what it runs with (`/config`). One that deletes by itself does so
+through any hold, whatever is declared: nothing is promised and nothing deleted. One that does not say may be one of
+those: nothing new is promised, nothing deleted, and what was promised stands until something is known. One that runs
+otherwise than declared and deletes nothing endangers nothing, but somebody is wrong: nothing is deleted until both say
+the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from seawall.domain.dataplane.identity import is_older_than_declared, parse_version, reads_marker_at_open
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.ledger.reasons import Reason
 
 
@@ -45,6 +52,10 @@ class PruneMode:
 
     mode: Mode
     report_only: Reason | None = None
+    database_deletes: bool | None = False
+    """Whether the database deletes records by itself, so that no hold is worth anything; None: nobody knows."""
+    cure: str = ""
+    """Of a database that deletes: the keys that end it, in the version that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +68,56 @@ class GreptimeDB:
     logical_delete: bool = False
     running: str | None = field(kw_only=True)
     """The oldest version that any of its processes runs; None: not every process has said its own."""
+    wal: WALSettings | None = field(kw_only=True)
+    """What its metasrv runs with; None: it did not say."""
+
+    @property
+    def prunes(self) -> bool:
+        """Whether it is declared that the database moves markers."""
+        return self.auto_prune_seconds is None or self.auto_prune_seconds > 0
+
+    @property
+    def is_declared_to_delete(self) -> bool:
+        """Whether it is declared that the database deletes by itself."""
+        return self.prunes and not self.logical_delete
+
+
+INTERVAL_OFF = 'auto_prune_interval = "0s"'
+LOGICAL = "auto_prune_logical_delete = true"
 
 
 def prune_mode_of(database: GreptimeDB) -> PruneMode:
+    """By what runs; where that is not known, nothing may be deleted."""
+    found = _by_versions(database)
+    deletes = database_deletes(database)
+    if deletes:
+        cure = cure_of(database.running or database.version)
+        return PruneMode(found.mode, Reason.SECOND_PRUNER, database_deletes=True, cure=cure)
+    reason = found.report_only
+    if database.wal is None:
+        reason = reason or Reason.SETTINGS_UNKNOWN
+    elif not _runs_as_declared(database, database.wal):
+        reason = reason or Reason.SETTINGS_DIFFER
+    return replace(found, report_only=reason, database_deletes=deletes)
+
+
+def cure_of(version: str) -> str:
+    """What of a metasrv's `[wal]` ends that the database deletes: two keys, of which one is new in 1.1."""
+    return f"{LOGICAL}, or {INTERVAL_OFF}" if reads_marker_at_open(version) else INTERVAL_OFF
+
+
+def database_deletes(database: GreptimeDB) -> bool | None:
+    """Whether the database deletes records by itself; one that does not say and is declared to do so, does."""
+    if database.wal is not None:
+        return database.wal.deletes
+    return True if database.is_declared_to_delete else None
+
+
+def _runs_as_declared(database: GreptimeDB, wal: WALSettings) -> bool:
+    return wal.is_kafka and wal.prunes is database.prunes and wal.deletes is database.is_declared_to_delete
+
+
+def _by_versions(database: GreptimeDB) -> PruneMode:
     """By what is declared, unless something older runs: what it reads when it opens a region is what counts."""
     if parse_version(database.version) is None:
         return PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
@@ -74,7 +132,5 @@ def prune_mode_of(database: GreptimeDB) -> PruneMode:
 def _by_version(database: GreptimeDB, version: str) -> PruneMode:
     if not reads_marker_at_open(version):
         return PruneMode(Mode.C, Reason.DATABASE_TOO_OLD)
-    prunes = database.auto_prune_seconds is None or database.auto_prune_seconds > 0
-    if not prunes:
-        return PruneMode(Mode.B)
-    return PruneMode(Mode.A) if database.logical_delete else PruneMode(Mode.A, Reason.SECOND_PRUNER)
+    prunes = database.prunes if database.wal is None else database.wal.prunes
+    return PruneMode(Mode.A if prunes else Mode.B)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from seawall.api.v1alpha1.purge_template import matches_any
+from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.frozen_targets import Target, TargetsLost
 from seawall.domain.ledger.assess import Assessment
 from seawall.domain.ledger.declarations import DeadRegions, Unused
@@ -173,6 +174,8 @@ class ObservedCluster:
     generation: int
     licence: Licence
     revision: int
+    wal: WALSettings | None
+    """What the metasrv ran with; None: it did not say, and nothing is deleted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,11 +140,21 @@ class Reason(Explained):
     )
     SECOND_PRUNER = (
         "SecondPruner",
-        "The database deletes records of its WAL topics by itself, and two pruners are refused.",
+        "The database deletes records of its WAL topics by itself, through any hold: nothing is granted or deleted.",
         (
-            'Set auto_prune_logical_delete = true, or auto_prune_interval = "0s", in the metasrv\'s [wal], '
-            "and say so in dataPlane.greptimedb.autoPrune."
+            'Set auto_prune_logical_delete = true (from 1.1 on), or auto_prune_interval = "0s", in every metasrv\'s '
+            "[wal], restart them, and say so in dataPlane.greptimedb.autoPrune."
         ),
+    )
+    SETTINGS_UNKNOWN = (
+        "SettingsUnknown",
+        "The metasrv does not say whether the database deletes by itself: nothing is granted or deleted.",
+        "Look whether dataPlane.greptimedb.metasrv answers GET /config, and what [wal] is there.",
+    )
+    SETTINGS_DIFFER = (
+        "SettingsDiffer",
+        "The metasrv prunes otherwise than dataPlane.greptimedb.autoPrune declares: Seawall only reports.",
+        "Do what the condition DataPlaneConfigDiffers of the WALCluster says.",
     )
     STOPPED_BY_ANNOTATION = (
         "StoppedByAnnotation",

@@ -252,6 +252,8 @@ LEFT_ALONE: tuple[tuple[Reason, Rule], ...] = (
     (Reason.VERSION_UNKNOWN, only_reports(Reason.VERSION_UNKNOWN)),
     (Reason.DATABASE_TOO_OLD, only_reports(Reason.DATABASE_TOO_OLD)),
     (Reason.SECOND_PRUNER, only_reports(Reason.SECOND_PRUNER)),
+    (Reason.SETTINGS_UNKNOWN, only_reports(Reason.SETTINGS_UNKNOWN)),
+    (Reason.SETTINGS_DIFFER, only_reports(Reason.SETTINGS_DIFFER)),
     (Reason.STOPPED_BY_ANNOTATION, stopped_by_annotation),
     (Reason.NO_POLICY, no_policy),
     (Reason.VERIFICATION_MISSING, verification_missing),

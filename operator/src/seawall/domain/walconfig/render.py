@@ -4,6 +4,11 @@ Source: the remote-WAL guide (seed 000) and GreptimeDB's config/{metasrv,datanod
 sit flat in `[wal]`. Keys that say how the topics are made belong to the metasrv, the batch size to the datanode, and a
 standalone server reads both halves. No password and no user name is written here: they stay in their Secret and reach
 the database by environment variables, which a comment in the text names.
+
+Who prunes is rendered as `autoPrune` declares it, for the declared version: GreptimeDB from 0.17 on deletes every
+30 minutes unless it is set otherwise. Before 1.1 there is no `auto_prune_logical_delete`, and a key that is not known
+is ignored without a word, so `Logical` is rendered as off there. `Physical` is the database's own default, and no key.
+A standalone server never prunes.
 """
 
 from __future__ import annotations
@@ -13,11 +18,16 @@ from typing import Any
 import tomli_w
 
 from seawall.api.v1alpha1.cluster import WALClusterSpec
+from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
+from seawall.domain.dataplane.identity import reads_marker_at_open
 
 TLS_MOUNT = "/etc/greptimedb/wal-tls"
 """Where the database's pods are expected to mount the CA and the client certificate."""
+
+PRUNE_INTERVAL = "30m"
+"""GreptimeDB's own default, said aloud: 0.16 has another."""
 
 _UNITS = (("MB", 2**20), ("KB", 2**10), ("B", 1))
 _ROLES = {"metasrv": "METASRV", "datanode": "DATANODE", "standalone": "STANDALONE"}
@@ -33,7 +43,7 @@ def render_wal_config(spec: WALClusterSpec) -> dict[str, str]:
     kafka, topics = spec.kafka.external, spec.topics
     batch = {"max_batch_bytes": readable_size(spec.wal_config.batch_bytes(topics))}
     return {
-        "metasrv.toml": _document("metasrv", kafka, _metasrv(topics)),
+        "metasrv.toml": _document("metasrv", kafka, {**_metasrv(topics), **_pruning(spec.greptimedb)}),
         "datanode.toml": _document("datanode", kafka, batch),
         "standalone.toml": _document("standalone", kafka, {**_metasrv(topics), **batch}),
     }
@@ -46,6 +56,16 @@ def _metasrv(topics: TopicsSpec) -> dict[str, Any]:
         "topic_name_prefix": topics.prefix,
         "replication_factor": topics.replication_factor,
     }
+
+
+def _pruning(greptimedb: GreptimeDB | None) -> dict[str, Any]:
+    match None if greptimedb is None else greptimedb.auto_prune:
+        case None | AutoPrune.PHYSICAL:
+            return {}
+        case AutoPrune.LOGICAL if greptimedb is not None and reads_marker_at_open(greptimedb.version):
+            return {"auto_prune_interval": PRUNE_INTERVAL, "auto_prune_logical_delete": True}
+        case _:
+            return {"auto_prune_interval": "0s"}
 
 
 def readable_size(size: int) -> str:

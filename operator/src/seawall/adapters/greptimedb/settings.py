@@ -1,0 +1,82 @@
+"""Reads what a metasrv serves at `/config`: TOML, with durations as Rust's humantime prints them ("30m", "1h 30m")."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from seawall.domain.dataplane.wal_settings import WALSettings
+
+_UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3_600.0,
+    "day": 86_400.0,
+    "month": 2_630_016.0,
+    "year": 31_557_600.0,
+}
+_PART = re.compile(r"(\d{1,18})([a-z]+)", re.ASCII)
+
+
+class _Wal(BaseModel):
+    """The keys of `[wal]` that are read. All others, a password among them, are dropped here."""
+
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+
+    provider: str
+    topic_name_prefix: str | None = None
+    num_topics: int | None = None
+    auto_prune_interval: str | None = None
+    auto_prune_logical_delete: bool = False
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True)
+
+    wal: _Wal
+
+
+_OPTIONS = TypeAdapter(_Options)
+
+
+def read_settings(body: bytes) -> WALSettings:
+    """The settings of a metasrv.
+
+    Raises:
+        ValueError: these are no options of a metasrv.
+    """
+    wal = _OPTIONS.validate_python(tomllib.loads(body.decode())).wal
+    return WALSettings(
+        provider=wal.provider,
+        topic_name_prefix=wal.topic_name_prefix,
+        num_topics=wal.num_topics,
+        auto_prune_seconds=None if wal.auto_prune_interval is None else read_duration(wal.auto_prune_interval),
+        logical_delete=wal.auto_prune_logical_delete,
+    )
+
+
+def read_duration(text: str) -> float:
+    """Seconds.
+
+    Raises:
+        ValueError: it is no duration.
+    """
+    parts = [_PART.fullmatch(part) for part in text.split()]
+    seconds = [
+        None if part is None or (unit := _UNITS.get(_singular(part[2]))) is None else int(part[1]) * unit
+        for part in parts
+    ]
+    known = [each for each in seconds if each is not None]
+    if not known or len(known) != len(seconds):
+        raise ValueError("auto_prune_interval is no duration")
+    return sum(known)
+
+
+def _singular(unit: str) -> str:
+    """`2days` has an s at its end, and so have ns, us, ms and s."""
+    return unit.removesuffix("s") if unit.removesuffix("s") in {"day", "month", "year"} else unit

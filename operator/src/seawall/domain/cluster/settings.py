@@ -1,0 +1,93 @@
+"""Whether the database runs with the `[wal]` that a WALCluster declares: the condition DataPlaneConfigDiffers.
+
+What runs decides (`ledger/mode.py`); this tells people. It is asked of the metasrv that answers: of several behind one
+address it is one of them, so all must have the same settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from seawall.api.meta import Condition, ConditionType, InvalidSpec
+from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
+from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
+from seawall.domain.cluster.observed import Observed
+from seawall.domain.cluster.reasons import Reason
+from seawall.domain.conditions import find_condition
+from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.view import DataPlaneView
+from seawall.domain.dataplane.wal_settings import Declared, WALSettings, differences
+from seawall.domain.ledger.mode import cure_of
+from seawall.domain.step import Event, EventType
+
+KIND = ConditionType.DATA_PLANE_CONFIG_DIFFERS
+
+
+def settings_conditions(
+    cluster: WALCluster, observed: Observed, build: Callable[..., Condition]
+) -> tuple[Condition, ...]:
+    """The condition, or none where no database is declared. Before the first look ended, what was known stands."""
+    if isinstance(cluster.spec, InvalidSpec) or cluster.spec.greptimedb is None:
+        return ()
+    return (_found(cluster, cluster.spec, cluster.spec.greptimedb, observed, build),)
+
+
+def _found(
+    cluster: WALCluster,
+    spec: WALClusterSpec,
+    greptimedb: GreptimeDB,
+    observed: Observed,
+    build: Callable[..., Condition],
+) -> Condition:
+    before = find_condition(cluster.status.conditions, KIND)
+    match observed.data_plane:
+        case None if before is not None and before.observed_generation == cluster.metadata.generation:
+            return before
+        case None:
+            return build(KIND, "Unknown", Reason.NOT_ASKED, "the first look at the data plane has not ended yet")
+        case NoDataPlane():
+            return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the data plane does not answer")
+        case DataPlaneView() as view if view.wal is not None:
+            return _compared(spec, greptimedb, view, view.wal, build)
+        case DataPlaneView():
+            return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the metasrv does not answer GET /config")
+
+
+def _compared(
+    spec: WALClusterSpec,
+    greptimedb: GreptimeDB,
+    view: DataPlaneView,
+    wal: WALSettings,
+    build: Callable[..., Condition],
+) -> Condition:
+    found = differences(wal, _declared(spec, greptimedb))
+    listed = "; ".join(map(str, found))
+    if wal.deletes:
+        cure = cure_of(view.version or greptimedb.version)
+        said = f"; {listed}" if found else ""
+        message = f"the database deletes records by itself, through any hold: set {cure} in every metasrv's [wal]{said}"
+        return build(KIND, "True", Reason.SECOND_PRUNER, message)
+    if found:
+        return build(KIND, "True", Reason.CONFIG_DIFFERS, f"in the metasrv's [wal] {listed}; what runs counts")
+    return build(KIND, "False", Reason.AS_DECLARED, "the metasrv's [wal] is as declared")
+
+
+def _declared(spec: WALClusterSpec, greptimedb: GreptimeDB) -> Declared:
+    return Declared(
+        topic_name_prefix=spec.topics.prefix,
+        num_topics=spec.topics.count,
+        prunes=greptimedb.auto_prune is not AutoPrune.DISABLED,
+        logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
+    )
+
+
+def settings_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
+    """One event when it begins to differ, differs otherwise, or is as declared again."""
+    was, now = find_condition(cluster.status.conditions, KIND), find_condition(status.conditions, KIND)
+    if now is None or (was is not None and (was.status, was.reason) == (now.status, now.reason)):
+        return None
+    if now.status == "True":
+        return Event(EventType.WARNING, now.reason, now.message)
+    if now.status == "False" and was is not None and was.status == "True":
+        return Event(EventType.NORMAL, now.reason, now.message)
+    return None

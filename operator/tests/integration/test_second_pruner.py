@@ -1,0 +1,92 @@
+"""A database that deletes by itself, whatever is declared: no hold is granted, and people are told the key to set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.refdb import RefDbProcesses
+from seawall_e2e.waiting import wait_until
+from tests.support.kube import Object
+from tests.support.site import Site, condition
+
+pytestmark = pytest.mark.integration
+
+HOLDS = "/apis/seawall.dev/v1alpha1/namespaces/{}/walholds"
+KEY = "auto_prune_logical_delete"
+PHYSICAL = {"auto_prune_interval": "1s", "auto_prune_logical_delete": False}
+LOGICAL = {"auto_prune_interval": "1s", "auto_prune_logical_delete": True}
+
+
+@pytest.fixture
+def database(kafka: KafkaProcesses, etcd: EtcdProcess) -> Iterator[RefDbProcesses]:
+    """It deletes records every second, as far as its regions allow."""
+    with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=1, wal=PHYSICAL) as made:
+        yield made
+
+
+def read_hold(site: Site) -> Object:
+    return site.kube.request("GET", f"{HOLDS.format(site.namespace)}/spark")
+
+
+def wait_for_hold(site: Site, granted: str, state: str, said: str) -> Object:
+    """The hold, once its condition Granted and its state are these, and its sentence has this in it."""
+
+    def look() -> Object | None:
+        found = read_hold(site)
+        status = found.get("status", {})
+        if not status.get("conditions"):
+            return None
+        is_it = condition(found, "Granted")["status"] == granted and status.get("state", "Requested") == state
+        return found if is_it and said in condition(found, "Granted")["message"] else None
+
+    return wait_until(look, f"the hold is {state}, Granted {granted}", explain=lambda: str(read_hold(site)["status"]))
+
+
+def test_no_hold_is_granted_while_the_database_deletes_whatever_is_declared(
+    site: Site, database: RefDbProcesses, etcd: EtcdProcess
+) -> None:
+    greptimedb = {
+        "version": "1.1",
+        "autoPrune": "Logical",
+        "metasrv": f"http://{database.metasrv_address}",
+        "frontend": f"http://{database.frontend_address}",
+        "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
+    }
+    site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
+    site.wait_ready()
+    found = site.wait_for("DataPlaneConfigDiffers", "True", "SecondPruner")
+    said = str(condition(found, "DataPlaneConfigDiffers")["message"])
+    assert f"set {KEY} = true" in said
+    assert f"{KEY} is false and true is declared" in said
+    body = {
+        "apiVersion": "seawall.dev/v1alpha1",
+        "kind": "WALHold",
+        "metadata": {"name": "spark"},
+        "spec": {"clusterRef": {"name": "wal"}, "topics": {"*": "earliest"}},
+    }
+    site.kube.create(HOLDS.format(site.namespace), body)
+    wait_for_hold(site, "False", "Requested", KEY)
+
+    database.restart_metasrv(**LOGICAL)
+    site.wait_for("DataPlaneConfigDiffers", "False", "AsDeclared")
+    wait_for_hold(site, "True", "Active", "granted")
+
+    database.restart_metasrv(**PHYSICAL)
+    wait_for_hold(site, "False", "AtRisk", KEY)
+    prefix = f"wal_{database.prefix}"
+    before = site.eyes.log_starts(prefix)
+    answer = database.sql("CREATE TABLE t (ts TIMESTAMP TIME INDEX, k STRING, PRIMARY KEY(k))")
+    assert "code" not in answer, answer
+    (region,) = database.rows("SELECT region_id FROM information_schema.region_peers")[0]
+
+    def deleted() -> bool | None:
+        database.write("INSERT INTO t(ts, k) VALUES (1, 'a')")
+        database.sql(f"ADMIN flush_region({region})")
+        return site.eyes.log_starts(prefix) != before or None
+
+    wait_until(deleted, "the database has deleted records by itself, hold or not")
+    wait_for_hold(site, "False", "Lost", "somebody else")
