@@ -18,11 +18,11 @@ BACKUP = "before-the-fire"
 def lose_kafka(wal: WALCluster, database: RefDb) -> None:
     """A backup, a fire, and a restore that a person approves; the rows are those of before."""
     jobs = Restores(wal, build_backup_image())
-    with step("Rows that are in the log only, and a WALBackup of it on Spark, which reads all back and decodes it"):
+    with step("Rows that are in the log only, and a WALBackup of it on Spark, which reads back all that it wrote"):
         database.execute(*guide.INSERTS)
         before = database.rows(guide.SELECT)
         jobs.declare()
-        made = jobs.back_up(BACKUP)
+        made = jobs.back_up(BACKUP, verify={"level": "Checksums"})  # Integrity finds the bad record of before
         run_and_show("-n", wal.namespace, "get", "walb", "-o", "wide")
         tell(f"{made.records} records of {len(made.ranges)} topics")
     with step("Kafka loses all its disks. Seawall makes no empty logs under a database that would skip their rows"):
