@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -75,9 +76,7 @@ def test_a_point_may_continue_another_backup() -> None:
 
 def test_a_topic_that_no_region_writes_to_is_in_it_and_may_become_used_meanwhile() -> None:
     world = PointWorld()
-    for region in [region for topic, region in world.store.snapshot().region_keys if topic == TOPICS[0]]:
-        del world.data_plane.regions[region]
-        world.store.drop_region(TOPICS[0], region)
+    drop_regions(world)
     world.back_up(bracket=BRACKET)
     process = world.backer()
     found = world.settle_bracket(process=process)
@@ -167,6 +166,62 @@ def test_a_topic_that_is_not_there_begins_no_bracket() -> None:
     found = world.backed_up(bracket=BRACKET)
     assert why(found) == ("NotAllBackedUp", "it would be no restore point: wal_1 OffsetsUnknown")
     assert (found.status.restore_point, world.people.taken) == (None, {})
+
+
+def test_an_image_that_knows_no_restore_points_makes_none() -> None:
+    found = PointWorld(old_image=True).backed_up(bracket=BRACKET)
+    assert (found.status.stage, why(found)[0]) == (JobStage.FAILED, "RequestRefused")
+    assert "the image wrote a backup and no restore point" in why(found)[1]
+
+
+def test_a_topic_that_the_parent_does_not_have_must_be_there_from_the_beginning() -> None:
+    """It is idle at the full backup, and is used, purged and backed up while nobody holds it between two attempts."""
+    world = PointWorld()
+    drop_regions(world)
+    assert world.backed_up().status.stage is JobStage.COMPLETED
+    world.dies = 1
+
+    def live_on() -> None:
+        world.add_region(TOPICS[0], BORN, datanode=0)
+        world.data_plane.regions[BORN].flushed = 0
+        for topic in TOPICS:
+            world.write(topic, 8)
+
+    world.people.meanwhile = live_on
+    world.back_up(NEXT, bracket=BRACKET, parentRef={"name": "full"})
+    process = world.backer()
+    while world.walbackup(NEXT).status.stage is not JobStage.RELEASING or world.holds():
+        world.settle_backup(NEXT, process, ticks=1)
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+    world.store.put_topic(TOPICS[0], world.kafka.topics[TOPICS[0]].log.end - 1)
+    world.start_run()
+    world.settle()
+    found = world.settle_backup(NEXT, process)
+    assert (found.status.stage, why(found)[0]) == (JobStage.FAILED, "PointLost")
+    assert "and the snapshot may need it from 1" in why(found)[1]
+
+
+def test_a_region_that_is_silent_after_the_snapshot_costs_nothing() -> None:
+    """The marker is beyond the log start, as in mode A between purges; then the last table of a topic is dropped."""
+    world = PointWorld(takes=False, is_busy=False)
+    for topic in TOPICS:
+        world.store.put_topic(topic, 30)
+    for region in list(world.data_plane.regions):
+        world.flush(region)
+    world.back_up(bracket=BRACKET)
+    process = world.backer()
+    world.settle_bracket(process=process)
+    drop_regions(world)
+    world.time.time += timedelta(minutes=30)
+    world.takes = True
+    assert world.settle_backup(process=process).status.stage is JobStage.COMPLETED
+
+
+def drop_regions(world: PointWorld) -> None:
+    for region in [region for topic, region in world.store.snapshot().region_keys if topic == TOPICS[0]]:
+        del world.data_plane.regions[region]
+        world.store.drop_region(TOPICS[0], region)
 
 
 def end_state(world: PointWorld) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 from seawall.api.meta import SNAPSHOT_ANNOTATION
 from seawall.domain.backup import bracket, kind
+from seawall.domain.backup.contract import Summary
 from seawall.domain.backup.selection import BackupSelection, select
 from tests.backup import test_bracket as stories
 from tests.support.mutants import Mutant, find_survivors
@@ -47,11 +48,11 @@ def any_annotation(patch: Patch) -> None:
     """An annotation that was there before counts."""
     honest = bracket.begin
 
-    def blind(case: Any, selection_: Any) -> Any:
+    def blind(case: Any, *others: Any) -> Any:
         annotations = {k: v for k, v in case.obj.metadata.annotations.items() if k != SNAPSHOT_ANNOTATION}
         metadata = case.obj.metadata.model_copy(update={"annotations": annotations})
         obj = type(case.obj)(metadata, case.obj.spec, case.obj.status)
-        return honest(type(case)(case.kind, obj, case.spec, case.cluster, case.kafka, case.observed), selection_)
+        return honest(type(case)(case.kind, obj, case.spec, case.cluster, case.kafka, case.observed), *others)
 
     patch.setattr(kind, "begin", blind)
 
@@ -74,11 +75,38 @@ def cut_allowed(patch: Patch) -> None:
     patch.setattr(bracket, "_find_problem", lambda *_, **__: None)
 
 
+def old_image_trusted(patch: Patch) -> None:
+    """Whatever the job wrote is a restore point."""
+    honest = Summary.model_validate_json
+
+    def generous(text: str) -> Any:
+        return honest(text).model_copy(update={"restore_point": "before-upgrade"})
+
+    patch.setattr(Summary, "model_validate_json", generous)
+
+
+def parent_trusted(patch: Patch) -> None:
+    """Of a backup that continues another one every topic is taken for continued."""
+    patch.setattr(bracket, "_continued", lambda case: frozenset(row.name for row in case.status.restore_point.topics))
+
+
+def from_what_is_known_now(patch: Patch) -> None:
+    """Where a topic begins is decided anew, and may be before what is held."""
+
+    def anew(observation: Any, wanted: Any, parent: Any, bracketed: Any) -> BackupSelection:
+        return select(observation, wanted, parent, None if bracketed is None else {})
+
+    patch.setattr(kind, "select", anew)
+
+
 MUTANTS: tuple[Mutant, ...] = (
     (ends_asked_before, stories.test_a_point_has_all_that_its_snapshot_may_need),
     (beginning_forgotten, stories.test_a_point_has_all_that_its_snapshot_may_need),
     (idle_left_out, stories.test_a_topic_that_no_region_writes_to_is_in_it_and_may_become_used_meanwhile),
     (any_annotation, stories.test_a_snapshot_that_was_there_before_the_log_was_held_does_not_count),
+    (old_image_trusted, stories.test_an_image_that_knows_no_restore_points_makes_none),
+    (parent_trusted, stories.test_a_topic_that_the_parent_does_not_have_must_be_there_from_the_beginning),
+    (from_what_is_known_now, stories.test_a_region_that_is_silent_after_the_snapshot_costs_nothing),
     (never_times_out, stories.test_a_snapshot_that_takes_too_long_makes_no_point),
     (snapshot_forgotten, stories.test_a_driver_that_dies_needs_no_other_snapshot),
     (cut_allowed, stories.test_a_hold_that_is_lost_meanwhile_costs_the_point_only_if_the_log_was_cut),

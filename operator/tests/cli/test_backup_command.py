@@ -58,7 +58,10 @@ def test_a_point_begins_when_the_log_is_held() -> None:
         "walbackup/before created",
         "Pending: ",
         "Holding: it places a hold",
-        "The log is held: take the snapshot now, then `seawall backup end before --snapshot <its name>`.",
+        (
+            "The log is held: take the snapshot now, of the metadata first and then of the files; "
+            "then `seawall backup end before --snapshot <its name>`."
+        ),
     ]
     spec = WALBackupSpec.model_validate(api.created[0]["spec"])
     assert spec.bracket is not None
@@ -99,6 +102,12 @@ def test_a_point_ends_with_what_its_snapshot_is_called() -> None:
 def test_what_is_no_point_is_said(found: list[Any], sentence: str) -> None:
     with pytest.raises(Refused, match=sentence):
         run(FakeApi(*found), "end", "before", "--snapshot", "s")
+
+
+def test_a_snapshot_needs_a_name_that_a_verdict_has_room_for() -> None:
+    for name in ("ü", "s" * 254, "a\nb"):
+        with pytest.raises(Refused, match="at most 253 printable characters of ASCII"):
+            run(FakeApi(status("Holding", "", "True")), "end", "before", "--snapshot", name)
 
 
 def test_backups_are_listed_the_oldest_first_and_points_only_where_there_is_one() -> None:

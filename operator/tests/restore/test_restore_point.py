@@ -113,3 +113,40 @@ def test_a_point_that_nobody_has_made_is_refused() -> None:
     world.bring_back(target={"point": "another"}, padAboveFlushed=False)
     found = world.settle_restore()
     assert why(found)[0] == "RequestRefused"
+
+
+def test_a_topic_that_is_there_and_that_the_point_does_not_have_stops_it() -> None:
+    """Its records are of after the point, and the database of then would replay them."""
+    world = Both(is_busy=False)
+    gone = world.kafka.topics.pop("wal_2")
+    world.kube.apply(WAL, {**world.spec(), "topics": {**world.spec()["topics"], "count": 2}})
+    assert world.backed_up(bracket=BRACKET).status.stage is JobStage.COMPLETED
+    world.kafka.topics["wal_2"] = gone
+    world.kube.apply(WAL, world.spec())
+    world.foreign |= set(TOPICS)
+    world.lose_kafka("wal_0", "wal_1")
+    world.bring_back(**BACK_TO)
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.data_plane.is_silent = True
+    world.approve()
+    found = world.settle_restore()
+    assert why(found)[0] == "TopicNotEmpty"
+    assert "Kafka has topic wal_2, with records that restore point before-upgrade does not have" in why(found)[1]
+    assert logs(world).keys() == {"wal_2"}
+
+
+def test_without_pods_nobody_knows_that_the_database_is_stopped() -> None:
+    world = after_a_point()
+    spec = world.spec()
+    plane = {name: part for name, part in spec["dataPlane"].items() if name != "datanodes"}
+    world.kube.apply(WAL, {**spec, "dataPlane": plane})
+    world.bring_back(**BACK_TO)
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.data_plane.is_silent = True
+    world.approve()
+    world.settle_restore(ticks=20)
+    reason, message = why(world.walrestore())
+    assert reason == "DatabaseUnknown"
+    assert "declare dataPlane.datanodes" in message

@@ -44,6 +44,7 @@ class BackupWorld(VerificationWorld):
         dies_late: how many of the next drivers die when their manifest is there.
         locked: whether the bucket lets nothing go.
         deleted: chains that were deleted, in that order.
+        old_image: whether the job knows nothing of restore points.
         declared: what the WALCluster says of backups; None: nothing.
     """
 
@@ -51,6 +52,7 @@ class BackupWorld(VerificationWorld):
     forged: set[tuple[str, str]] = field(default_factory=set)
     damaged: bool = False
     dies_late: int = 0
+    old_image: bool = False
     locked: bool = False
     deleted: list[str] = field(default_factory=list)
     declared: dict[str, Any] | None = field(default_factory=lambda: dict(BACKUP))
@@ -147,6 +149,8 @@ class BackupWorld(VerificationWorld):
         counts = {"records": sum(end - start for _, start, end in topics.values()), "bytes": 7, "storedBytes": 3}
         manifest = {"name": name, "digest": sha256(content).hexdigest()}
         more = {"manifest": manifest, "verified": request["verify"], "counts": {**counts, "objects": 1}}
+        if request["restorePoint"] is not None and not self.old_image:
+            more["restorePoint"] = request["restorePoint"]["name"]
         if request["expire"] is not None:
             more["expired"] = self._delete(request["expire"], request["chain"])
         return Outcome.PASSED, f"it is in {name}", more

@@ -225,7 +225,7 @@ class RestoreWorld(BackupWorld):
                 return f"{name} would begin at {start}, and the database reads from {needs['readsFrom']}"
             if needs is not None and pad_end < needs["end"]:
                 return f"{name} would end at {pad_end}, and the database has entries up to {needs['end'] - 1}"
-        return {name: ends for name, ends in found.items() if ends[2] > 0}
+        return found
 
     def _plan(self, request: Request) -> Done:
         found = self.planned(request)

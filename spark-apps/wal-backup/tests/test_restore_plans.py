@@ -158,7 +158,7 @@ def test_a_topic_that_the_newest_backup_has_not_is_told_and_one_that_is_new_begi
     request = parse_plan(json.dumps(story.restores.plan_request()).encode())
     plan = make_plan(Store(request.place), request)
     assert plan.left_out == (story.other,)
-    assert ends(story.topics()) == {"one": (3, 22, 22), "new": (0, 1, 1)}  # nothing comes back of what is empty
+    assert ends(story.topics()) == {"one": (3, 22, 22), "new": (0, 1, 1), "empty": (0, 0, 0)}
     refused(story.restores.plan(needs={empty: {"readsFrom": 0, "end": 1}}), f"{empty} would end at offset 0")
     assert ends(story.topics(padTo={empty: 4}))["empty"] == (0, 0, 4)
 

@@ -52,7 +52,7 @@ RESTORE_ANNOTATION = f"{GROUP}/approve"
 
 SNAPSHOT_ANNOTATION = f"{GROUP}/snapshot-done"
 """On a WALBackup with a bracket, what the snapshot of the database is called: it is taken, and the backup goes on."""
-MAX_SNAPSHOT = 1024
+MAX_SNAPSHOT = 253
 
 ABORT_ANNOTATION = f"{GROUP}/abort-reassignment"
 """On a WALCluster, whatever its value: the reassignment under way goes back, and none begins while it is set."""
@@ -197,8 +197,8 @@ class ObjectMeta(StatusModel):
 
     @property
     def snapshot(self) -> str | None:
-        """What a person calls the snapshot of the database that is taken, as long as the status can repeat it."""
-        return self.annotations.get(SNAPSHOT_ANNOTATION, "").strip()[:MAX_SNAPSHOT] or None
+        """What a person calls the snapshot of the database that is taken."""
+        return self.annotations.get(SNAPSHOT_ANNOTATION, "").strip() or None
 
     @property
     def aborts_reassignment(self) -> bool:

@@ -1,7 +1,7 @@
 """`seawall backup begin|end|list`: a restore point around the database's own snapshot, and what there is to go back to.
 
 seawall backup begin before-upgrade --cluster wal
-<take the database's own snapshot, of its files and its metadata>
+<take the database's own snapshot, of its metadata first and then of its files>
 seawall backup end before-upgrade --snapshot s3://snapshots/2026-11-25
 """
 
@@ -11,12 +11,13 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from seawall.api.meta import GROUP, SNAPSHOT_ANNOTATION, VERSION, ConditionType
+from seawall.api.meta import GROUP, MAX_SNAPSHOT, SNAPSHOT_ANNOTATION, VERSION, ConditionType
 from seawall.api.v1alpha1.backup import WAL_BACKUP
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
 from seawall.cli.follow import Status, condition_of, follow, message_of
 from seawall.cli.ledger import table
+from seawall.domain.backup.bracket import is_name
 from seawall.domain.errors import Refused
 
 COLUMNS = {
@@ -99,7 +100,10 @@ def _begin(arguments: argparse.Namespace, api: Api, where: str, pause: Callable[
     status = yield from follow(api, f"{where}/{arguments.name}", "backup", pause, _may_go_on)
     if not _is_bracketed(status):
         raise Refused(f"the backup is {status.get('stage')}: {message_of(status)}")
-    yield f"The log is held: take the snapshot now, then `seawall backup end {arguments.name} --snapshot <its name>`."
+    yield (
+        "The log is held: take the snapshot now, of the metadata first and then of the files; "
+        f"then `seawall backup end {arguments.name} --snapshot <its name>`."
+    )
 
 
 def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[], None]) -> Iterator[str]:
@@ -109,6 +113,8 @@ def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[],
     status = found.get("status", {})
     if not _is_bracketed(status):
         raise Refused(f"WALBackup {arguments.name} holds no log for a snapshot now: {message_of(status)}")
+    if not is_name(arguments.snapshot):
+        raise Refused(f"a snapshot's name has at most {MAX_SNAPSHOT} printable characters of ASCII")
     version = found["metadata"]["resourceVersion"]
     annotations = {SNAPSHOT_ANNOTATION: arguments.snapshot}
     api.merge(path, {"metadata": {"resourceVersion": version, "annotations": annotations}})

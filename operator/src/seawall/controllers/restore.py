@@ -30,7 +30,15 @@ from seawall.domain.restore.actions import (
     RestoreAction,
 )
 from seawall.domain.restore.case import DatabaseNow, Observed, PoolNow, RestoreDecision, ScratchNow
-from seawall.domain.restore.database import Silence, judge, judge_memory, judge_pods, judge_reports, newest_of
+from seawall.domain.restore.database import (
+    PODS_NEEDED,
+    Silence,
+    judge,
+    judge_memory,
+    judge_pods,
+    judge_reports,
+    newest_of,
+)
 from seawall.domain.restore.decide import decide
 from seawall.domain.restore.needs import Records, TopicNeeds, find_needs
 from seawall.domain.restore.others import find_other
@@ -101,7 +109,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
             application=application,
             driver=None if application is None else self.applications.describe_driver(application),
             needs=self._needs(obj.spec, cluster, cluster.spec) if begins else None,
-            pool=self._pool(cluster, cluster.spec, [row.name for row in obj.status.planned])
+            pool=self._pool(cluster, cluster.spec, [row.name for row in obj.status.topics])
             if stage in MAKES and not is_drill
             else None,
             scratch=self._scratch(obj, cluster) if stage in MAKES and is_drill else None,
@@ -177,7 +185,7 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     def _database(self, cluster: WALCluster, spec: WALClusterSpec, asked: WALRestoreSpec) -> DatabaseNow:
         declared = None if spec.data_plane is None else spec.data_plane.datanodes
         if declared is None:
-            return judge(None, self._by_reports(cluster, asked))
+            return PODS_NEEDED if asked.goes_back else judge(None, self._by_reports(cluster, asked))
         key = Key(cluster.metadata.namespace, declared.stateful_set_ref.name)
         found = self.datanodes.get(key)
         pods = judge_pods(key.name, found, () if found is None else self.datanodes.pods(found))

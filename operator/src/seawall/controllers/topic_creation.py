@@ -17,6 +17,7 @@ from seawall.domain.ledger.observation import ReadShards
 from seawall.domain.ledger.shards import PoolId
 from seawall.domain.topics.actions import CreateTopics
 from seawall.domain.topics.placing import with_replicas
+from seawall.observe.claims import why_not_readopted
 from seawall.observe.records import read_records
 from seawall.ports import Clock, IntentStore, KafkaAdmin, KafkaLogs, Kube, PartitionReassigner
 
@@ -86,7 +87,7 @@ class TopicCreation:
         shards = read_records(self.intents, pool, names)
         recorded = list(shards.of_topics(names))
         declared = cluster.metadata.annotations.get(READOPT_ANNOTATION)
-        readopt = None if declared is None else parse_readoption(declared)
+        readopt = None if declared is None else why_not_readopted(self.kube, cluster) or parse_readoption(declared)
         once = cluster.status.wal.record_shards if cluster.status.wal is not None else ()
         return find_missing(
             names, shards, _describe(logs, recorded), readopt, time=self.clock.trusted(), recorded=once

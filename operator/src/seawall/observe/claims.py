@@ -65,17 +65,27 @@ def without_restored(kube: Kube, cluster: WALCluster, said: Declarations) -> Dec
     Raises:
         SeawallError: the API server did not answer, or refused.
     """
-    if said.readoption is None:
-        return said
+    problem = None if said.readoption is None else why_not_readopted(kube, cluster)
+    return said if problem is None else replace(said, readoption=None, readopt_problem=problem)
+
+
+def why_not_readopted(kube: Kube, cluster: WALCluster) -> str | None:
+    """Why nobody may readopt anything now, in one sentence; None: they may.
+
+    Raises:
+        SeawallError: the API server did not answer, or refused.
+    """
     listing = kube.list(WALRestore, cluster.metadata.namespace)
     found = of_cluster(listing.items, cluster.metadata.name)
     at_work = (each for each in found if each.status.stage in AT_WORK and not is_scratch(each))
     busy = next((each.metadata.name for each in at_work), None)
-    if busy is None and listing.complete:
-        return said
-    why = f"WALRestore {busy} is at work" if busy is not None else "the WALRestores could not all be read"
-    problem = f"{READOPT_ANNOTATION} is not followed: {why}, and adopts its logs itself when they are whole"
-    return replace(said, readoption=None, readopt_problem=problem)
+    if busy is not None:
+        why = f"WALRestore {busy} is at work, and adopts its logs itself when they are whole (delete it to give it up)"
+    elif listing.complete:
+        return None
+    else:
+        why = "the WALRestores of the namespace could not all be read"
+    return f"{READOPT_ANNOTATION} is not followed: {why}"
 
 
 def current_licence(cluster: WALCluster, clock: Clock, *, follows_readopt: bool) -> Licence:

@@ -93,6 +93,7 @@ def _backup(content: bytes, given: SparkSession | None) -> Answer:
         "counts": counts,
         "verified": request.verify.value,
         "warnings": written.warnings,
+        **({} if manifest.restore_point is None else {"restorePoint": manifest.restore_point.name}),
     }
     if request.expiry is not None:  # last: the backup counts, whatever becomes of this
         details["expired"] = expire(request.expiry, manifest).to_json()

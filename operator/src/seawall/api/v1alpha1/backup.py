@@ -61,6 +61,11 @@ class WALBackupSpec(BackupTemplate):
     RULES: ClassVar[tuple[Rule, ...]] = (
         *BackupTemplate.RULES,
         Rule(
+            "!has(self.bracket) || self.topics == ['*']",
+            "a restore point has all topics: leave topics out",
+            lambda spec: spec.bracket is None or spec.topics == ("*",),
+        ),
+        Rule(
             _same(
                 ("clusterRef",),
                 ("parentRef", "bracket", "ttlSecondsAfterFinished", "topics", "verify", "timeout", "spark"),
@@ -74,8 +79,9 @@ class WALBackupSpec(BackupTemplate):
     parent_ref: ParentRef | None = None
     """The backup that this one continues, from where that ended; absent: a full one, which begins a chain."""
     bracket: Bracket | None = None
-    """Makes it a restore point. Once the log is held (condition Bracketed), take the database's own snapshot; then set
-    the annotation `seawall.dev/snapshot-done` to what it is called, and the log is backed up to beyond it. All topics
+    """Makes it a restore point. Once the log is held (condition Bracketed), take the database's own snapshot, of its
+    metadata first and then of its files: metadata that are newer would have regions skip what no file has. Then set the
+    annotation `seawall.dev/snapshot-done` to what it is called, and the log is backed up to beyond it. All topics
     are backed up, those that no region writes to as well, or the backup fails."""
     ttl_seconds_after_finished: TtlSeconds | None = None
     """Seconds after the end at which the object is deleted, with its application; what is stored stays. Absent: never.

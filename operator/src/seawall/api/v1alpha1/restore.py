@@ -100,6 +100,11 @@ class WALRestoreSpec(APIModel):
         duration_rule("timeout"),
         _names_rule("padTo", "pad_to"),
         Rule(
+            "!has(self.target.point) || self.topics == ['*']",
+            "a restore point has all topics: leave topics out",
+            lambda spec: spec.target.point is None or spec.topics == ("*",),
+        ),
+        Rule(
             "!has(self.target.point) || !has(self.padAboveFlushed) || !self.padAboveFlushed",
             "padAboveFlushed is for a database that lives: the files of a restore point are older than its log",
             lambda spec: spec.target.point is None or not spec.pad_above_flushed,

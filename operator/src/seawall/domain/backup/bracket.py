@@ -5,20 +5,23 @@
 
 It needs events and no clocks. Whatever the snapshot needs of the log is between the two: it was read from no earlier
 offset than what was recorded before it began, because flushed ids and markers only rise; and it has no entry beyond the
-ends that were asked for after it was taken. So all topics have to be there, those without regions as well: one that
-becomes used in between is needed, too. A later attempt keeps the bracket if the log still has all of that.
+ends that were asked for after it was taken. Its metadata must not be newer than its files: a region opens behind marker
+and checkpoint, and what these let it skip is in files only. All topics have to be there, those without regions as well:
+one that becomes used in between is needed, too. A later attempt keeps the bracket if the log still has all of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from seawall.api.v1alpha1.backup import BracketedTopic, RestorePoint, WALBackupSpec, WALBackupStatus
+from seawall.api.meta import MAX_SNAPSHOT
+from seawall.api.v1alpha1.backup import BracketedTopic, RestorePoint, WALBackup, WALBackupSpec, WALBackupStatus
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.backup.selection import BackupSelection
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
 from seawall.domain.spark_job.case import Case, JobDecision
+from seawall.domain.spark_job.holding import split_by_hold
 from seawall.domain.spark_job.reasons import JobReason
 from seawall.domain.spark_job.selection import TopicRange
 from seawall.domain.times import JOB_POLL_SECONDS
@@ -27,20 +30,20 @@ BackupCase = Case[WALBackupSpec, WALBackupStatus]
 BackupDecision = JobDecision[WALBackupStatus]
 
 
-def begin(case: BackupCase, selection: BackupSelection) -> BackupDecision:
+def begin(case: BackupCase, selection: BackupSelection, held: Mapping[str, object]) -> BackupDecision:
     """The log is held: what a snapshot may need of it from now on is recorded."""
     bracket = case.spec.bracket
     if bracket is None:
         raise ValueError("a backup without a bracket needs no snapshot")
-    left = selection.topics.against
+    topics, left = split_by_hold(selection.topics, held)
     if left:
-        return case.ends(Reason.NOT_ALL_BACKED_UP, f"it would be no restore point: {selection.topics.report()}")
+        name = min(left)
+        return case.ends(Reason.NOT_ALL_BACKED_UP, f"it would be no restore point: {name} {left[name]}")
     if case.obj.metadata.snapshot is not None:
         message = "seawall.dev/snapshot-done was set before the log was held: take it away, and the bracket begins"
         return case.stays(Verdict(Outlook.PAUSED, Reason.SNAPSHOT_TOO_EARLY, message, JOB_POLL_SECONDS))
     rows = tuple(
-        BracketedTopic(name=topic.name, topic_id=topic.topic_id, reads_from=topic.first_read)
-        for topic in selection.topics.readable
+        BracketedTopic(name=topic.name, topic_id=topic.topic_id, reads_from=topic.first_read) for topic in topics
     )
     point = RestorePoint(name=bracket.name, held_time=case.now, topics=rows)
     status = case.status.model_copy(update={"restore_point": point})
@@ -50,6 +53,9 @@ def begin(case: BackupCase, selection: BackupSelection) -> BackupDecision:
 def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
     """Until the annotation says what the snapshot is called, or it takes too long."""
     bracket, snapshot = case.spec.bracket, case.obj.metadata.snapshot
+    if snapshot is not None and not is_name(snapshot):
+        message = f"seawall.dev/snapshot-done must have at most {MAX_SNAPSHOT} printable characters of ASCII"
+        return case.stays(Verdict(Outlook.PAUSED, Reason.SNAPSHOT_UNNAMED, message, JOB_POLL_SECONDS))
     if snapshot is not None:
         update = {"restore_point": point.model_copy(update={"snapshot": snapshot, "snapshot_time": case.now})}
         verdict = case.goes_on(JobReason.OBSERVING, f"snapshot {snapshot} is taken: it asks where the logs end")
@@ -58,6 +64,11 @@ def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
         message = f"nobody said within {bracket.timeout} that the snapshot is taken"
         return case.ends(Reason.BRACKET_TIMED_OUT, message)
     return case.stays(_waits(case.spec))
+
+
+def is_name(snapshot: str) -> bool:
+    """Whether a snapshot can be called so: a verdict of 4 KiB has room for it."""
+    return len(snapshot) <= MAX_SNAPSHOT and snapshot.isascii() and snapshot.isprintable()
 
 
 def needed_by_point(case: BackupCase) -> Mapping[str, int] | None:
@@ -75,30 +86,38 @@ def end_of_point(
     point = case.status.restore_point
     if point is None:
         return None
-    problem = _find_problem(point, {topic.name: topic for topic in topics}, is_full=case.spec.parent_ref is None)
+    problem = _find_problem(point, {topic.name: topic for topic in topics}, _continued(case))
     if problem is None and left:
         name = min(left)
         problem = f"topic {name} cannot be backed up: {left[name]}"
     return None if problem is None else case.ends(Reason.POINT_LOST, f"{problem}: take another snapshot")
 
 
-def _find_problem(point: RestorePoint, found: Mapping[str, TopicRange], *, is_full: bool) -> str | None:
-    """In one clause. Where a backup continues another one, the chain begins before all that any region reads."""
+def _find_problem(point: RestorePoint, found: Mapping[str, TopicRange], continued: frozenset[str]) -> str | None:
+    """In one clause. Of a topic that another backup has, the chain begins before all that any region reads."""
     for row in point.topics:
         topic = found.get(row.name)
         if topic is None:
             return f"topic {row.name}, which was there when the bracket began, cannot be backed up any more"
         if topic.topic_id != row.topic_id:
             return f"topic {row.name} was made again since the bracket began"
-        if is_full and topic.start > row.reads_from:
+        if row.name not in continued and topic.start > row.reads_from:
             return f"topic {row.name} begins at {topic.start} now, and the snapshot may need it from {row.reads_from}"
-    return None
+    new = found.keys() - {row.name for row in point.topics}
+    late = next((name for name in sorted(new) if found[name].start > 0), None)
+    return None if late is None else f"topic {late} was added since the bracket began, and its log is cut already"
+
+
+def _continued(case: BackupCase) -> frozenset[str]:
+    """The topics of the backup that is continued."""
+    parent = case.observed.parent
+    return frozenset(row.name for row in parent.status.topics) if isinstance(parent, WALBackup) else frozenset()
 
 
 def _waits(spec: WALBackupSpec) -> Verdict:
     name = "" if spec.bracket is None else f" {spec.bracket.name}"
     message = (
-        f"the log is held for restore point{name}: take the database's own snapshot, of files and metadata, and then "
-        "set seawall.dev/snapshot-done to what it is called"
+        f"the log is held for restore point{name}: take the database's own snapshot, of its metadata first and "
+        "then of its files, and set seawall.dev/snapshot-done to what it is called"
     )
     return Verdict(Outlook.PAUSED, Reason.AWAITING_SNAPSHOT, message, JOB_POLL_SECONDS)

@@ -157,6 +157,8 @@ class Summary(JobSummary):
     version: Literal[1]
     manifest: BackupManifest | None = None
     verified: BackupLevel | None = None
+    restore_point: Annotated[str, Field(max_length=63)] | None = None
+    """The name of the restore point that the manifest has."""
     counts: BackupCounts | None = None
     expired: SummaryExpired | None = None
     findings: tuple[SummaryFinding, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
@@ -73,7 +73,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
 
     def plan_request(self, case: BackupCase, held: Mapping[str, object]) -> Request | BackupDecision:
         """Of each topic that is held all that is there now; of a restore point, once the snapshot is taken."""
-        selection = self._selection_of_request(case)
+        selection = self._selection_of_request(case, held)
         if not isinstance(selection, BackupSelection):
             return selection
         found = selection.topics
@@ -108,6 +108,12 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         point = obj.status.restore_point
         return point is None or point.snapshot is not None
 
+    def waits_since(self, status: WALBackupStatus) -> datetime | None:
+        """Of a restore point since its snapshot was taken."""
+        point = status.restore_point
+        times = (status.attempt_time, None if point is None else point.snapshot_time)
+        return max((time for time in times if time is not None), default=None)
+
     def kept_for_next(self, status: WALBackupStatus) -> Mapping[str, object]:
         """A snapshot that is taken, or is being taken, may still be used."""
         return {"restore_point": status.restore_point}
@@ -134,6 +140,12 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
         found = verdict_of(case, driver, Summary)
         if not isinstance(found, Summary):
             return found
+        point = case.status.restore_point
+        if found.outcome is Outcome.PASSED and point is not None and found.restore_point != point.name:
+            message = (
+                "the image wrote a backup and no restore point: use that of this release, and take another snapshot"
+            )
+            return case.attempt_ends(Outcome.REFUSED, message)
         if found.outcome is Outcome.PASSED and found.manifest is None:
             return case.attempt_ends(Outcome.INTERRUPTED, "the driver says that all is well, and names no manifest")
         is_good = found.outcome is Outcome.PASSED
@@ -170,7 +182,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             return case.ends(Reason.DAMAGED, message)
         return case.ends(Reason.CHAIN_ENDED if case.spec.parent_ref is not None else Reason.LOG_CHANGED, message)
 
-    def _selection_of_request(self, case: BackupCase) -> BackupSelection | BackupDecision:
+    def _selection_of_request(self, case: BackupCase, held: Mapping[str, object]) -> BackupSelection | BackupDecision:
         """What is copied, now that it is held; or what has to happen first."""
         point = case.status.restore_point
         if point is not None and point.snapshot is None:
@@ -180,7 +192,7 @@ class Backup(JobKind[WALBackupSpec, WALBackupStatus]):
             return selection
         patience = _wait_for_reports(case, selection)
         begins = case.spec.bracket is not None and point is None
-        return patience or (begin(case, selection) if begins else selection)
+        return patience or (begin(case, selection, held) if begins else selection)
 
     def _selection(self, case: BackupCase) -> BackupSelection | BackupDecision:
         """What is copied; or the end, because the parent cannot be continued."""

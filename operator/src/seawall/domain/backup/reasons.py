@@ -16,11 +16,14 @@ class Reason(StrEnum):
     """Stalled. The end: `status.notBackedUp` says which topics were left out, and why (the ledger's reasons). What was
     written counts, and can be restored; no incremental backup continues it."""
     AWAITING_SNAPSHOT = "AwaitingSnapshot"
-    """Not ready. The log is held for a restore point: take the database's own snapshot, of its files and its metadata,
-    then set `seawall.dev/snapshot-done` to what it is called (`seawall backup end`)."""
+    """Not ready. The log is held for a restore point: take the database's own snapshot, of its metadata first and
+    then of its files, and set `seawall.dev/snapshot-done` to what it is called (`seawall backup end`)."""
     SNAPSHOT_TOO_EARLY = "SnapshotTooEarly"
     """Not ready. `seawall.dev/snapshot-done` was set before the log was held, and says nothing of a snapshot that is
     taken in the bracket: take the annotation away."""
+    SNAPSHOT_UNNAMED = "SnapshotUnnamed"
+    """Not ready. `seawall.dev/snapshot-done` has no name that a backup can keep: at most 253 printable characters of
+    ASCII. Correct it."""
     BRACKET_TIMED_OUT = "BracketTimedOut"
     """Stalled. The end: nobody said within `bracket.timeout` that the snapshot is taken, and the log is held no longer.
     Make another WALBackup, with a longer timeout, and take another snapshot."""

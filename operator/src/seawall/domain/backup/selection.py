@@ -94,7 +94,9 @@ def _range(topics: Topics, name: str, parent: BackedUpTopic | None, needed: int 
     first_read = max(start, topics.first_read(name))
     if parent is not None:
         start = parent.end
+    elif needed is not None:  # that is held, whatever is known of its regions meanwhile
+        start = max(start, needed)
     elif regions:
-        start = first_read if needed is None else max(start, min(first_read, needed))
+        start = first_read
     end = log.high_watermark
     return TopicRange(name, log.topic_id, log.log_start, min(start, end), end, regions or (), first_read)

@@ -47,6 +47,12 @@ def judge_reports(before: Silence | None, newest: Newest, now: int) -> tuple[Sil
     return silence, DatabaseNow(runs=False, message="no datanode reports")
 
 
+PODS_NEEDED = DatabaseNow(
+    None, "whether the database is stopped, its metasrv too, is only known by its pods: declare dataPlane.datanodes"
+)
+"""Of a restore that goes back, without them: a metasrv that remembers must be stopped, and then nobody reports."""
+
+
 def judge_memory(found: DatabaseNow) -> DatabaseNow:
     """What is there of reports, where the logs will be those of an earlier time: nobody may remember newer ids then."""
     message = "the metasrv knows what the datanodes had, which is newer than what comes back: stop it, too"

@@ -128,6 +128,16 @@ def _names(case: Case) -> list[str]:
     return [row.name for row in case.status.planned]
 
 
+def _others_with_records(case: Case, pool: PoolNow) -> list[str]:
+    """Topics that are asked for, that the backup does not have, and that are not known to be empty."""
+    there = [
+        row.name
+        for row in case.status.topics
+        if not row.planned and isinstance(pool.described.get(row.name), DescribedTopic)
+    ]
+    return [name for name in there if _has_records(pool, name)]
+
+
 def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
     there = [row.name for row in case.status.planned if not _is_absent(row, pool)]
     if there:
@@ -135,6 +145,9 @@ def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
         return case.ends(Reason.TOPIC_NOT_EMPTY, message)
     if (changed := _why_outdated(case, pool)) is not None:
         return case.ends(Reason.PLAN_CHANGED, changed)
+    if (others := _others_with_records(case, pool)) and case.spec.target.point is not None:
+        message = f"Kafka has {listed(others)}, with records that restore point {case.spec.target.point} does not have"
+        return case.ends(Reason.TOPIC_NOT_EMPTY, f"{message}: the database would read them; delete it first")
     stopped_as = None if case.observed.database is None else case.observed.database.stopped_as
     verdict = case.goes_on(Reason.MAKING_TOPICS, "Kafka has none of the topics")
     return case.becomes(verdict, none_existed=True, stopped_as=stopped_as)

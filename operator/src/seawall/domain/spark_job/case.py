@@ -122,6 +122,10 @@ class JobKind(ABC, Generic[SpecT, StatusT]):
         """Whether the ledger decides what comes next, now that the hold is granted."""
         return True
 
+    def waits_since(self, status: StatusT) -> datetime | None:
+        """Since when it waits for what may pass by itself."""
+        return status.attempt_time
+
     def kept_for_next(self, status: StatusT) -> Mapping[str, object]:  # noqa: ARG002 - the same
         """What of the status outlives an attempt that was interrupted."""
         return {}

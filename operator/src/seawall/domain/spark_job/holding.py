@@ -64,7 +64,7 @@ def wait_for_reports(
     case: Case[SpecT, StatusT], *, may_pass: bool, watched_too_briefly: bool, reported: str
 ) -> JobDecision[StatusT] | None:
     """An operator that started a moment ago waits for itself, however long the attempt takes already."""
-    began = case.status.attempt_time or case.now
+    began = case.kind.waits_since(case.status) or case.now
     if not may_pass or (case.now >= began + JOB_PATIENCE and not watched_too_briefly):
         return None
     message = f"it waits until all regions have reported: {reported}"

@@ -48,8 +48,6 @@ def make_plan(store: Store, request: PlanRequest) -> Plan:
     point = manifests[-1].restore_point if isinstance(request.target, Point) else None
     for topic in topics:
         _require_fit(topic, request.needs.get(topic.name) if point is None else _needs_of(topic, point))
-    # A log that never had a record is made, not restored.
-    topics = tuple(topic for topic in topics if max(topic.pad_end, topic.backed_up_to) > 0)
     read = {section.object for topic in topics for section in topic.sections}
     needed = tuple(each for each in objects if each.stored.path in read)
     newest = Parent(manifests[-1].name, path[-1].digest)
