@@ -47,7 +47,9 @@ def test_the_request_of_a_backup_is_read() -> None:
 def test_a_summary_with_all_that_was_deleted_is_no_longer_than_kubernetes_keeps() -> None:
     names = tuple(f"{number}".rjust(63, "n") for number in range(8))
     expired = Expired(names, Problem.LEFT_ALONE, '"' * 999).to_json()
-    details = {name: example("summary.json")[name] for name in ("manifest", "counts", "verified", "warnings")}
+    details = {
+        name: example("summary.json")[name] for name in ("manifest", "counts", "restorePoint", "verified", "warnings")
+    }
     assert len(summarize(Outcome.PASSED, "é" * 400, "0" * 64, (), {**details, "expired": expired})) < MOST_BYTES
 
 
@@ -173,7 +175,7 @@ def test_a_manifest_with_one_bit_flipped_is_refused_or_another_manifest(*, is_pa
 
 def test_the_summary_has_these_members() -> None:
     wanted = example("summary.json")
-    details = {name: wanted[name] for name in ("manifest", "counts", "verified", "expired", "warnings")}
+    details = {name: wanted[name] for name in ("manifest", "counts", "restorePoint", "verified", "expired", "warnings")}
     found = summarize(Outcome.PASSED, wanted["message"], wanted["requestDigest"], (), details)
     assert json.loads(found) == wanted
 
