@@ -188,8 +188,15 @@ MUTANTS = (
     Mutant(
         "-1 offset",
         f"{LEDGER}/columns.py",
-        "known & (numbers >= 0)",
-        "known",
+        "cls(numbers, numbers >= 0)",
+        "cls.of_known(numbers)",
+        "test_columns.test_what_no_offset_can_be_is_unknown()",
+    ),
+    Mutant(
+        "-1 offset beside one that is unknown",
+        f"{LEDGER}/columns.py",
+        "0 <= value <= MAX_OFFSET",
+        "value <= MAX_OFFSET",
         "test_columns.test_what_no_offset_can_be_is_unknown()",
     ),
     Mutant(
