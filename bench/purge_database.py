@@ -26,6 +26,8 @@ REGIONS = 10
 """Of each topic; they are one table's."""
 FIRST_TABLE = 1024
 VERSION = "1.1.0"
+SETTINGS = b'[wal]\nprovider = "kafka"\nauto_prune_interval = "0s"\n'
+"""What its metasrv runs with: it prunes nothing by itself."""
 
 
 class Database:
@@ -137,14 +139,19 @@ def _handler(database: Database) -> type[http.server.BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self._say(database.heartbeats())
+            if self.path == "/config":
+                self._send(SETTINGS)
+            else:
+                self._say(database.heartbeats())
 
         def do_POST(self) -> None:
             form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
             self._say(database.answer(form["sql"][0]))
 
         def _say(self, answer: Any) -> None:
-            body = json.dumps(answer).encode()
+            self._send(json.dumps(answer).encode())
+
+        def _send(self, body: bytes) -> None:
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
