@@ -48,6 +48,8 @@ IN_BACKGROUND = "seawall_in_background"
 """What the controller tells each worker: whether it is the one in the background."""
 NICENESS = 10
 """Of the worker in the background: beside two busy cores, it has a fifteenth of one."""
+PATIENCE = 4
+"""By how much longer than anywhere a test may take there before it counts as hanging."""
 
 
 class WithBackgroundWorker(LoadGroupScheduling):
@@ -83,11 +85,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     Linux weighs sessions before it weighs the processes of one (sched(7), the autogroup feature), and each Kafka has
     its own: the worker needs one too, and that one is niced.
     """
-    if getattr(session.config, "workerinput", {}).get(IN_BACKGROUND):
+    if _is_in_background(session.config):
         os.setsid()
         os.nice(NICENESS)
         if (autogroup := Path("/proc/self/autogroup")).exists():
             autogroup.write_text(str(NICENESS))
+
+
+def _is_in_background(config: pytest.Config) -> bool:
+    return bool(getattr(config, "workerinput", {}).get(IN_BACKGROUND))
+
+
+def _timeout_of(item: pytest.Item) -> float:
+    """Seconds, as pytest-timeout finds them: the test's own, or those of all."""
+    marker = item.get_closest_marker("timeout")
+    return float(marker.args[0] if marker else item.config.getini("timeout"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -122,6 +134,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if item.get_closest_marker("integration") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if _is_in_background(item.config):
+            item.add_marker(pytest.mark.timeout(PATIENCE * _timeout_of(item)), append=False)
     yield
     items.sort(key=_order)
 

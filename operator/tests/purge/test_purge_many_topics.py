@@ -63,6 +63,7 @@ def live(world: ManyTopics, calls: Calls) -> WALPurge:
         world.time.time += timedelta(seconds=WAITS if ticked.after else 0.05)
 
 
+@pytest.mark.xdist_group("20_000 topics")  # half a minute of a core is too much for the worker in the background
 def test_a_run_over_20_000_topics_deletes_from_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one batch and not in twenty: before each everything is read, which takes a second of this test."""
     monkeypatch.setattr(stages, "DELETE_BATCH", TOPICS)

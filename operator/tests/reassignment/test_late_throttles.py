@@ -29,8 +29,8 @@ def test_an_operator_that_sleeps_before_a_call_leaves_no_throttle(start: Callabl
     calm = undisturbed(scenario, began)
     asleep = [at for at, name in enumerate(calm.names) if name in SLEEPS_BEFORE]
     assert "alter_throttles" in {calm.names[at] for at in asleep}
-    found = [live(scenario, began, calm, (Pair(at, AWAKE, 1),)) for at in asleep]
-    assert not [each for each in found if each is not None]
+    lives = (live(scenario, began, calm, (Pair(at, AWAKE, 1),)) for at in asleep)
+    assert next((each for each in lives if each is not None), None) is None
 
 
 def ended() -> World:

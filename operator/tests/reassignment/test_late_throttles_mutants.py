@@ -46,7 +46,8 @@ def written_by_a_sleeper(patch: Patch) -> None:
     original = replication.ReplicationController._require_unchanged
 
     def of_kafka_only(self: replication.ReplicationController, obj: Any) -> None:
-        if not isinstance(inspect.stack()[1].frame.f_locals.get("action"), RememberLists):
+        caller = current.f_back if (current := inspect.currentframe()) else None
+        if caller is None or not isinstance(caller.f_locals.get("action"), RememberLists):
             original(self, obj)
 
     patch.setattr(replication.ReplicationController, "_require_unchanged", of_kafka_only)
