@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,7 +21,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from measured_command import Cost, measure
 from report import Result
 from sizes import Sizes
-from wal_load import Load
+from wal_load import Load, flush
+from warm_session import run_rounds, session_environment
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.s3 import S3Process
@@ -111,14 +111,8 @@ class Bed:
 
     def run(self, *works: Work) -> list[Samples]:
         """All of it in one session, which is a process of its own."""
-        path = self._folder / "work.json"
-        path.write_text(json.dumps([asdict(work) for work in works]))
-        command = [sys.executable, str(Path(__file__).with_name("backup_rounds.py")), str(path)]
-        variables = {**os.environ, **self._environment()}
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=3600, check=False)
-        if done.returncode:
-            raise RuntimeError(f"the rounds ended with {done.returncode}\n{done.stderr[-3000:]}")
-        return [Samples(**each) for each in json.loads(done.stdout.strip().splitlines()[-1])]
+        given = [asdict(work) for work in works]
+        return [Samples(**each) for each in run_rounds("backup_rounds.py", given, self._folder, self._environment())]
 
     def on_disk(self, work: Work) -> int:
         """Bytes that Kafka has of these topics, of one replica each."""
@@ -194,12 +188,7 @@ class Bed:
         )
 
     def _environment(self) -> dict[str, str]:
-        return {
-            "SPARK_MASTER": "local[2]",
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} pyspark-shell",
-            "SPARK_LOCAL_DIRS": str(self._folder),
-        }
+        return session_environment(self._folder, HEAP)
 
 
 def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> None:
@@ -271,8 +260,7 @@ def _fill(servers: str, topics: dict[str, int]) -> None:
         for _ in range(count):
             producer.produce(name, os.urandom(RANDOM_BYTES), partition=0)
             producer.poll(0)
-    if producer.flush(TIMEOUT):
-        raise RuntimeError("not all records were acknowledged")
+    flush(producer)
 
 
 if __name__ == "__main__":

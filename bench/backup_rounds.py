@@ -16,9 +16,9 @@ from typing import Any
 
 import plain_backup
 from pyspark.sql import SparkSession
+from warm_session import run_job
 
 from sparkjob.session import open_session
-from wal_backup.__main__ import main as wal_backup
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 TENTH = 10
@@ -109,7 +109,7 @@ class Rounds:
                 samples.loop_tenth.append(self._measure(lambda: self._loop(TENTH)))
         about = {"version": 1, "storage": {"s3": work.s3}, "clusterId": work.cluster_id, "chain": samples.chain}
         for _ in range(work.checks):
-            checked = self._measure(lambda: self._main("check", {**about, "level": "Checksums"}))
+            checked = self._measure(lambda: run_job("check", {**about, "level": "Checksums"}, work.folder, self._spark))
             samples.checks.append(checked[1])
         return samples
 
@@ -121,7 +121,7 @@ class Rounds:
     def _back_up(self, part: int) -> None:
         self._runs += 1
         name = f"{self._work.name}{self._runs}"
-        counts = self._main("backup", self._work.request(name, part))["counts"]
+        counts = run_job("backup", self._work.request(name, part), self._work.folder, self._spark)["counts"]
         if counts["records"] != sum(end // part for _, end in self._topics):
             raise RuntimeError(f"it backed up {counts['records']} records")
         if part == 1 and not self.samples.chain:
@@ -135,15 +135,6 @@ class Rounds:
         )
         if part == 1:
             self.samples.loop_stored = stored
-
-    def _main(self, command: str, request: dict[str, Any]) -> dict[str, Any]:
-        path, summary = (Path(self._work.folder) / name for name in ("request.json", "summary.json"))
-        path.write_text(json.dumps(request))
-        code = wal_backup([command, "--request", str(path), "--summary", str(summary)], self._spark)
-        found: dict[str, Any] = json.loads(summary.read_bytes())
-        if code:
-            raise RuntimeError(f"{command} ended with {code}: {found['message']}")
-        return found
 
 
 def _cpu_of(root: int) -> float:

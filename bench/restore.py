@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +12,7 @@ from report import Result
 from restore_rounds import Samples, Work
 from sizes import Sizes
 from wal_load import Load
+from warm_session import run_rounds, session_environment
 
 LOOP, NULLS = "confluent-kafka: produce all, idempotent, and read it once", "confluent-kafka: produce as many nulls"
 GOAL, GOAL_PADDING, GOAL_PADDING_SECONDS = 2.0, 1.0, 3.0
@@ -46,7 +43,8 @@ def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> No
         load.write_log()
         names = tuple(load.topic(index) for index in range(load.topics))
         work = Work(servers, kafka.cluster_id, names, load.each, folder, size.rounds, size.padding, size.paddings)
-        found = _run(work, Path(folder))
+        variables = session_environment(Path(folder), HEAP, "--conf", "spark.task.maxFailures=1")
+        found = Samples(**run_rounds("restore_rounds.py", asdict(work), Path(folder), variables))
     is_full = size == SIZES.full
     report.results += [
         Result("restore, written and read back", "s", found.ours, LOOP, found.loop, GOAL),
@@ -55,20 +53,6 @@ def main(arguments: Sequence[str] | None = None, beds: Beds | None = None) -> No
                max_value=GOAL_PADDING_SECONDS if is_full else None),
     ]  # fmt: skip
     run.finish(report)
-
-
-def _run(work: Work, folder: Path) -> Samples:
-    """In one warm session, which is a process of its own."""
-    path = folder / "work.json"
-    path.write_text(json.dumps(asdict(work)))
-    spark = {"SPARK_MASTER": "local[2]", "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(folder)}
-    spark |= {"PYSPARK_SUBMIT_ARGS": f"--driver-memory {HEAP} --conf spark.task.maxFailures=1 pyspark-shell"}
-    command = [sys.executable, str(Path(__file__).with_name("restore_rounds.py")), str(path)]
-    variables = {**os.environ, **spark}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=3600, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the rounds ended with {done.returncode}\n{done.stderr[-3000:]}")
-    return Samples(**json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 if __name__ == "__main__":

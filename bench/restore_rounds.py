@@ -17,14 +17,14 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
+from wal_load import TIMEOUT, flush, send
+from warm_session import run_job
 
 from sparkjob.session import open_session
-from wal_backup.__main__ import main as wal_backup
 from wal_backup.kafka_state import KafkaState
 from wal_backup.restore.appender import Appender
 from wal_backup.restore.task import PADDING_TIME, pad
 
-TIMEOUT = 120.0
 GUARDED = {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}
 MOST_BYTES = 1_048_588
 CHAIN = "full"
@@ -86,19 +86,19 @@ class Rounds:
             for name in work.topics
         ]  # fmt: skip
         about = {"version": 1, "backup": {"name": CHAIN, "attempt": 1}, "chain": CHAIN, "parent": None}
-        self._main("backup", {**about, "verify": "None", "kafka": self._kafka, "storage": self._storage,
-                              "topics": topics})  # fmt: skip
+        self._job("backup", {**about, "verify": "None", "kafka": self._kafka, "storage": self._storage,
+                             "topics": topics})  # fmt: skip
 
     def _restore(self) -> float:
         for name in self._work.topics:
             self._make_anew(name)
         plan = {"version": 1, "storage": self._storage, "clusterId": self._work.cluster_id, "chain": CHAIN,
                 "backup": None, "target": {"latest": True}, "topics": ["*"], "padTo": None}  # fmt: skip
-        digest = self._main("plan", plan)["plan"]["digest"]
+        digest = self._job("plan", plan)["plan"]["digest"]
         ids = KafkaState({"bootstrap.servers": self._work.servers}).topics(self._work.topics)
         made = [{"name": name, "topicId": ids[name].topic_id} for name in self._work.topics]
         request = {"version": 1, "plan": plan, "planDigest": digest, "kafka": self._kafka, "topics": made}
-        return _timed(lambda: self._main("restore", request))
+        return _timed(lambda: self._job("restore", request))
 
     def _loop(self) -> float:
         names = {name: self._make_anew(next(self._names)) for name in self._work.topics}
@@ -107,8 +107,8 @@ class Rounds:
             producer = self._producer()
             for name, other in names.items():
                 for key, value in self._records[name]:
-                    _send(producer, other, key, value)
-            _flush(producer)
+                    send(producer, other, key, value)
+            flush(producer)
             for other in names.values():
                 self._read(other, self._work.each)
 
@@ -126,8 +126,8 @@ class Rounds:
         def produce() -> None:
             producer = self._producer()
             for _ in range(self._work.padding):
-                _send(producer, name, None, None)
-            _flush(producer)
+                send(producer, name, None, None)
+            flush(producer)
 
         return _timed(produce)
 
@@ -170,29 +170,8 @@ class Rounds:
         _wait(lambda: name in state.topics([name]))
         return name
 
-    def _main(self, command: str, request: dict[str, Any]) -> dict[str, Any]:
-        path, summary = (Path(self._work.folder) / name for name in ("request.json", "summary.json"))
-        path.write_text(json.dumps(request))
-        code = wal_backup([command, "--request", str(path), "--summary", str(summary)], self._spark)
-        found: dict[str, Any] = json.loads(summary.read_bytes())
-        if code:
-            raise RuntimeError(f"{command} ended with {code}: {found['message']}")
-        return found
-
-
-def _send(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> None:
-    while True:
-        try:
-            producer.produce(topic, value, key, partition=0)
-        except BufferError:
-            producer.poll(0.1)
-        else:
-            return
-
-
-def _flush(producer: Producer) -> None:
-    if producer.flush(TIMEOUT):
-        raise RuntimeError("not all records were acknowledged")
+    def _job(self, command: str, request: dict[str, Any]) -> dict[str, Any]:
+        return run_job(command, request, self._work.folder, self._spark)
 
 
 def _timed(act: Callable[[], object]) -> float:

@@ -109,15 +109,8 @@ class Load:
         )  # fmt: skip
         key = encode_key(RecordKey(region_id=region, type=Full()))
         for number in range(self.each):
-            content = _payload(number, self._note())
-            while True:
-                try:
-                    producer.produce(topic, content, key, partition=0)
-                    break
-                except BufferError:
-                    producer.poll(0.1)
-        if producer.flush(TIMEOUT):
-            raise RuntimeError("not all records were acknowledged")
+            send(producer, topic, key, _payload(number, self._note()))
+        flush(producer)
 
     def _note(self) -> str:
         return os.urandom(self.note_bytes // 2).hex() if self.is_random else "n" * self.note_bytes
@@ -140,6 +133,27 @@ class Load:
             {"entryId": self.each - 1, "files": [f"{topic}/all.parquet"]},
         ]
         return {"id": self.region(index), "topic": topic, "columns": _ARROW.names, "key": ["host", "ts"], "cuts": cuts}
+
+
+def send(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> None:
+    """Gives a record to a producer, whose queue may be full for a while."""
+    while True:
+        try:
+            producer.produce(topic, value, key, partition=0)
+        except BufferError:
+            producer.poll(0.1)
+        else:
+            return
+
+
+def flush(producer: Producer) -> None:
+    """Waits until all records are acknowledged.
+
+    Raises:
+        RuntimeError: they are not in time.
+    """
+    if producer.flush(TIMEOUT):
+        raise RuntimeError("not all records were acknowledged")
 
 
 def check(servers: str, each: int, topics: Sequence[str]) -> int:

@@ -27,30 +27,24 @@ def served(own_site: Site, new_operator: NewOperator) -> Site:
     return own_site
 
 
-def greptimedb(refdb: RefDbProcesses, etcd: EtcdProcess, **changes: Any) -> Object:
-    return {
-        "version": "1.1",
-        "metasrv": f"http://{refdb.metasrv_address}",
-        "frontend": f"http://{refdb.frontend_address}/",
-        "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{refdb.prefix}/"}},
-        **changes,
-    }
+def greptimedb(refdb: RefDbProcesses, **changes: Any) -> Object:
+    return refdb.declared(**{"frontend": f"http://{refdb.frontend_address}/", **changes})
 
 
 def secured(refdb: RefDbProcesses, etcd: EtcdProcess) -> Object:
     tls = {"caSecretRef": {"name": "ca"}, "clientCertSecretRef": {"name": "client"}}
     auth = {"credentialsSecretRef": {"name": "user"}}
     store = {"endpoints": [etcd.url], "prefix": etcd.access.prefix, "tls": tls, "auth": auth}
-    return greptimedb(refdb, etcd, metadataStore={"etcd": store})
+    return greptimedb(refdb, metadataStore={"etcd": store})
 
 
 def sentence(found: Object) -> str:
     return str(condition(found, KIND)["message"])
 
 
-def test_a_database_that_answers_is_counted(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+def test_a_database_that_answers_is_counted(site: Site, refdb: RefDbProcesses) -> None:
     refdb.sql("CREATE TABLE counted(ts TIMESTAMP, n STRING, PRIMARY KEY(n), TIME INDEX (ts)) ENGINE=mito")
-    site.declare(greptimedb=greptimedb(refdb, etcd))
+    site.declare(greptimedb=greptimedb(refdb))
     found = site.wait_for(KIND, "True", "Connected")
     assert sentence(found) == "3 of 3 datanodes report"
     shown = found["status"]["dataPlane"]
@@ -61,9 +55,9 @@ def test_a_database_that_answers_is_counted(site: Site, refdb: RefDbProcesses, e
     site.wait_ready()
 
 
-def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses) -> None:
     """Reports come every second; looks and ticks go on; nothing of that is news."""
-    served.declare(greptimedb=greptimedb(refdb, etcd))
+    served.declare(greptimedb=greptimedb(refdb))
     served.wait_for(KIND, "True")
     served.wait_ready()
     served.wait_for("WALIntact", "True")
@@ -83,9 +77,9 @@ def test_its_status_is_written_once(served: Site, refdb: RefDbProcesses, etcd: E
 
 
 def test_a_metasrv_that_dies_is_told_and_its_return_too_and_the_topics_are_tended_meanwhile(
-    served: Site, refdb: RefDbProcesses, etcd: EtcdProcess
+    served: Site, refdb: RefDbProcesses
 ) -> None:
-    served.declare(greptimedb=greptimedb(refdb, etcd))
+    served.declare(greptimedb=greptimedb(refdb))
     known = served.wait_for(KIND, "True")["status"]["dataPlane"]
     served.wait_ready()
     refdb.metasrv.kill()
@@ -107,9 +101,9 @@ def test_a_metasrv_that_dies_is_told_and_its_return_too_and_the_topics_are_tende
     served.wait_object(lambda found: sentence(found) == "3 of 3 datanodes report", "all is as before")
 
 
-def test_every_silent_part_is_named(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
+def test_every_silent_part_is_named(site: Site, refdb: RefDbProcesses) -> None:
     store = {"etcd": {"endpoints": [NOBODY, "http://127.0.0.1:2"]}}
-    site.declare(greptimedb=greptimedb(refdb, etcd, frontend=NOBODY, metadataStore=store))
+    site.declare(greptimedb=greptimedb(refdb, frontend=NOBODY, metadataStore=store))
     reported = sentence(site.wait_for(KIND, "False", "MetadataStoreUnreachable")).split("; ")
     assert [part.split(" does not answer")[0] for part in reported] == [
         f"etcd at {NOBODY}",
@@ -123,7 +117,7 @@ def test_a_hanging_part_delays_no_topic(site: Site, refdb: RefDbProcesses) -> No
     with EtcdProcess() as frozen:
         frozen.pause()
         store = {"etcd": {"endpoints": [frozen.url] * 16}}
-        site.declare(greptimedb=greptimedb(refdb, frozen, metadataStore=store))
+        site.declare(greptimedb=greptimedb(refdb, metadataStore=store))
         found = site.wait_ready()
         assert condition(found, KIND)["status"] == "Unknown", "the topics are ready before the look has ended"
 
@@ -146,8 +140,8 @@ def test_etcd_is_reached_by_mutual_tls_and_a_user(
     assert access.password not in served.operator.log()
 
 
-def test_a_database_that_is_declared_no_more_is_not_shown(site: Site, refdb: RefDbProcesses, etcd: EtcdProcess) -> None:
-    site.declare(greptimedb=greptimedb(refdb, etcd))
+def test_a_database_that_is_declared_no_more_is_not_shown(site: Site, refdb: RefDbProcesses) -> None:
+    site.declare(greptimedb=greptimedb(refdb))
     site.wait_for(KIND, "True")
     site.kube.merge(site.path(), {"spec": {"dataPlane": None}})
     site.wait_object(

@@ -99,7 +99,7 @@ def purged_cluster(
         with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
             site = new_site(kube, kafka, operator)
             try:
-                _make_pool_and_table(site, database, etcd)
+                _make_pool_and_table(site, database)
                 yield Purged(site, database)
             finally:
                 site.clear()
@@ -107,14 +107,8 @@ def purged_cluster(
     return make
 
 
-def _make_pool_and_table(site: Site, database: RefDbProcesses, etcd: EtcdProcess) -> None:
-    greptimedb = {
-        "version": "1.1",
-        "autoPrune": "Disabled",
-        "metasrv": f"http://{database.metasrv_address}",
-        "frontend": f"http://{database.frontend_address}",
-        "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
-    }
+def _make_pool_and_table(site: Site, database: RefDbProcesses) -> None:
+    greptimedb = database.declared(autoPrune="Disabled")
     site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
     site.wait_ready()
     answer = database.sql(

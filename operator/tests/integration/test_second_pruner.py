@@ -47,15 +47,9 @@ def wait_for_hold(site: Site, granted: str, state: str, said: str) -> Object:
 
 
 def test_no_hold_is_granted_while_the_database_deletes_whatever_is_declared(
-    site: Site, database: RefDbProcesses, etcd: EtcdProcess
+    site: Site, database: RefDbProcesses
 ) -> None:
-    greptimedb = {
-        "version": "1.1",
-        "autoPrune": "Logical",
-        "metasrv": f"http://{database.metasrv_address}",
-        "frontend": f"http://{database.frontend_address}",
-        "metadataStore": {"etcd": {"endpoints": [etcd.url], "prefix": f"{database.prefix}/"}},
-    }
+    greptimedb = database.declared(autoPrune="Logical")
     site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
     site.wait_ready()
     found = site.wait_for("DataPlaneConfigDiffers", "True", "SecondPruner")

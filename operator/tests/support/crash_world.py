@@ -246,13 +246,7 @@ class CrashWorld:
 
     def _declare(self) -> None:
         database = self.bed.database
-        greptimedb = {
-            "version": "1.1",
-            "autoPrune": "Disabled",
-            "metasrv": f"http://{database.metasrv_address}",
-            "frontend": f"http://{database.frontend_address}",
-            "metadataStore": {"etcd": {"endpoints": [self.bed.etcd.url], "prefix": f"{database.prefix}/"}},
-        }
+        greptimedb = database.declared(autoPrune="Disabled")
         spec = {
             "kafka": {"external": {"bootstrapServers": list(self.bed.kafka.bootstrap_servers)}},
             "topics": {"prefix": self.prefix, "count": TOPICS, "replicationFactor": 1},

@@ -63,6 +63,16 @@ class RefDbProcesses:
             wait_healthy(process, address)
         self.metasrv.wait_ready(lambda: len(self.admin("/admin/heartbeat")) == len(self.datanodes), START_TIMEOUT)
 
+    def declared(self, **changes: object) -> dict[str, Any]:
+        """`spec.dataPlane.greptimedb` of a WALCluster of this database."""
+        return {
+            "version": "1.1",
+            "metasrv": f"http://{self.metasrv_address}",
+            "frontend": f"http://{self.frontend_address}",
+            "metadataStore": {"etcd": {"endpoints": [self._etcd_url], "prefix": f"{self.prefix}/"}},
+            **changes,
+        }
+
     def new_datanode(self, node_id: int, address: str, name: str | None = None) -> Process:
         """A datanode process, not started; `name` gives it another home."""
         name = name or f"datanode-{node_id}"

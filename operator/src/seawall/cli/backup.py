@@ -15,6 +15,7 @@ from seawall.api.meta import GROUP, MAX_SNAPSHOT, SNAPSHOT_ANNOTATION, VERSION, 
 from seawall.api.v1alpha1.backup import WAL_BACKUP
 from seawall.api.v1alpha1.backup_template import BackupLevel
 from seawall.api.v1alpha1.spark_job import OVER, JobStage
+from seawall.cli.follow import Api as ReadingApi
 from seawall.cli.follow import Status, condition_of, follow, message_of
 from seawall.cli.ledger import table
 from seawall.domain.backup.bracket import is_name
@@ -34,16 +35,8 @@ COLUMNS = {
 """Heading → field of a row."""
 
 
-class Api(Protocol):
+class Api(ReadingApi, Protocol):
     """What is needed of the API server."""
-
-    def get(self, path: str) -> dict[str, Any] | None:
-        """Reads a path; None when there is nothing."""
-        ...
-
-    def create(self, path: str, body: Mapping[str, Any]) -> None:
-        """Creates an object."""
-        ...
 
     def merge(self, path: str, patch: Mapping[str, Any]) -> None:
         """Changes an object, at the resource version of the patch."""

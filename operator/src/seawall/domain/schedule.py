@@ -16,10 +16,13 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from seawall.api.duration import format_duration
+from seawall.api.meta import ObjectMeta
+from seawall.api.resource import AnyResource
 from seawall.api.v1alpha1.policy import WALPurgePolicySpec
 from seawall.domain.times import POLICY_OBSERVE_SECONDS, POLICY_SKEW
 
 RunT = TypeVar("RunT")
+OwnedT = TypeVar("OwnedT", bound=AnyResource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,10 @@ class TimeInName:
             return datetime.strptime(text, self.form).replace(tzinfo=UTC)
         except ValueError:
             return None
+
+    def read_after(self, prefix: str, name: str) -> datetime | None:
+        """The time with which a name ends after a prefix; None when it is no such name."""
+        return self.read(name.removeprefix(prefix)) if name.startswith(prefix) else None
 
 
 CRON_FIELDS = 5
@@ -91,8 +98,35 @@ def seconds_until(next_time: datetime | None, now: datetime) -> float | None:
     return min(max(0.0, (next_time - now).total_seconds()), POLICY_OBSERVE_SECONDS)
 
 
-def all_but_newest(runs: Sequence[RunT], limit: int) -> Sequence[RunT]:
-    """Those beyond a history limit, of runs that stand in their order, the oldest first."""
+def controlled_by(owner: ObjectMeta, runs: Iterable[OwnedT]) -> tuple[OwnedT, ...]:
+    """Those that are the owner's, in the order in which the API server got them: names have times of our clock."""
+    own = (run for run in runs if run.metadata.controller_uid == owner.uid)
+    return tuple(sorted(own, key=lambda run: (run.metadata.creation_timestamp, run.metadata.name)))
+
+
+class HistoryLimits(Protocol):
+    """How many runs are kept that ended well, and that did not."""
+
+    @property
+    def successful_runs_history_limit(self) -> int:
+        """Of those that ended well."""
+        ...
+
+    @property
+    def failed_runs_history_limit(self) -> int:
+        """Of those that did not."""
+        ...
+
+
+def beyond_history(limits: HistoryLimits, good: Sequence[RunT], failed: Sequence[RunT]) -> tuple[RunT, ...]:
+    """Those that are more than the limits keep, of runs that stand in their order, the oldest first."""
+    return (
+        *_all_but_newest(good, limits.successful_runs_history_limit),
+        *_all_but_newest(failed, limits.failed_runs_history_limit),
+    )
+
+
+def _all_but_newest(runs: Sequence[RunT], limit: int) -> Sequence[RunT]:
     return runs[: max(0, len(runs) - limit)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.data_plane import AutoPrune, Etcd, GreptimeDB
+from seawall.api.v1alpha1.data_plane import Etcd, GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
@@ -134,6 +134,6 @@ def prunes(greptimedb: GreptimeDB, running: str | None, wal: WALSettings | None)
         version=greptimedb.version,
         running=running,
         wal=wal,
-        auto_prune_seconds=0.0 if greptimedb.auto_prune is AutoPrune.DISABLED else None,
-        logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
+        auto_prune_seconds=None if greptimedb.auto_prune.prunes else 0.0,
+        logical_delete=greptimedb.auto_prune.is_logical,
     )

@@ -13,6 +13,15 @@ from refdb.errors import invalid
 
 _SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DEFAULTS = {
+    "auto_create_topics": True,
+    "num_topics": 64,
+    "topic_name_prefix": "greptimedb_wal_topic",
+    "replication_factor": 1,
+    "auto_prune_interval": "0s",
+    "auto_prune_logical_delete": False,
+}
+"""Of keys that nobody set; a metasrv serves them, too."""
 _TLS = {
     "server_ca_cert_path": "ssl.ca.location",
     "client_cert_path": "ssl.certificate.location",
@@ -46,31 +55,22 @@ def wal_options(text: str, environment: Mapping[str, str]) -> WalOptions:
         raise invalid(f"the configuration has no readable [wal]: {error}") from None
     if wal.get("provider") != "kafka":
         raise invalid('refdb needs [wal] provider = "kafka"')
-    prune = duration(wal.get("auto_prune_interval", "0s"))
-    prefix = wal.get("topic_name_prefix", "greptimedb_wal_topic")
+    wal = {**_DEFAULTS, **wal}
     return WalOptions(
         kafka=_kafka(wal, environment),
         max_batch_bytes=size(wal.get("max_batch_bytes", wal.get("max_batch_size", "1MB"))),
-        topics=tuple(f"{prefix}_{number}" for number in range(wal.get("num_topics", 64))),
-        replication_factor=wal.get("replication_factor", 1),
-        auto_create_topics=wal.get("auto_create_topics", True),
-        auto_prune_interval=prune,
-        auto_prune_logical_delete=wal.get("auto_prune_logical_delete", False),
+        topics=tuple(f"{wal['topic_name_prefix']}_{number}" for number in range(wal["num_topics"])),
+        replication_factor=wal["replication_factor"],
+        auto_create_topics=wal["auto_create_topics"],
+        auto_prune_interval=duration(wal["auto_prune_interval"]),
+        auto_prune_logical_delete=wal["auto_prune_logical_delete"],
         served=_served(wal),
     )
 
 
 def _served(wal: Mapping[str, Any]) -> str:
-    """As GreptimeDB prints its options: keys that nobody set have their defaults."""
-    defaults = {
-        "auto_create_topics": True,
-        "num_topics": 64,
-        "topic_name_prefix": "greptimedb_wal_topic",
-        "replication_factor": 1,
-        "auto_prune_interval": "0s",
-        "auto_prune_logical_delete": False,
-    }
-    rows = {key: value for key, value in {**defaults, **wal}.items() if not isinstance(value, Mapping)}
+    """As GreptimeDB prints its options."""
+    rows = {key: value for key, value in wal.items() if not isinstance(value, Mapping)}
     tables = {key: value for key, value in wal.items() if isinstance(value, Mapping)}
     lines = ["[wal]", *_rows(rows)]
     for name, values in tables.items():

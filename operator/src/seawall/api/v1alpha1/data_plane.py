@@ -106,6 +106,16 @@ class AutoPrune(StrEnum):
     DISABLED = "Disabled"
     """`auto_prune_interval = "0s"`: Seawall moves the marker and deletes."""
 
+    @property
+    def prunes(self) -> bool:
+        """Whether the metasrv moves the marker."""
+        return self is not AutoPrune.DISABLED
+
+    @property
+    def is_logical(self) -> bool:
+        """Whether it moves the marker, and deletes nothing."""
+        return self is AutoPrune.LOGICAL
+
 
 class GreptimeDB(APIModel):
     """A GreptimeDB cluster whose WAL is in these topics."""

@@ -47,7 +47,7 @@ def begin(case: BackupCase, selection: BackupSelection, held: Mapping[str, objec
     )
     point = RestorePoint(name=bracket.name, held_time=case.now, topics=rows)
     status = case.status.model_copy(update={"restore_point": point})
-    return Decision(status, _waits(case.spec))
+    return Decision(status, _waits(point))
 
 
 def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
@@ -63,7 +63,7 @@ def await_snapshot(case: BackupCase, point: RestorePoint) -> BackupDecision:
     if bracket is not None and case.now >= point.held_time + bracket.timeout:
         message = f"nobody said within {bracket.timeout} that the snapshot is taken"
         return case.ends(Reason.BRACKET_TIMED_OUT, message)
-    return case.stays(_waits(case.spec))
+    return case.stays(_waits(point))
 
 
 def is_name(snapshot: str) -> bool:
@@ -73,10 +73,10 @@ def is_name(snapshot: str) -> bool:
 
 def needed_by_point(case: BackupCase) -> Mapping[str, int] | None:
     """By topic the offset from which on the snapshot may need it, once that is recorded; None: there is no bracket."""
+    if case.spec.bracket is None:
+        return None
     point = case.status.restore_point
-    if case.spec.bracket is None or point is None:
-        return None if case.spec.bracket is None else {}
-    return {topic.name: topic.reads_from for topic in point.topics}
+    return {} if point is None else {topic.name: topic.reads_from for topic in point.topics}
 
 
 def end_of_point(
@@ -114,10 +114,9 @@ def _continued(case: BackupCase) -> frozenset[str]:
     return frozenset(row.name for row in parent.status.topics) if isinstance(parent, WALBackup) else frozenset()
 
 
-def _waits(spec: WALBackupSpec) -> Verdict:
-    name = "" if spec.bracket is None else f" {spec.bracket.name}"
+def _waits(point: RestorePoint) -> Verdict:
     message = (
-        f"the log is held for restore point{name}: take the database's own snapshot, of its metadata first and "
+        f"the log is held for restore point {point.name}: take the database's own snapshot, of its metadata first and "
         "then of its files, and set seawall.dev/snapshot-done to what it is called"
     )
     return Verdict(Outlook.PAUSED, Reason.AWAITING_SNAPSHOT, message, JOB_POLL_SECONDS)

@@ -30,7 +30,7 @@ from seawall.api.v1alpha1.restore import (
 )
 from seawall.domain.backup.reasons import DrillReason
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, as_status, find_condition
-from seawall.domain.schedule import BadSchedule, TimeInName, all_but_newest, newest, period, read_cron
+from seawall.domain.schedule import BadSchedule, TimeInName, beyond_history, controlled_by, newest, period, read_cron
 from seawall.domain.step import Event, EventType
 
 _TIME = TimeInName("%y%m%d%H%M", 10)
@@ -96,8 +96,7 @@ class OwnDrills:
     @classmethod
     def of(cls, policy: WALBackupPolicy, restores: Iterable[WALRestore]) -> Self:
         """Picks them out of all of the namespace."""
-        own = (each for each in restores if each.metadata.controller_uid == policy.metadata.uid)
-        return cls(tuple(sorted(own, key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))))
+        return cls(controlled_by(policy.metadata, restores))
 
     @property
     def active(self) -> WALRestore | None:
@@ -115,14 +114,8 @@ class OwnDrills:
 
     def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALRestore, ...]:
         """Those beyond the history limits."""
-        passed, failed = self.ended(RestoreStage.COMPLETED), self.ended(RestoreStage.FAILED)
-        limits = ((passed, spec.successful_runs_history_limit), (failed, spec.failed_runs_history_limit))
-        return tuple(
-            each
-            for found, limit in limits
-            for each in all_but_newest(found, limit)
-            if each.metadata.deletion_timestamp is None
-        )
+        gone = beyond_history(spec, self.ended(RestoreStage.COMPLETED), self.ended(RestoreStage.FAILED))
+        return tuple(each for each in gone if each.metadata.deletion_timestamp is None)
 
 
 def drill_name_at(policy: str, due: datetime) -> str:
@@ -132,8 +125,7 @@ def drill_name_at(policy: str, due: datetime) -> str:
 
 def due_time(policy: str, drill: str) -> datetime | None:
     """The time for which a drill was due, by its name; None when it is no name of a drill of this policy."""
-    text = drill.removeprefix(f"{policy}-{_MARK}")
-    return None if text == drill else _TIME.read(text)
+    return _TIME.read_after(f"{policy}-{_MARK}", drill)
 
 
 def expected_drills(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
@@ -202,9 +194,9 @@ def _why_none(spec: WALBackupPolicySpec, source: _Source) -> str | None:
     if source.own.active is not None:
         return f"WALRestore {source.own.active.metadata.name} is not over"
     for each in source.restores:
-        is_same = not isinstance(each.spec, InvalidSpec) and each.spec.cluster_ref == spec.cluster_ref
-        is_of_pool = is_same and not isinstance(each.spec, InvalidSpec) and each.spec.scratch is None
-        if is_of_pool and not each.status.is_over:
+        if isinstance(each.spec, InvalidSpec) or each.status.is_over:
+            continue
+        if each.spec.cluster_ref == spec.cluster_ref and each.spec.scratch is None:
             return f"WALRestore {each.metadata.name} restores the pool, and comes first"
     cluster = source.cluster
     if cluster is None or location_of(cluster) is None:

@@ -19,7 +19,7 @@ from seawall.api.v1alpha1.hold import WALHold, WALHoldSpec
 from seawall.api.v1alpha1.spark_job import JobStage
 from seawall.domain.backup.reasons import Reason
 from seawall.domain.conditions import find_condition
-from seawall.domain.schedule import TimeInName, all_but_newest
+from seawall.domain.schedule import TimeInName, beyond_history, controlled_by
 from seawall.domain.spark_job.actions import ReleaseHold, attempt_key
 from seawall.domain.spark_job.case import is_granted
 from seawall.domain.spark_job.reasons import JobReason
@@ -89,8 +89,7 @@ def backup_name_at(policy: str, due: datetime) -> str:
 
 def due_time(policy: str, backup: str) -> datetime | None:
     """The time for which a backup was due, by its name; None when it is no name of a backup of this policy."""
-    text = backup.removeprefix(f"{policy}-{_MARK}")
-    return None if text == backup else _TIME.read(text)
+    return _TIME.read_after(f"{policy}-{_MARK}", backup)
 
 
 def hold_key(backup: WALBackup) -> Key:
@@ -119,7 +118,7 @@ def reason_of(backup: WALBackup) -> str:
 class OwnBackups:
     """The backups that a policy controls, in the order in which the API server got them, and the holds.
 
-    Names have times of our clock, which may have been wrong; only one backup goes on at a time.
+    Only one backup goes on at a time.
 
     Attributes:
         holds: those that the policy controls, by name.
@@ -135,11 +134,9 @@ class OwnBackups:
     def of(cls, policy: WALBackupPolicy, backups: Iterable[WALBackup], holds: Iterable[WALHold]) -> Self:
         """Picks them out of all of the namespace."""
         uid, name = policy.metadata.uid, policy.metadata.name
-        own = [each for each in backups if each.metadata.controller_uid == uid]
-        own.sort(key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))
         by_name = {each.metadata.name: each for each in holds}
         held = {key: each for key, each in by_name.items() if each.metadata.controller_uid == uid}
-        return cls(name, tuple(own), held, frozenset(by_name.keys() - held.keys()))
+        return cls(name, controlled_by(policy.metadata, backups), held, frozenset(by_name.keys() - held.keys()))
 
     @property
     def active(self) -> WALBackup | None:
@@ -213,9 +210,7 @@ class OwnBackups:
 
     def beyond(self, spec: WALBackupPolicySpec) -> tuple[WALBackup, ...]:
         """Those beyond the history limits, which are at least 1: the one to continue is the newest that completed."""
-        limits = ((self.completed, spec.successful_runs_history_limit), (self.failed, spec.failed_runs_history_limit))
-        found = (each for found, limit in limits for each in all_but_newest(found, limit))
-        return tuple(each for each in found if not keeps(each))
+        return tuple(each for each in beyond_history(spec, self.completed, self.failed) if not keeps(each))
 
 
 def _continues(backup: WALBackup, parent: WALBackup) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
-from seawall.api.v1alpha1.data_plane import AutoPrune, GreptimeDB
+from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
@@ -76,8 +76,8 @@ def _declared(spec: WALClusterSpec, greptimedb: GreptimeDB) -> Declared:
     return Declared(
         topic_name_prefix=spec.topics.prefix,
         num_topics=spec.topics.count,
-        prunes=greptimedb.auto_prune is not AutoPrune.DISABLED,
-        logical_delete=greptimedb.auto_prune is AutoPrune.LOGICAL,
+        prunes=greptimedb.auto_prune.prunes,
+        logical_delete=greptimedb.auto_prune.is_logical,
     )
 
 

@@ -30,10 +30,18 @@ from seawall.domain.policy.runs import (
     DeleteRun,
     OwnRuns,
     PolicyAction,
-    beyond_history,
     run_name,
 )
-from seawall.domain.schedule import BadSchedule, Every, Schedule, ScheduleReason, newest, period, read_schedule
+from seawall.domain.schedule import (
+    BadSchedule,
+    Every,
+    Schedule,
+    ScheduleReason,
+    beyond_history,
+    newest,
+    period,
+    read_schedule,
+)
 from seawall.domain.times import POLICY_TRIGGER_SECONDS
 
 
@@ -174,7 +182,7 @@ def make_plan(policy: WALPurgePolicy, observed: Observed, own: OwnRuns, last: da
     spec = policy.spec
     if isinstance(spec, InvalidSpec):
         return Plan(_stalled(Reason.INVALID_SPEC, spec.message))
-    tidying = tuple(DeleteRun(run) for run in beyond_history(spec, own))
+    tidying = tuple(DeleteRun(run) for run in beyond_history(spec, own.completed, own.failed))
     since = last or policy.metadata.creation_timestamp
     schedule = _schedule(policy, spec, observed, since)
     if isinstance(schedule, Verdict):

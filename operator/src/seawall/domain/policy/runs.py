@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Self
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.policy import WALPurgePolicy, WALPurgePolicySpec
+from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import Stage, WALPurge, WALPurgeSpec
-from seawall.domain.schedule import TimeInName, all_but_newest
+from seawall.domain.schedule import TimeInName, controlled_by
 from seawall.domain.step import Event, EventType
 
 
@@ -60,8 +60,7 @@ def run_name(policy: str, due: datetime) -> str:
 
 def due_time(policy: str, run: str) -> datetime | None:
     """The time for which a run was due, by its name; None when it is no name of a run of this policy."""
-    text = run.removeprefix(f"{policy}-")
-    return None if text == run else _TIME.read(text)
+    return _TIME.read_after(f"{policy}-", run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class OwnRuns:
     @classmethod
     def of(cls, policy: WALPurgePolicy, runs: Iterable[WALPurge]) -> Self:
         """Picks them out of all runs of the namespace."""
-        own = sorted((run for run in runs if run.metadata.controller_uid == policy.metadata.uid), key=_age)
+        own = controlled_by(policy.metadata, runs)
         return cls(
             tuple(run for run in own if not run.status.is_finished),
             tuple(run for run in own if run.status.stage is Stage.COMPLETED),
@@ -91,15 +90,3 @@ class OwnRuns:
         """The times for which they were due."""
         times = (due_time(policy, run.metadata.name) for run in self.active + self.finished)
         return [time for time in times if time is not None]
-
-
-def beyond_history(spec: WALPurgePolicySpec, own: OwnRuns) -> tuple[WALPurge, ...]:
-    """Finished runs that are more than the limits keep; the newest are kept."""
-    return (
-        *all_but_newest(own.completed, spec.successful_runs_history_limit),
-        *all_but_newest(own.failed, spec.failed_runs_history_limit),
-    )
-
-
-def _age(run: WALPurge) -> tuple[datetime, str]:
-    return run.metadata.creation_timestamp, run.metadata.name

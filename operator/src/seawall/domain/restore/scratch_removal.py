@@ -13,9 +13,10 @@ from seawall.api.v1alpha1.restore import RestoredTopic, WALRestore, WALRestoreSt
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.conditions import Outlook, Verdict
 from seawall.domain.decision import Decision
-from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets
 from seawall.domain.restore.actions import ReleaseScratch, RemoveTopics
 from seawall.domain.restore.case import Case, Observed, RestoreDecision, ScratchNow, without_topic
+from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.restore.topics import go_on
 from seawall.domain.spark_job.actions import RemoveApplication
@@ -118,12 +119,7 @@ def _with_late_id(row: RestoredTopic, now: ScratchNow) -> RestoredTopic:
 
 def _left(rows: Sequence[RestoredTopic], now: ScratchNow) -> Mapping[str, str]:
     """By name the ids of those that are still there."""
-    ids = {into(row): row.topic_id for row in rows if row.topic_id is not None}
-    return {
-        name: topic_id
-        for name, topic_id in ids.items()
-        if isinstance(found := now.described.get(name), DescribedTopic) and found.topic_id == topic_id
-    }
+    return still_there(now, {into(row): row.topic_id for row in rows if row.topic_id is not None})
 
 
 def into(row: RestoredTopic) -> str:
@@ -134,20 +130,12 @@ def into(row: RestoredTopic) -> str:
 
 
 def is_there(row: RestoredTopic, now: ScratchNow) -> bool:
-    """A broker may still show the topic of an attempt before."""
-    found = now.described.get(into(row))
-    return isinstance(found, DescribedTopic) and found.topic_id != row.removed_id
+    """Whether its scratch topic is shown, and is not that of an attempt before."""
+    return is_shown(now, into(row), row.removed_id)
 
 
 def why_unknown(status: WALRestoreStatus, now: ScratchNow | str | None) -> str | None:
     """Why nobody knows what there is; None: it is known of all."""
     if not isinstance(now, ScratchNow):
         return now or "nobody has asked yet"
-    for row in status.planned:
-        name = into(row)
-        found, offsets = now.described.get(name), now.offsets.get(name)
-        if isinstance(found, DescribedTopic) and not isinstance(offsets, LogOffsets):
-            return f"Kafka says nothing of the offsets of {name}" if offsets is None else offsets.message
-        if found is None or (isinstance(found, TopicFailure) and found.why is not TopicTrouble.UNKNOWN_TOPIC):
-            return f"Kafka says nothing of {name}" if found is None else found.message
-    return None
+    return next((why for row in status.planned if (why := why_silent(now, into(row))) is not None), None)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from seawall.api.v1alpha1.restore import RestoredTopic, RestoreStage
 from seawall.api.v1alpha1.spark_job import Outcome
 from seawall.domain.kafka import NewTopic
-from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure, TopicTrouble
+from seawall.domain.kafka_log import DescribedTopic, LogOffsets
 from seawall.domain.ledger.fence import ObservedLog, first_record
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics
@@ -25,6 +25,7 @@ from seawall.domain.restore.attempt import freeze
 from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision, without_topic
 from seawall.domain.restore.contract import logs_digest, plan_request, write_restore_request
 from seawall.domain.restore.inspecting import and_besides
+from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
 from seawall.domain.restore.needs import record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import RemoveApplication
@@ -100,28 +101,8 @@ def _has_ids(case: Case) -> bool:
 def _silent(case: Case, pool: PoolNow) -> str | None:
     """Why nobody knows what there is of a topic, in Kafka or in Seawall's records; None: it is known of all."""
     names = _names(case)
-    silent = [found for name in names if (found := _silence(pool, name)) is not None]
+    silent = [found for name in names if (found := why_silent(pool, name)) is not None]
     return next(iter((*silent, *pool.shards.why_unreadable(names).values())), None)
-
-
-def _silence(pool: PoolNow, name: str) -> str | None:
-    """Why nobody knows whether there is such a topic, or what it has; None: it is known."""
-    found, offsets = pool.described.get(name), pool.offsets.get(name)
-    if isinstance(found, DescribedTopic):
-        if isinstance(offsets, LogOffsets):
-            return None
-        return f"Kafka says nothing of the offsets of {name}" if offsets is None else offsets.message
-    return None if _is_unknown(found) else f"Kafka says nothing of {name}" if found is None else found.message
-
-
-def _is_unknown(found: DescribedTopic | TopicFailure | None) -> bool:
-    return isinstance(found, TopicFailure) and found.why is TopicTrouble.UNKNOWN_TOPIC
-
-
-def _is_absent(row: RestoredTopic, pool: PoolNow) -> bool:
-    """A broker may still show the topic of an attempt before."""
-    found = pool.described[row.name]
-    return not isinstance(found, DescribedTopic) or found.topic_id == row.removed_id
 
 
 def _names(case: Case) -> list[str]:
@@ -139,7 +120,7 @@ def _others_with_records(case: Case, pool: PoolNow) -> list[str]:
 
 
 def _require_none(case: Case, pool: PoolNow) -> RestoreDecision:
-    there = [row.name for row in case.status.planned if not _is_absent(row, pool)]
+    there = [row.name for row in case.status.planned if is_shown(pool, row.name, row.removed_id)]
     if there:
         message = f"Kafka has {listed(there)}: nothing is written to a topic that is there"
         return case.ends(Reason.TOPIC_NOT_EMPTY, message)
@@ -177,7 +158,7 @@ def _make_all(case: Case, pool: PoolNow) -> RestoreDecision:
     unclaimed = _unclaimed(case, pool)
     if unclaimed:
         return _claim(case, pool, unclaimed)
-    missing = [row.name for row in case.status.planned if _is_absent(row, pool)]
+    missing = [row.name for row in case.status.planned if not is_shown(pool, row.name, row.removed_id)]
     return _make(case, missing) if missing else _record_ids(case, pool)
 
 
@@ -221,7 +202,7 @@ def _why_changed(case: Case, pool: PoolNow) -> str | None:
 def _absent(case: Case, pool: PoolNow) -> RestoreDecision | None:
     """Brokers hear of topics one after another: one that is not shown is waited for."""
     for row in case.status.planned:
-        if _is_absent(row, pool):
+        if not is_shown(pool, row.name, row.removed_id):
             message = f"Kafka does not show {row.name}, which this restore made"
             return case.stays(case.goes_on(Reason.KAFKA_UNREACHABLE, message))
     return None
@@ -260,12 +241,7 @@ def _left(case: Case, made: Mapping[str, str]) -> dict[str, str] | RestoreDecisi
     pool = _pool_for_writing(case)
     if not isinstance(pool, PoolNow):
         return pool
-    found = {name: pool.described[name] for name in made}
-    left = {
-        name: topic_id
-        for name, topic_id in made.items()
-        if isinstance(topic := found[name], DescribedTopic) and topic.topic_id == topic_id
-    }
+    left = still_there(pool, made)
     records = pool.shards.of_topics(left)
     doubtful = [] if _is_all_ours(case) else [name for name in left if _has_records(pool, name)]
     doubtful += [name for name in left if name in records and _is_adopted(records[name], left[name])]

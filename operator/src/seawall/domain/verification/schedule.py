@@ -30,7 +30,7 @@ from seawall.api.v1alpha1.verification import WALVerification, WALVerificationSp
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS, VerificationSchedule, VerificationTemplate
 from seawall.domain.conditions import ConditionBuilder, Outlook, Verdict, find_condition, loss_event, with_own
 from seawall.domain.decision import FAILURES, Decision, Published, silent
-from seawall.domain.schedule import BadSchedule, Cron, TimeInName, all_but_newest, read_cron
+from seawall.domain.schedule import BadSchedule, Cron, TimeInName, beyond_history, read_cron
 from seawall.domain.spark_job.actions import MAX_NAME
 from seawall.domain.step import Event, EventType
 from seawall.domain.times import SCHEDULE_OBSERVE_SECONDS
@@ -103,9 +103,7 @@ class OwnVerifications:
         over = [group for _, group in self.by_time if all(each.status.is_over for each in group)]
         failed = [group for group in over if any(each.status.stage is JobStage.FAILED for each in group)]
         good = [group for group in over if group not in failed]
-        limits = ((good, spec.successful_runs_history_limit), (failed, spec.failed_runs_history_limit))
-        gone = [group for groups, limit in limits for group in all_but_newest(groups, limit)]
-        return tuple(each for group in gone for each in group)
+        return tuple(each for group in beyond_history(spec, good, failed) for each in group)
 
 
 KIND = ConditionType.VERIFICATION_SCHEDULED
