@@ -82,6 +82,7 @@ images: cluster ## Build the images of the operator, the reference database and 
 	@$(PLATFORM)/operator-image.sh
 	@e2e/refdb/images.sh
 	@e2e/checker/image.sh
+	@$(PLATFORM)/s3/image.sh
 
 spark: cluster ## Install the Spark Operator into the cluster, and load the images of the Spark applications
 	@$(PLATFORM)/spark/deploy.sh
@@ -98,6 +99,7 @@ tools: ## Build or find the binaries of the cluster and of the Spark Operator, a
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
 	@$(PLATFORM)/spark/jars.sh >/dev/null
 	@$(PLATFORM)/spark/operator.sh >/dev/null
+	@$(PLATFORM)/store.sh >/dev/null
 
 cluster: ## Start the local Kubernetes (kind when Docker answers) with Kafka on it
 	$(PLATFORM)/cluster up

@@ -16,6 +16,7 @@ from seawall_e2e.acked_rows import build_checker_image
 from seawall_e2e.backups import build_backup_image
 from seawall_e2e.cluster import REPOSITORY, build_operator_image, install_crds, make_namespace
 from seawall_e2e.commands import kubectl, run
+from seawall_e2e.object_store import build_s3_image
 from seawall_e2e.objects import items
 from seawall_e2e.purges import Purges
 from seawall_e2e.refdb import WAL_CONFIG_MAP, RefDb, RefDbImages, build_refdb_images, in_sight
@@ -79,6 +80,12 @@ def backup_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
     """The image of the backups, in the cluster, on which the Spark Operator is."""
     install_spark_operator()
     return build_backup_image()
+
+
+@pytest.fixture(scope="session")
+def s3_image(image: str) -> str:  # noqa: ARG001 - the cluster is up
+    """The image of the object store, in the cluster."""
+    return build_s3_image()
 
 
 @pytest.fixture

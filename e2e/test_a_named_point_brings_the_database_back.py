@@ -6,6 +6,7 @@ import pytest
 
 from seawall_e2e.acked_rows import TABLE, AckedRows
 from seawall_e2e.faults import AllDatanodesKilled, FaultLog, TableFlushed
+from seawall_e2e.object_store import start_object_store
 from seawall_e2e.refdb import RefDb, in_sight
 from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
 from seawall_e2e.restores import Restores
@@ -18,13 +19,13 @@ WRITTEN = "INSERT INTO {} (at, v) VALUES ({}, {})"
 
 @pytest.mark.timeout(900)  # three Spark applications one after another; each wait in it has its own bound
 def test_all_rows_of_the_point_are_there_and_nothing_later_is(
-    site: Site, database_in_sight: RefDb, checker_image: str, backup_image: str
+    site: Site, database_in_sight: RefDb, checker_image: str, backup_image: str, s3_image: str
 ) -> None:
     database, faults, wal = database_in_sight, FaultLog(), site.wal_cluster()
     site.install("replayVerification.create=true", RIGHTS)
     datanodes = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}}
     wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={**in_sight(site.namespace), **datanodes})
-    jobs = Restores(wal, backup_image)
+    jobs = Restores(wal, backup_image, start_object_store(site.namespace, s3_image))
     database.execute(MADE.format("early"), WRITTEN.format("early", 1, 1.0))
     with AckedRows(database, checker_image) as rows:
         jobs.begin_point(POINT)

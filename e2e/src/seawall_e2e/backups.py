@@ -1,4 +1,4 @@
-"""Backups of a WALCluster on the Spark Operator, in a claim."""
+"""Backups of a WALCluster on the Spark Operator, in a claim or an object store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from seawall_e2e.spark_jobs import ACCOUNT, SMALL, STORAGE_USER, SparkJobs
 from seawall_e2e.waiting import wait_until
 
 BACKUPS = "backups"
-"""The claim that they are kept in."""
+"""The claim that they are kept in, where no store is given."""
 POLICY, NEXT = "daily", "next"
 SNAPSHOTS, STORAGE = "snapshots", "refdb-storage"
 SNAPSHOT = Path(__file__).with_name("database_snapshot.py")
@@ -65,16 +65,18 @@ class Backup:
 
 
 class Backups(SparkJobs):
-    """What backs one WALCluster up."""
+    """What backs one WALCluster up. `storage` is as in `spec.backup`; absent: a claim."""
 
-    def __init__(self, wal: WALCluster, image: str) -> None:
+    def __init__(self, wal: WALCluster, image: str, storage: Mapping[str, Any] | None = None) -> None:
         super().__init__(wal, image, "walb,walbp,walrs")
+        self._storage = storage
 
     def declare(self) -> None:
         """Lets the WALCluster say where backups go, and which image makes them."""
-        self.make_claim(BACKUPS)
+        if self._storage is None:
+            self.make_claim(BACKUPS)
         declared = {
-            "storage": {"persistentVolumeClaim": BACKUPS},
+            "storage": self._storage or {"persistentVolumeClaim": BACKUPS},
             "spark": {"image": self._image, "serviceAccountName": ACCOUNT, **SMALL},
         }
         kubectl(*self.wal.patch_command(json.dumps({"spec": {"backup": declared}})))

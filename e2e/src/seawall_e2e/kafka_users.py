@@ -42,7 +42,12 @@ DONE = "NO_ERROR"
 
 
 def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
-    """Makes a user of SCRAM-SHA-512; each broker hears of it a moment later."""
+    """Makes a user who may read."""
+    allow(kafka, user, password, prefix, *MAY)
+
+
+def allow(kafka: AdminClient, user: str, password: str, prefix: str, *operations: AclOperation) -> None:
+    """Makes a user of SCRAM-SHA-512 who may do this with these topics; each broker hears of it a moment later."""
     credential = ScramCredentialInfo(SCRAM, ITERATIONS)
     made: list[UserScramCredentialAlteration] = [UserScramCredentialUpsertion(user, credential, password.encode())]
     rights = [
@@ -55,7 +60,7 @@ def let_read(kafka: AdminClient, user: str, password: str, prefix: str) -> None:
             operation,
             AclPermissionType.ALLOW,
         )
-        for operation in MAY
+        for operation in operations
     ]
     answers = [*kafka.alter_user_scram_credentials(made).values(), *kafka.create_acls(rights).values()]
     for answer in answers:

@@ -113,10 +113,14 @@ class Restores:
         """Makes other topics anew, and restores into them."""
         self.make_anew(*into.values())
         planned = self.plan(*into, **other)
-        ids = self.ids(*into.values())
         request = self.request(planned.summary["plan"]["digest"], *into, **other)
+        return self.bed.run("restore", {**request, **self.scratch(into), "verify": verify})
+
+    def scratch(self, into: Mapping[str, str]) -> dict[str, Any]:
+        """What a drill's request has beside that of a restore."""
+        ids = self.ids(*into.values())
         topics = [{"name": name, "into": target, "topicId": ids[target]} for name, target in into.items()]
-        return self.bed.run("restore", {**request, "topics": topics, "verify": verify, "databaseVersion": "1.1.3"})
+        return {"topics": topics, "verify": None, "databaseVersion": "1.1.3"}
 
     def restore(self, *names: str, **other: Any) -> Answer:
         """Makes the topics anew, plans, and restores what was planned."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from confluent_kafka.admin import (
 )
 from expiry_stories import OLD, OLDER, REST, STAYS, Stock
 from pyspark.sql import SparkSession
+from restores import Restores
 from spark_marks import WITH_SPARK
 from wal_logs import clean_log
 
@@ -27,11 +29,13 @@ from seawall_e2e import kafka_users
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.s3 import S3Process
 from seawall_e2e.waiting import wait_until
+from wal_backup.restore.target import RIGHTS
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
+ACLS = Path(__file__).parents[3] / "docs/kafka-acls.md"
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",  # the plaintext listener of the bed
@@ -54,9 +58,9 @@ def strict_bed(spark: SparkSession, strict: KafkaProcesses, tmp_path: Path) -> B
     return bed_in_folder(spark, strict, tmp_path)
 
 
-def as_user(bed: Bed, kafka: KafkaProcesses) -> dict[str, Any]:
+def as_user(bed: Bed, kafka: KafkaProcesses, user: str = USER) -> dict[str, Any]:
     """`kafka` of a request, with the user of the job."""
-    for name, text in {"ca.crt": kafka.secure.ca_pem, "username": USER, "password": PASSWORD}.items():
+    for name, text in {"ca.crt": kafka.secure.ca_pem, "username": user, "password": PASSWORD}.items():
         (bed.folder / name).write_text(text)
     return {
         "bootstrapServers": [kafka.secure.sasl_ssl_servers[0]],
@@ -111,6 +115,40 @@ def test_a_user_of_kafka_who_may_describe_and_read_is_enough_and_less_is_told_at
     )
     assert kafka_users.delete_as(boss, ALLOWED, "1", *who) == "TOPIC_AUTHORIZATION_FAILED"
     kafka_users.forget(boss, USER)
+
+
+def test_a_user_of_kafka_with_the_rights_of_a_drill_is_enough_and_without_any_of_them_nothing_is_restored(
+    strict_bed: Bed, strict: KafkaProcesses
+) -> None:
+    bed, user = strict_bed, "restore"
+    boss, secure = AdminClient({"bootstrap.servers": bed.topics.servers}), strict.secure
+    (command,) = re.findall(r"--allow-principal User:seawall-restore ((?:.*\\\n)*.*)", ACLS.read_text())
+    rights = {
+        AclOperation[re.sub("(?<!^)(?=[A-Z])", "_", name).upper()] for name in re.findall(r"operation (\w+)", command)
+    }
+    (prefix,) = re.findall(r"--topic (\S+) --resource-pattern-type prefixed", command)
+    topic, scratch = "backed_up", f"{prefix}drill-0"
+    bed.topics.fill({topic: LOG.records})
+    assert bed.back_up((topic, 20, LOG.end)).code == 0  # what begins later is padded, and then deleted before it
+    restores = Restores(bed)
+    digest = restores.plan(topic).summary["plan"]["digest"]
+    who = (secure.sasl_ssl_servers[0], user, PASSWORD, secure.ca_pem)
+
+    def restored(given: Collection[AclOperation]) -> Answer:
+        kafka_users.allow(boss, user, PASSWORD, prefix, *given)
+        restores.make_anew(scratch)
+        wait_until(lambda: kafka_users.end_as(boss, scratch, *who) == 0, "it knows the user")
+        request = {**restores.request(digest, topic), **restores.scratch({topic: scratch})}
+        answer = bed.run("restore", {**request, "kafka": as_user(bed, strict, user)})
+        kafka_users.forget(boss, user)
+        return answer
+
+    assert rights == RIGHTS.keys()
+    for missing in sorted(rights - {AclOperation.DESCRIBE}, key=lambda each: each.name):  # all others imply Describe
+        refused(restored(rights - {missing}), f"the user of Kafka lacks {RIGHTS[missing]} on topic {scratch}")
+        assert restores.state(scratch).end == 0, missing
+    answer = restored(rights)
+    assert (answer.code, answer.summary["restored"]) == (0, 1), answer.summary
 
 
 def policy(bucket: str, key: str, *actions: str, deletes: bool = False) -> dict[str, Any]:

@@ -6,13 +6,21 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from confluent_kafka import TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource
+from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, TopicDescription
 
 from sparkjob.errors import Interrupted, Refused
 from wal_backup.kafka_state import SECONDS, UNKNOWN, KafkaState, TopicState, answer
 from wal_backup.restore.plan import TopicPlan
 
 _HEARSAY_SECONDS, _PAUSE_SECONDS = 3.0, 0.2
+RIGHTS = {
+    AclOperation.DESCRIBE: "Describe",
+    AclOperation.DESCRIBE_CONFIGS: "DescribeConfigs",
+    AclOperation.READ: "Read",
+    AclOperation.WRITE: "Write",
+    AclOperation.DELETE: "Delete",
+}
+"""What a restore does with its topics: Kafka is asked for them all (KIP-430), since half a log is worse than none."""
 MOST_BYTES = "max.message.bytes"
 _NEEDED = {
     "cleanup.policy": "delete",
@@ -46,7 +54,8 @@ class TargetKafka:
         """Refuses topics that cannot take what is planned: by topic, the most bytes of a batch.
 
         Raises:
-            Refused: one is not there, not the one that was meant, not empty, or does not keep what it is given.
+            Refused: one is not there, not the one that was meant, not empty, or does not keep what it is given; or
+                Kafka does not let its user do all that a restore does.
             Interrupted: as above.
         """
         names = [topic.name for topic in topics]
@@ -59,7 +68,7 @@ class TargetKafka:
         found = self.find_topics(names)
         for name in names:
             require_empty(name, ids[name], found.get(name))
-        self._require_one_partition(names)
+        self._require_one_partition_and_rights(names)
         configs = answer(lambda: self._configs(names), UNKNOWN)
         for topic in topics:
             _require_configs(topic, configs[topic.name])
@@ -88,18 +97,21 @@ class TargetKafka:
         (future,) = self._admin.delete_records([before], request_timeout=SECONDS).values()
         return int(future.result(SECONDS).low_watermark)
 
-    def _require_one_partition(self, names: Iterable[str]) -> None:
+    def _require_one_partition_and_rights(self, names: Iterable[str]) -> None:
         asked = TopicCollection(list(names))
-        found = answer(
-            lambda: {
-                name: len(future.result(SECONDS).partitions)
-                for name, future in self._admin.describe_topics(asked, request_timeout=SECONDS).items()
-            },
-            UNKNOWN,
-        )
-        for name, count in found.items():
-            if count != 1:
-                raise Refused(f"topic {name} has {count} partitions: a WAL topic has one")
+
+        def describe() -> list[TopicDescription]:
+            futures = self._admin.describe_topics(asked, include_authorized_operations=True, request_timeout=SECONDS)
+            return [future.result(SECONDS) for future in futures.values()]
+
+        for found in answer(describe, UNKNOWN):
+            if len(found.partitions) != 1:
+                raise Refused(f"topic {found.name} has {len(found.partitions)} partitions: a WAL topic has one")
+            missing = RIGHTS.keys() - set(found.authorized_operations or RIGHTS)
+            if missing:
+                names_of = ", ".join(name for right, name in RIGHTS.items() if right in missing)
+                needed = ", ".join(RIGHTS.values())
+                raise Refused(f"the user of Kafka lacks {names_of} on topic {found.name}: a restore needs {needed}")
 
     def _configs(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
         asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]
