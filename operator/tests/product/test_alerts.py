@@ -1,0 +1,200 @@
+"""Each alert of the chart, judged by the real promtool: it fires on the series that it is for, and on no quiet ones."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seawall_e2e.loopback.processes import platform_folder
+from tests.product.test_chart import EVERYTHING, Render, helm, render, the
+
+__all__ = ["helm", "render"]  # fixtures
+FETCH_TIMEOUT = 300
+SERVICE = "seawall-metrics"
+OBJECT = {"namespace": "db", "name": "wal"}
+
+
+@dataclass(frozen=True)
+class Story:
+    """Series, in promtool's notation: a value, and what each further minute adds to it.
+
+    Attributes:
+        fires: by metric and its own labels, what makes the alert fire.
+        quiet: the same where all is well.
+        at: minutes after which both are judged, beyond the alert's `for`.
+        before: minutes at which the first series does not fire yet; None: it cannot be earlier.
+    """
+
+    fires: Mapping[str, str]
+    quiet: Mapping[str, str]
+    at: int
+    before: int | None = None
+
+
+def level(metric: str, bad: str, good: str, at: int, before: int | None = None) -> Story:
+    """A gauge that stays as it is."""
+    return Story({metric: f"{bad}+0x{at}"}, {metric: f"{good}+0x{at}"}, at, before)
+
+
+def age(metric: str, at: int, before: int, period: str = "") -> Story:
+    """A time that stays where the world began, or moves on each minute; `period` is of 600 s."""
+    others = {period: f"600+0x{at}"} if period else {}
+    return Story({metric: f"0+0x{at}", **others}, {metric: f"0+60x{at}", **others}, at, before)
+
+
+def count(metric: str) -> Story:
+    """A counter that was there, and goes up once."""
+    return Story({metric: "0 0 0 1+0x20"}, {metric: "7+0x23"}, 6, 2)
+
+
+DAY = 24 * 60
+STORIES: Mapping[str, Story] = {
+    "SeawallNoLeader": Story({"seawall_leader": "0+0x9"}, {"seawall_leader": "1+0x9"}, 5, 1),
+    "SeawallClocksDisagree": level("seawall_clocks_agree", "0", "1", 5, 1),
+    "SeawallReconcileStuck": age('seawall_reconcile_in_progress_start_time_seconds{kind="WALPurge"}', 8, 5),
+    "SeawallReconcileFailing": Story(
+        {'seawall_reconcile_duration_seconds_count{outcome="error"}': "0+1x40"},
+        {
+            'seawall_reconcile_duration_seconds_count{outcome="done"}': "0+9x40",
+            'seawall_reconcile_duration_seconds_count{outcome="error"}': "3+0x40",
+        },
+        40,
+        10,
+    ),
+    "SeawallTopicsNotReady": Story(
+        {'seawall_topics{state="Missing"}': "1+0x20", 'seawall_topics{state="Ready"}': "9+0x20"},
+        {'seawall_topics{state="Foreign"}': "1+0x20", 'seawall_topics{state="Ready"}': "9+0x20"},
+        16,
+        14,
+    ),
+    "SeawallTopicsRefuseWrites": level('seawall_topics{state="UnderMinISR"}', "1", "0", 2, 0),
+    "SeawallQuorumAtRisk": level('seawall_quorum_voter_lag{voter="3"}', "1001", "1000", 11, 9),
+    "SeawallKafkaUnreachable": level("seawall_kafka_reachable", "0", "1", 6, 4),
+    "SeawallWALNotIntact": level("seawall_wal_intact", "0", "1", 2, 0),
+    "SeawallLedgerCannotLook": Story(
+        {"seawall_wal_can_look": "1+0x12", "seawall_wal_unreadable_shards": "1+0x12"},
+        {"seawall_wal_can_look": "1+0x12", "seawall_wal_unreadable_shards": "0+0x12"},
+        11,
+        9,
+    ),
+    "SeawallPurgeFailed": count('seawall_purge_runs_total{result="Failed"}'),
+    "SeawallLogDoesNotReplay": count('seawall_verifications_total{outcome="Failed"}'),
+    "SeawallNotVerifiedLately": age("seawall_last_verified_timestamp_seconds", 2 * DAY + 40, 2 * DAY + 20),
+    "SeawallReassignmentHangs": age("seawall_reassignment_progress_timestamp_seconds", 37, 33),
+    "SeawallThrottleLeft": Story(
+        {"seawall_throttled_topics": "2+0x20"},
+        {"seawall_throttled_topics": "2+0x20", "seawall_reassignment_partitions": "4+0x20"},
+        16,
+        14,
+    ),
+    "SeawallBrokerThrottled": Story({'seawall_broker_throttle_bytes_per_second{broker="1"}': "1000+0x12"}, {}, 11, 9),
+    "SeawallLeadersNotPreferred": Story(
+        {
+            'seawall_partitions_in_trouble{trouble="NotPreferredLeader"}': "2+0x40",
+            'seawall_broker_leaders{broker="1"}': "19+0x40",
+        },
+        {
+            'seawall_partitions_in_trouble{trouble="NotPreferredLeader"}': "2+0x40",
+            'seawall_broker_leaders{broker="1"}': "20+0x40",
+        },
+        31,
+        29,
+    ),
+    "SeawallDatanodesUnhealthy": Story(
+        {'seawall_datanodes{health="Down"}': "1+0x12"}, {'seawall_datanodes{health="Restarting"}': "1+0x12"}, 11, 9
+    ),
+    "SeawallRestartStalled": level('seawall_restart_stage{stage="Stalled"}', "1", "0", 2, 0),
+    "SeawallPolicyWithoutSuccess": age(
+        "seawall_policy_last_success_timestamp_seconds", 62, 59, "seawall_policy_period_seconds"
+    ),
+    "SeawallBackupLate": age(
+        "seawall_backup_policy_last_success_timestamp_seconds", 37, 34, "seawall_backup_policy_period_seconds"
+    ),
+    "SeawallBackupFailed": count('seawall_backups_total{outcome="Refused"}'),
+    "SeawallDrillFailed": level("seawall_drill_passed", "0", "1", 2, 0),
+    "SeawallDrillLate": age("seawall_drill_last_success_timestamp_seconds", 37, 34, "seawall_drill_period_seconds"),
+    "SeawallNoBackupForADay": age("seawall_last_backup_timestamp_seconds", DAY + 32, DAY + 29),
+    "SeawallHoldAtRisk": level('seawall_holds{state="AtRisk"}', "1", "0", 2, 0),
+    "SeawallHoldLost": count("seawall_holds_lost_total"),
+}
+EVERYWHERE = {"seawall_leader", "seawall_clocks_agree"}
+"""Of the operator's own namespace, and of no object."""
+
+
+def series(given: Mapping[str, str]) -> list[dict[str, str]]:
+    """With the labels that each has: what Prometheus adds, and of which object it is."""
+    found = []
+    for text, values in given.items():
+        metric, _, own = text.removesuffix("}").partition("{")
+        of = {"namespace": "ops"} if metric in EVERYWHERE else OBJECT
+        labels = ",".join([f'service="{SERVICE}"', *(f'{name}="{value}"' for name, value in of.items()), own]).strip(
+            ","
+        )
+        found.append({"series": f"{metric}{{{labels}}}", "values": values})
+    return found
+
+
+def firing(alert: str, at: int, *, fires: bool) -> dict[str, Any]:
+    """How many of this alert fire then."""
+    expected = [{"labels": "{}", "value": 1}] if fires else []
+    expression = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}})'
+    return {"expr": expression, "eval_time": f"{at}m", "exp_samples": expected}
+
+
+def cases_of(alert: str, story: Story) -> Iterator[dict[str, Any]]:
+    """What promtool shall find: tests of its format."""
+    early = [] if story.before is None else [firing(alert, story.before, fires=False)]
+    for given, found in (
+        (story.fires, [*early, firing(alert, story.at, fires=True)]),
+        (story.quiet, [firing(alert, story.at, fires=False)]),
+    ):
+        yield {"interval": "1m", "input_series": series(given), "promql_expr_test": found}
+
+
+def judge(rule: Mapping[str, Any], story: Story, folder: Path) -> str:
+    """What promtool finds wrong with a rule; empty: nothing."""
+    (folder / "rules.yaml").write_text(json.dumps({"groups": [{"name": "one", "rules": [rule]}]}))
+    asked = {"rule_files": ["rules.yaml"], "tests": list(cases_of(str(rule["alert"]), story))}
+    (folder / "tests.yaml").write_text(json.dumps(asked))
+    command = [str(platform_folder("promtool.sh", FETCH_TIMEOUT) / "promtool"), "test", "rules", "tests.yaml"]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 - promtool
+    return "" if found.returncode == 0 else f"{found.stdout}{found.stderr}"
+
+
+@pytest.fixture
+def rules(render: Render) -> dict[str, dict[str, Any]]:
+    """By the names of their alerts."""
+    (group,) = the(render(EVERYTHING), "PrometheusRule")["spec"]["groups"]
+    return {str(rule["alert"]): rule for rule in group["rules"]}
+
+
+def test_each_alert_fires_when_it_should_and_not_before_and_not_when_all_is_well(
+    rules: Mapping[str, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    assert rules.keys() == STORIES.keys()
+    wrong = {alert: said for alert, rule in rules.items() if (said := judge(rule, STORIES[alert], tmp_path))}
+    assert not wrong, "\n".join(f"{alert}: {said}" for alert, said in wrong.items())
+
+
+@pytest.mark.parametrize(
+    ("alert", "change"),
+    [
+        ("SeawallBackupLate", ("> 3 *", "> 30 *")),
+        ("SeawallHoldLost", ("> 0", ">= 0")),
+        ("SeawallKafkaUnreachable", ("== 0", "== 2")),
+        ("SeawallThrottleLeft", ("unless on (namespace, name)", "or")),
+    ],
+)
+def test_a_rule_that_is_wrong_is_found(
+    rules: Mapping[str, dict[str, Any]], tmp_path: Path, alert: str, change: tuple[str, str]
+) -> None:
+    rule = rules[alert]
+    broken = {**rule, "expr": rule["expr"].replace(*change)}
+    assert broken != rule
+    assert judge(broken, STORIES[alert], tmp_path)
