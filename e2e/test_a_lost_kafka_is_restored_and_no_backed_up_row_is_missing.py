@@ -63,6 +63,14 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
     wal.wait("Intact", kind="WALIntact", within=120)
     with AckedRows(database, checker_image) as rows:
         rows.wait_until_written_everywhere()
+        faults.run(flush)
+        purges.resume()
+        wait_until(
+            lambda: any(start > restored[topic][0] for topic, start in site.log_starts().items()),
+            "what was restored and is flushed is purged",
+            within=90,
+            explain=purges.explain,
+        )
         faults.run(AllDatanodesKilled(database))
     verdict = rows.judge()
     print(jobs.table(), plan, done["topics"], sep="\n")

@@ -25,7 +25,8 @@ def test_all_rows_of_the_point_are_there_and_nothing_later_is(
     site.install("replayVerification.create=true", RIGHTS)
     datanodes = {"datanodes": {"statefulSetRef": {"name": STATEFUL_SET}}}
     wal.apply(site.pool(4, maxMessageBytes="16Ki"), dataPlane={**in_sight(site.namespace), **datanodes})
-    jobs = Restores(wal, backup_image, start_object_store(site.namespace, s3_image))
+    store = start_object_store(site.namespace, s3_image)
+    jobs = Restores(wal, backup_image, store.storage)
     database.execute(MADE.format("early"), WRITTEN.format("early", 1, 1.0))
     with AckedRows(database, checker_image) as rows:
         jobs.begin_point(POINT)
@@ -46,6 +47,7 @@ def test_all_rows_of_the_point_are_there_and_nothing_later_is(
     restored = jobs.run_snapshot("restore", POINT)
     jobs.wait_for_restore("Completed")
     logs = site.toolbox.offsets(f"{site.prefix}_")
+    published = f"{jobs.published()}\n{site.operator.log(-1)}"
     database.start_again()
     wal.wait("Ready", within=120)
     wal.wait("Intact", kind="WALIntact", within=120)
@@ -58,6 +60,8 @@ def test_all_rows_of_the_point_are_there_and_nothing_later_is(
 
     assert plan["restorePoint"] == {"name": POINT, "snapshot": f"claim:snapshots/{POINT}"}
     assert logs == point.ranges
+    assert "s3-root" in published
+    assert not [key for key in store.keys if key in published], "the keys of the store are for the job's pods alone"
     assert sum(end for _, end in logs.values()) < sum(end for _, end in ends.values()), "later records are given up"
     assert early == [[1.0]]
     assert "code" in late, "its table was made after the point"

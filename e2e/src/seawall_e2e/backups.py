@@ -150,6 +150,12 @@ class Backups(SparkJobs):
 
         return wait_until(completed, f"{count} backups completed", within=within, every=0.5, explain=self.explain)
 
+    def published(self) -> str:
+        """All that people with few rights may read of these jobs: objects, events, and what their drivers said."""
+        kinds = f"{self._kinds},walc,configmaps,events,pods,sparkapplications"
+        logs = self._kubectl("logs", "-l", "spark-role=driver", "--tail=-1", "--ignore-errors")
+        return f"{self._kubectl('get', kinds, '-o', 'yaml')}\n{logs}"
+
     def table(self) -> str:
         """Policies, backups and restores as `kubectl get` prints them."""
         return self._kubectl("get", "walbp,walb,walrs", "-o", "wide")

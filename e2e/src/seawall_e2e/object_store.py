@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -22,11 +23,24 @@ def build_s3_image() -> str:
     return run(str(S3 / "image.sh"), timeout=1200, show_progress=True).strip()
 
 
-def start_object_store(namespace: str, image: str) -> dict[str, Any]:
-    """Starts it in a namespace, and waits until it listens; `spec.backup.storage` of a WALCluster there."""
-    keys = {"accessKeyId": secrets.token_hex(8), "secretAccessKey": secrets.token_hex(16)}
-    placed = {"namespace": namespace}
-    apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": USER, **placed}, "stringData": keys})
+@dataclass(frozen=True, slots=True)
+class ObjectStore:
+    """A server in a namespace.
+
+    Attributes:
+        storage: `spec.backup.storage` of a WALCluster there.
+        keys: of the user who may do all, which nobody should read anywhere.
+    """
+
+    storage: dict[str, Any]
+    keys: tuple[str, str]
+
+
+def start_object_store(namespace: str, image: str) -> ObjectStore:
+    """Starts it, and waits until it listens."""
+    keys = (secrets.token_hex(8), secrets.token_hex(16))
+    placed, data = {"namespace": namespace}, dict(zip(("accessKeyId", "secretAccessKey"), keys, strict=True))
+    apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": USER, **placed}, "stringData": data})
     manifests = (S3 / "s3.yaml").read_text().replace("@S3@", image).replace("@BUCKET@", BUCKET)
     for each in yaml.safe_load_all(manifests):
         apply({**each, "metadata": {**each["metadata"], **placed}})
@@ -36,4 +50,4 @@ def start_object_store(namespace: str, image: str) -> dict[str, Any]:
 
     wait_complete(namespace, "deployments", "s3", within=START_SECONDS, explain=explain)
     server = {"endpoint": f"http://s3.{namespace}:7070", "credentialsSecretRef": {"name": USER}}
-    return {"s3": {"bucket": BUCKET, "prefix": "greptimedb", **server}}
+    return ObjectStore({"s3": {"bucket": BUCKET, "prefix": "greptimedb", **server}}, keys)
