@@ -6,6 +6,7 @@ import pytest
 
 from seawall_e2e.acked_rows import TABLE, AckedRows
 from seawall_e2e.cluster import wipe_kafka
+from seawall_e2e.commands import Object
 from seawall_e2e.faults import AllDatanodesKilled, FaultLog, TableFlushed
 from seawall_e2e.purges import FAST, Purges
 from seawall_e2e.refdb import DATANODES, RefDb, in_sight
@@ -13,6 +14,17 @@ from seawall_e2e.restarts import RIGHTS, STATEFUL_SET
 from seawall_e2e.restores import Restores
 from seawall_e2e.site import Site
 from seawall_e2e.waiting import wait_until
+
+
+def bring_back(jobs: Restores, site: Site, database: RefDb, cluster_id: str) -> tuple[Object, Object, Object]:
+    """A plan, an approval, a database that is stopped late: the plan, what was made before that, and the end."""
+    jobs.begin_restore(cluster_id)
+    plan = jobs.wait_for_restore("AwaitingApproval")["plan"]
+    jobs.approve(plan)
+    jobs.wait_for_reason("DatabaseRunning")
+    made_while_it_ran = site.topics()
+    database.scale(0)
+    return plan, made_while_it_ran, jobs.wait_for_restore("Completed")
 
 
 # Four Spark applications one after another, a Kafka that starts anew, half a minute of silence: 6 minutes alone, 9.5
@@ -50,13 +62,7 @@ def test_no_backed_up_row_is_missing_and_new_ones_survive_the_next_replay(
 
     wipe_kafka()
     wal.wait("TopicLost", within=120)
-    jobs.begin_restore(cluster_id)
-    plan = jobs.wait_for_restore("AwaitingApproval")["plan"]
-    jobs.approve(plan)
-    jobs.wait_for_reason("DatabaseRunning")
-    made_while_it_ran = site.topics()
-    database.scale(0)
-    done = jobs.wait_for_restore("Completed")
+    plan, made_while_it_ran, done = bring_back(jobs, site, database, cluster_id)
     restored = site.toolbox.offsets(f"{site.prefix}_")
     database.scale(DATANODES)
     wal.wait("Ready", within=120)
