@@ -114,7 +114,7 @@ def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[],
 
 def _is_told(found: Mapping[str, Any], snapshot: str) -> bool:
     """Whether somebody has said so before: whoever was interrupted asks again, and follows."""
-    return found["metadata"].get("annotations", {}).get(SNAPSHOT_ANNOTATION) == snapshot
+    return bool(found["metadata"].get("annotations", {}).get(SNAPSHOT_ANNOTATION) == snapshot)
 
 
 def _tell(found: Mapping[str, Any], arguments: argparse.Namespace, api: Api, path: str) -> None:
