@@ -95,7 +95,7 @@ class RawKafka:
     def _silent(self, names: Iterable[str]) -> set[str]:
         """Those of the topics whose leader does not tell their last offset yet.
 
-        Metadata are asked for each time: of a leader that changed, librdkafka sends the old epoch until they are (ADR 18).
+        Metadata are asked for each time: until then librdkafka sends the epoch of a leader that was (ADR 18).
         """
         self._client.list_topics(timeout=TIMEOUT)
         asked = {TopicPartition(name, 0): OffsetSpec.latest() for name in names}  # type: ignore[no-untyped-call]
