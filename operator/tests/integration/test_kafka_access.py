@@ -59,6 +59,15 @@ def test_good_secrets_make_a_pool_ready(secure: Site) -> None:
     assert len(secure.eyes.topics(secure.prefix)) == 2
 
 
+def test_a_user_whose_name_is_in_the_spec_needs_a_password_only(secure: Site) -> None:
+    """As a Strimzi KafkaUser's Secret has it."""
+    material = secure.kafka.secure
+    secure.make_secret("ca", ca_crt=material.ca_pem)
+    secure.make_secret("user", password=material.password)
+    declare(secure, sasl={**SASL, "username": material.username})
+    secure.wait_ready()
+
+
 def test_mutual_tls_makes_a_pool_ready(secure: Site) -> None:
     material = secure.kafka.secure
     secure.make_secret("ca", ca_crt=material.ca_pem)
