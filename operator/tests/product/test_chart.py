@@ -34,6 +34,7 @@ EVERYTHING = {
     "replicas": 2,
     "scope": {"namespaces": ["db-a", "db-b"], "releaseFinalizers": True},
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
+    "strimzi": {"enabled": True},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "prometheusRule": {"enabled": True},
@@ -330,6 +331,34 @@ def test_datanodes_are_restarted_only_where_their_stateful_sets_are_named(render
         assert found["statefulsets.apps"] == (["get", "patch"], ["datanode"])
         assert found["pods/eviction"] == (["create"], None)
         assert [rule["verbs"] for rule in role["rules"] if "pods" in rule["resources"]] == [["get"], ["list"]]
+
+
+LISTS = dict.fromkeys(
+    (f"{plural}.kafka.strimzi.io" for plural in ("kafkas", "kafkatopics", "kafkarebalances")), (["list"], None)
+)
+
+
+@pytest.mark.parametrize(
+    ("scope", "namespaces", "kind", "expected"),
+    [
+        ({"namespaces": ["db-a", "db-b"]}, [], "Role", ["db-a", "db-b"]),
+        ({"namespaces": ["db-a", "db-b"]}, ["kafka"], "Role", ["kafka"]),
+        ({"cluster": True}, [], "ClusterRole", [None]),
+        ({"cluster": True}, ["kafka"], "Role", ["kafka"]),
+    ],
+)
+def test_strimzis_resources_may_be_listed_only_when_asked_for(
+    render: Render, scope: Values, namespaces: list[str], kind: str, expected: list[str | None]
+) -> None:
+    objects = render({"scope": scope, "strimzi": {"enabled": True, "namespaces": namespaces}})
+    roles = [role for role in of_kind(objects, kind) if role["metadata"]["name"] == "seawall-ops-strimzi"]
+    assert [where(role)[0] for role in roles] == expected
+    assert [rights(role) for role in roles] == [LISTS] * len(expected)
+    found = environment(objects)
+    assert (found["SEAWALL_STRIMZI"], found["SEAWALL_STRIMZI_NAMESPACES"]) == ("true", ",".join(namespaces))
+    off = render({"scope": scope, "strimzi": {"namespaces": namespaces}})
+    assert "strimzi" not in json.dumps(off)
+    assert "SEAWALL_STRIMZI" not in environment(off)
 
 
 def test_a_list_of_namespaces_is_what_is_served(render: Render) -> None:

@@ -334,7 +334,7 @@ def test_the_name_of_the_jobs_own_user_may_be_in_the_spec() -> None:
     for name in ("seawall", "writer"):
         world.kube.secrets[Key(NAMESPACE, name)] = {"password": b"p"}
     external = {"bootstrapServers": ["kafka:9092"], "sasl": sasl}
-    backup = {**world.declared, "restore": user}
+    backup = {**world.declared, "restore": user}  # type: ignore[dict-item]
     world.kube.apply(WAL, {**world.spec(), "kafka": {"external": external}, "backup": backup})
     world.restored()
     sasl_of_job = request_of(world, "back-2")["kafka"]["sasl"]
