@@ -49,7 +49,7 @@ class StrimziBed:
 
     def view(self) -> StrimziView:
         """What it shows."""
-        found = self.strimzi.look()
+        found = self.strimzi.observe()
         assert found is not None
         return found
 
@@ -112,21 +112,21 @@ def test_a_rebalance_says_how_far_it_is(strimzi: StrimziBed, state: str) -> None
 
 
 def test_without_strimzi_nothing_is_shown() -> None:
-    assert FakeStrimzi().look() is None
+    assert FakeStrimzi().observe() is None
 
 
 @pytest.mark.integration
 def test_without_its_crds_nothing_is_shown(beds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with ApiServer() as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-        assert KubeStrimzi(KubeApi(connections=1), []).look() is None
+        assert KubeStrimzi(KubeApi(connections=1), []).observe() is None
 
 
 def test_without_the_right_to_list_it_is_refused() -> None:
     fake = FakeStrimzi(is_installed=True)
     fake.is_forbidden = True
     with pytest.raises(Forbidden, match="is forbidden"):
-        fake.look()
+        fake.observe()
 
 
 @pytest.mark.integration
@@ -139,4 +139,4 @@ def test_whom_the_api_server_lets_list_nothing_is_refused(
     client.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}})
     monkeypatch.setenv("KUBECONFIG", str(api_server.kubeconfig_of("default", account)))
     with pytest.raises(Forbidden, match=r"kafka\.strimzi\.io"):
-        KubeStrimzi(KubeApi(connections=1), ["default"]).look()
+        KubeStrimzi(KubeApi(connections=1), ["default"]).observe()

@@ -22,7 +22,7 @@ class FakeStrimzi:
         self._topics: dict[Key, KafkaTopic] = {}
         self._rebalances: dict[Key, KafkaRebalance] = {}
 
-    def look(self) -> StrimziView | None:
+    def observe(self) -> StrimziView | None:
         """All that there is."""
         if not self.is_installed:
             return None

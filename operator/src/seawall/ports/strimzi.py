@@ -10,7 +10,7 @@ from seawall.domain.sharing import StrimziView
 class Strimzi(Protocol):
     """Strimzi's resources. Reads are never cached."""
 
-    def look(self) -> StrimziView | None:
+    def observe(self) -> StrimziView | None:
         """All that it has where the operator may read it; None: it is not installed.
 
         Raises:

@@ -44,12 +44,14 @@ class KubeStrimzi:
         self._api = api
         self._scopes = [f"/namespaces/{namespace}" for namespace in namespaces] or [""]
 
-    def look(self) -> StrimziView | None:
+    def observe(self) -> StrimziView | None:
         """Lists Kafkas, KafkaTopics and KafkaRebalances; a kind without a CRD has no objects."""
         group = self._api.get(GROUP)
         if group is None:
             return None
-        versions = [group["preferredVersion"]["version"], *(each["version"] for each in group["versions"])]
+        versions = dict.fromkeys(
+            [group["preferredVersion"]["version"], *(each["version"] for each in group["versions"])]
+        )
         return StrimziView(
             kafkas=[_kafka(raw) for raw in self._list(versions, "kafkas")],
             topics=[_topic(raw) for raw in self._list(versions, "kafkatopics")],
