@@ -19,7 +19,7 @@ from seawall_e2e.loopback import ApiServer
 from tests.contract.kube_beds import Bed, FakeBed
 from tests.fakes.strimzi import FakeStrimzi
 from tests.support.kube import KubeClient
-from tests.support.strimzi import StrimziRole, install_strimzi_crds
+from tests.support.strimzi import StrimziRole, install_strimzi_crds, strimzi_crd
 
 pytestmark = pytest.mark.xdist_group("api-server")
 
@@ -116,10 +116,21 @@ def test_without_strimzi_nothing_is_shown() -> None:
 
 
 @pytest.mark.integration
-def test_without_its_crds_nothing_is_shown(beds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_crds_nothing_is_shown_and_an_old_version_is_read_too(
+    beds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to 0.48 Strimzi served v1beta2 alone; here the CRD of KafkaTopics is called so, and there is no other."""
     with ApiServer() as server:
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig))
-        assert KubeStrimzi(KubeApi(connections=1), []).observe() is None
+        strimzi, client = KubeStrimzi(KubeApi(connections=1), []), KubeClient(server)
+        assert strimzi.observe() is None
+        crd = strimzi_crd("kafkatopics")
+        crd["spec"]["versions"][0]["name"] = "v1beta2"
+        client.install_crd(crd)
+        topics = "/apis/kafka.strimzi.io/v1beta2/namespaces/default/kafkatopics"
+        body = {"apiVersion": "kafka.strimzi.io/v1beta2", "kind": "KafkaTopic", "spec": {"topicName": "wal_0"}}
+        client.create(topics, {**body, "metadata": {"name": "first"}})
+        assert strimzi.observe() == StrimziView([], [KafkaTopic(Key("default", "first"), "wal_0")], [])
 
 
 def test_without_the_right_to_list_it_is_refused() -> None:

@@ -14,12 +14,16 @@ KINDS = {"kafkas": "Kafka", "kafkatopics": "KafkaTopic", "kafkausers": "KafkaUse
 GROUP = "/apis/kafka.strimzi.io/v1"
 
 
+def strimzi_crd(plural: str) -> Object:
+    """A CRD that Strimzi's own generator makes of its API classes."""
+    return load_yaml(platform_folder("strimzi/crds.sh", BUILD_SECONDS) / f"{plural}.yaml")
+
+
 def install_strimzi_crds(kube: KubeClient) -> None:
-    """Installs the CRDs that Strimzi's own generator makes of its API classes, and waits for them."""
-    if all(kube.find(f"{GROUP}/namespaces/default/{plural}") is not None for plural in (*KINDS, "kafkanodepools")):
-        return
-    for path in sorted(platform_folder("strimzi/crds.sh", BUILD_SECONDS).glob("*.yaml")):
-        kube.install_crd(load_yaml(path))
+    """Installs those CRDs, and waits for them."""
+    for plural in (*KINDS, "kafkanodepools"):
+        if kube.find(f"{GROUP}/namespaces/default/{plural}") is None:
+            kube.install_crd(strimzi_crd(plural))
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Reason(StrEnum):
     """Stalled. The operator may not read what it must: give its Kafka user (docs/kafka-acls.md), or its Role, the right
     that the message names."""
     TOPICS_MANAGED = "TopicsManagedByStrimzi"
-    """True, or Stalled. SharedWithStrimzi: a KafkaTopic manages topics of the pool, so Seawall neither makes, alters,
+    """True or Stalled. SharedWithStrimzi: a KafkaTopic manages topics of the pool, so Seawall neither makes, alters,
     moves nor deletes them; who deletes the KafkaTopic **deletes the log**. Annotate it `strimzi.io/managed: "false"`,
     then delete it (docs/strimzi.md#one-owner-of-a-topic). Stalled: such a topic is not as declared, or is to be deleted
     with the WALCluster."""
