@@ -98,7 +98,8 @@ def _secret_notes(role: str, kafka: ExternalKafka) -> list[str]:
     notes = []
     if kafka.sasl:
         secret, prefix = kafka.sasl.credentials_secret_ref, f"GREPTIMEDB_{_ROLES[role]}__WAL__SASL"
-        notes.append(f"Set {prefix}__USERNAME from Secret {secret.name}, key {secret.username_key}.")
+        user = f"from Secret {secret.name}, key {secret.username_key}"
+        notes.append(f"Set {prefix}__USERNAME {user if kafka.sasl.username is None else f'to {kafka.sasl.username}'}.")
         notes.append(f"Set {prefix}__PASSWORD from Secret {secret.name}, key {secret.password_key}.")
     if kafka.tls and (ca := kafka.tls.ca_secret_ref):
         notes.append(f"Mount Secret {ca.name} at {TLS_MOUNT}.")
