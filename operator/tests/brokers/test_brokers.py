@@ -31,6 +31,7 @@ from tests.fakes.kafka_moves import begin
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
+from tests.fakes.strimzi import FakeStrimzi
 from tests.support.clock import Time
 
 KEY = Key("wal", "orders")
@@ -43,7 +44,7 @@ class World:
     def __init__(self) -> None:
         self.time = Time()
         self.kube, self.kafka = FakeKube(self.time.now), FakeKafka(brokers=3)
-        self.registry = CollectorRegistry()
+        self.registry, self.strimzi = CollectorRegistry(), FakeStrimzi()
         clusters = FakeKafkaClusters({"kafka:9092": self.kafka})
         opener = ClusterOpener(
             self.kube, clusters, FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
@@ -54,7 +55,7 @@ class World:
             may_write=lambda: True,
         )
         self.brokers: Reconciler[Any, Any, Any, Any] = Reconciler(
-            BrokersController(self.kube, clusters, self.time, self.time, BrokerTelemetry(self.registry)),
+            BrokersController(self.kube, clusters, self.time, self.time, BrokerTelemetry(self.registry), self.strimzi),
             may_write=lambda: True,
         )
         self.kube.apply(KEY, SPEC)
@@ -261,6 +262,19 @@ def test_a_correction_that_kafka_refuses_is_told_and_tried_again_after_the_next_
     world.kafka.refuse = lambda _topic, _config, _value: None
     world.pass_time()
     assert world.condition().reason == "InSync"
+
+
+def test_a_topic_of_kafkas_own_that_a_kafka_topic_manages_is_not_corrected() -> None:
+    world, manages = World(), Key("kafka", "transactions")
+    own = world.kafka.add_topic("__transaction_state", replicas=(1, 2, 3), configs={"min.insync.replicas": "3"})
+    world.strimzi.put_topic(manages, "__transaction_state")
+    world.kube.apply(KEY, {**SPEC, "internalTopics": {"repair": True}})
+    world.settle()
+    assert own.configs["min.insync.replicas"] == "3"
+    assert "KafkaTopic kafka/transactions manages topic __transaction_state" in world.condition().message
+    world.strimzi.put_topic(manages, "__transaction_state", managed="false")
+    world.pass_time()
+    assert own.configs["min.insync.replicas"] == "2"
 
 
 def test_what_kafka_refuses_to_the_controller_of_topics_is_not_told_of_brokers() -> None:

@@ -341,6 +341,20 @@ def test_the_name_of_the_jobs_own_user_may_be_in_the_spec() -> None:
     assert sasl_of_job["username"] == "writer"
 
 
+def test_a_topic_that_a_kafka_topic_manages_is_not_made_until_it_is_let_go() -> None:
+    world, manages = lost(), Key("kafka", "wal-0")
+    world.strimzi.put_topic(manages, TOPICS[0])
+    world.bring_back()
+    world.live_until(RestoreStage.AWAITING_APPROVAL)
+    world.stop_database()
+    world.approve()
+    found = world.settle_restore(ticks=60)
+    assert f"KafkaTopic kafka/wal-0 manages topic {TOPICS[0]}" in why(found)[1]
+    assert world.kafka.topics == {}
+    world.strimzi.put_topic(manages, TOPICS[0], managed="false")
+    assert world.settle_restore().status.stage is RestoreStage.COMPLETED
+
+
 def test_two_restores_do_not_work_at_once() -> None:
     world = lost()
     other = Key(NAMESPACE, "other")

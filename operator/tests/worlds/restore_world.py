@@ -23,6 +23,7 @@ from seawall.domain.restore.contract import logs_digest
 from seawall.reconciler import Reconciler
 from tests.fakes.datanodes import FakeDatanodes
 from tests.fakes.kafka import FakeKafkaClusters
+from tests.fakes.strimzi import FakeStrimzi
 from tests.worlds.backup_world import BackupWorld, Done, Request
 from tests.worlds.purge_world import NAMESPACE, TOPICS, WAL, Calls, Guard
 
@@ -60,6 +61,7 @@ class RestoreWorld(BackupWorld):
     removed: dict[str, int] = field(default_factory=dict)
     ours: set[str] = field(default_factory=set)
     is_lost: bool = False
+    strimzi: FakeStrimzi = field(default_factory=FakeStrimzi)
     opened_early: set[str] = field(default_factory=set)
     """Ids of topics that the database has opened before they were adopted."""
     point: dict[str, Any] | None = None
@@ -146,6 +148,7 @@ class RestoreWorld(BackupWorld):
             self.observer(calls),
             self.time,
             self.time,
+            strimzi=self.strimzi,
         )
         return Reconciler(controller, may_write=lambda: True)
 

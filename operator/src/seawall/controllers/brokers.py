@@ -10,6 +10,7 @@ from typing import ClassVar
 from seawall.api.meta import ConditionType, Key
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.controllers.controller import Controller
+from seawall.controllers.permission import require_unmanaged
 from seawall.domain.brokers.decide import BrokersDecision, NothingObserved, Observed, RepairMinISR, decide, pause_after
 from seawall.domain.brokers.reasons import Reason
 from seawall.domain.brokers.view import BrokerObservation, BrokersFound, view_of, worth_asking
@@ -21,7 +22,7 @@ from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.partitions import Quorum, Rates, Sizes, known_brokers
 from seawall.domain.step import Event
 from seawall.observe.connections import kafka_of, required_kafka
-from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch
+from seawall.ports import BrokerMeter, Clock, KafkaClusters, Kube, PartitionReassigner, Stopwatch, Strimzi
 
 BROKERS = "Brokers"
 """The kind of its queue, whose keys are those of WALClusters."""
@@ -57,6 +58,8 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
     clock: Clock
     stopwatch: Stopwatch
     meter: BrokerMeter
+    strimzi: Strimzi | None = None
+    """None: nobody asks what Strimzi has."""
     kind: str = BROKERS
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _kept: dict[Key, _Kept] = field(default_factory=dict)
@@ -99,6 +102,7 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
         """Corrects one of Kafka's own topics; then it is looked at anew."""
         key, connection = obj.metadata.key, required_kafka(self.kube, obj)
         try:
+            require_unmanaged(self.strimzi, obj, [action.change.topic])
             self.kafka_clusters.connect(key, connection).alter_configs([action.change])
         except SeawallError as error:
             with self._lock:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.domain.cluster.identity import is_about_the_claim
 from seawall.domain.dataplane.flush import Flushed, why_less_flushed
 from seawall.domain.dataplane.reports import region_reports
-from seawall.domain.errors import Conflict, OutsideUnavailable
+from seawall.domain.errors import Conflict, OutsideUnavailable, Refused
 from seawall.domain.kafka_log import TopicFailure
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.observation import ObservedCluster, Unavailable, read_shards
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
+from seawall.domain.sharing import LET_GO, Sharing
 from seawall.observe.claims import current_licence
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
-from seawall.ports import Clock, IntentStore, Kube, PartitionReassigner
+from seawall.observe.sharing import observe_sharing
+from seawall.ports import Clock, IntentStore, Kube, PartitionReassigner, Strimzi
 
 
 def require_licence(kube: Kube, clock: Clock, key: Key, decided: ObservedCluster) -> WALCluster:
@@ -54,6 +56,20 @@ def claim_database(observer: LedgerObserver, cluster: WALCluster, action: ClaimD
         opened.topics.prefix, cluster.metadata.uid, action.before
     ):
         raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
+
+
+def require_unmanaged(strimzi: Strimzi | None, cluster: WALCluster, topics: Iterable[str]) -> None:
+    """That no KafkaTopic manages any of these topics of the WALCluster's Kafka, as far as anybody knows.
+
+    Raises:
+        Refused: one does; the sentence says how it lets go.
+        OutsideUnavailable: the API server did not answer.
+    """
+    kafka = cluster.status.kafka
+    sharing = None if kafka is None else observe_sharing(strimzi, kafka.cluster_id)
+    managed = sharing.among(sorted(topics)) if isinstance(sharing, Sharing) else []
+    if isinstance(sharing, Sharing) and managed:
+        raise Refused(f"{sharing.who_manages(managed)}: {LET_GO}")
 
 
 def require_open(observer: LedgerObserver, cluster: WALCluster) -> OpenedCluster:

@@ -12,6 +12,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
 from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
+from seawall.controllers.permission import require_unmanaged
 from seawall.controllers.topic_creation import with_brokers
 from seawall.domain.backup.retention import deleting
 from seawall.domain.cluster.identity import pool_of
@@ -57,6 +58,7 @@ from seawall.ports import (
     Kube,
     SparkApplications,
     Stopwatch,
+    Strimzi,
 )
 
 MAKES = frozenset({RestoreStage.PREPARING, RestoreStage.REMOVING, RestoreStage.ADOPTING})
@@ -82,6 +84,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     stopwatch: Stopwatch
     silences: dict[Key, Silence] = field(default_factory=dict)
     """By WALCluster since when its datanodes have not reported; a process that starts anew waits again."""
+    strimzi: Strimzi | None = None
+    """None: nobody asks what Strimzi has."""
     kind: str = WALRestore.KIND.kind
 
     def observe(self, obj: WALRestore) -> Observed:
@@ -244,6 +248,8 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
     def _change_topics(self, obj: WALRestore, action: MakeTopics | RemoveTopics) -> None:
         cluster, connection = self._kafka(obj)
         admin = self.kafka_clusters.connect(cluster.metadata.key, connection)
+        names = action.ids if isinstance(action, RemoveTopics) else (topic.name for topic in action.topics)
+        require_unmanaged(self.strimzi, cluster, names)
         if isinstance(action, RemoveTopics):
             admin.delete_topics(action.ids)
             return

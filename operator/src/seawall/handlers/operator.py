@@ -108,7 +108,7 @@ class Operator:
             stopwatch,
             self._telemetry.restarts,
         )
-        brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
+        brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers, strimzi)
         deletion = TopicDeletion(self._kube, ledgers, strimzi)
         beside: tuple[Controller[Any, Any, Any, Any], ...] = (
             self._watch_of_ledgers,
@@ -127,7 +127,9 @@ class Operator:
             WALVerificationController(self._kube, applications, ledgers, clock, wal),
             WALBackupController(self._kube, applications, ledgers, clock, wal),
             WALBackupPolicyController(self._kube, clock, wal),
-            WALRestoreController(self._kube, applications, kafka_clusters, datanodes, ledgers, clock, stopwatch),
+            WALRestoreController(
+                self._kube, applications, kafka_clusters, datanodes, ledgers, clock, stopwatch, strimzi=strimzi
+            ),
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}
