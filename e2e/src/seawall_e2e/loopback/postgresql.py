@@ -29,23 +29,30 @@ ROOT = "postgres"
 class PostgresProcess:
     """One server. Data survive kill and start, not `close()`. A secure one wants TLS and client certificates.
 
-    The user of `connection` may do with the table what Seawall needs where it moves the markers.
+    The user of `connection` may do with the table what Seawall needs where it moves the markers. A standby has the files
+    and the users of another server, which is stopped for that long, and follows nobody.
     """
 
-    def __init__(self, *, secure: bool = False) -> None:
+    def __init__(self, *, secure: bool = False, standby_of: PostgresProcess | None = None) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-postgresql-"))
         self._folder.chmod(0o755)
         self.data, (self._port,) = self._folder / "data", free_ports(1)
         self._root_password, self._password = secrets.token_hex(), secrets.token_hex()
+        if standby_of is not None:
+            self._root_password, self._password = standby_of._root_password, standby_of._password
         self._authority = CertificateAuthority(self._folder)
         self._client = self._authority.issue("client", "/CN=seawall")
         self._secure = secure
         self.bin = platform_folder("postgresql.sh", INSTALL_TIMEOUT)
         self._process = Process("postgresql", self._command(), self._folder)
         try:
-            self._make_files()
-            self.start()
-            self._make_table()
+            if standby_of is None:
+                self._make_files()
+                self.start()
+                self._make_table()
+            else:
+                self._copy(standby_of)
+                self.start()
         except BaseException:
             self.close()
             raise
@@ -80,6 +87,10 @@ class PostgresProcess:
     def resume(self) -> None:
         """Lets it go on."""
         self._process.signal(signal.SIGCONT)
+
+    def promote(self) -> None:
+        """Makes a primary of a standby."""
+        self.sql("SELECT pg_promote()")
 
     def back_up(self) -> Path:
         """A copy of its files, taken while it is stopped."""
@@ -178,6 +189,13 @@ class PostgresProcess:
         method = "hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca"
         plain = "host all all 127.0.0.1/32 scram-sha-256\nhost replication all 127.0.0.1/32 scram-sha-256"
         (self.data / "pg_hba.conf").write_text(f"{method if self._secure else plain}\n")
+
+    def _copy(self, other: PostgresProcess) -> None:
+        run("cp", "-a", other.back_up(), self.data)
+        (self.data / "standby.signal").touch()
+        if _as_nobody():
+            shutil.chown(self._folder, "nobody")
+            shutil.chown(self.data / "standby.signal", "nobody")
 
     def _make_table(self) -> None:
         self.sql(f"CREATE DATABASE {DATABASE}", ROOT)

@@ -64,9 +64,10 @@ class Transaction:
 
 READ = Transaction("REPEATABLE READ, READ ONLY", "ACCESS SHARE")
 """One snapshot; the table stays the same one."""
-WRITE = Transaction("READ COMMITTED", "SHARE ROW EXCLUSIVE")
+WRITE = Transaction("SERIALIZABLE", "SHARE ROW EXCLUSIVE")
 """No transaction that has written to the table is open then, and none can until the end: GreptimeDB writes checkpoints
-outside of serializable transactions, so a conflict with them would not show."""
+outside of transactions, so a conflict with them would not show. One of its own transactions that began before, and has
+read what we write, fails by being serializable, too, and is tried again by it."""
 
 
 class Session:
