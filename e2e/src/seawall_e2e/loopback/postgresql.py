@@ -29,17 +29,15 @@ ROOT = "postgres"
 class PostgresProcess:
     """One server. Data survive kill and start, not `close()`. A secure one wants TLS and client certificates.
 
-    The user of `connection` may do with the table what Seawall needs where it moves the markers. A standby has the files
-    and the users of another server, which is stopped for that long, and follows nobody.
+    The user of `connection` may do with the table what Seawall needs where it moves the markers. A standby has the
+    files of another server, which is stopped while they are copied, and follows nobody.
     """
 
     def __init__(self, *, secure: bool = False, standby_of: PostgresProcess | None = None) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="seawall-postgresql-"))
         self._folder.chmod(0o755)
         self.data, (self._port,) = self._folder / "data", free_ports(1)
-        self._root_password, self._password = secrets.token_hex(), secrets.token_hex()
-        if standby_of is not None:
-            self._root_password, self._password = standby_of._root_password, standby_of._password
+        self._passwords = (secrets.token_hex(), secrets.token_hex()) if standby_of is None else standby_of.passwords
         self._authority = CertificateAuthority(self._folder)
         self._client = self._authority.issue("client", "/CN=seawall")
         self._secure = secure
@@ -63,7 +61,19 @@ class PostgresProcess:
         ca, client = self._authority.cert.read_text(), self._client
         pems = (ca, client.cert.read_text(), client.key.read_text()) if self._secure else (None, None, None)
         address = (("127.0.0.1", self._port),)
-        return PostgresConnection(address, DATABASE, "seawall", self._password, None, TABLE, "", self._secure, *pems)
+        return PostgresConnection(
+            address, DATABASE, "seawall", self._passwords[1], None, TABLE, "", self._secure, *pems
+        )
+
+    @property
+    def passwords(self) -> tuple[str, str]:
+        """Of the superuser, and of the user of `connection`."""
+        return self._passwords
+
+    @property
+    def url(self) -> str:
+        """How the database itself gets in, which may do all."""
+        return f"postgresql://{ROOT}:{self._passwords[0]}@127.0.0.1:{self._port}/{DATABASE}"
 
     def start(self) -> None:
         """Starts it and waits until it answers."""
@@ -119,7 +129,7 @@ class PostgresProcess:
             host="127.0.0.1",
             port=self._port,
             database=database,
-            password=self._root_password,
+            password=self._passwords[0],
             ssl_context=self._trust if self._secure else False,
             timeout=20,
         )
@@ -179,7 +189,7 @@ class PostgresProcess:
 
     def _make_files(self) -> None:
         server, password_file = self._authority.issue("server", "/CN=postgresql"), self._folder / "password"
-        password_file.write_text(self._root_password)
+        password_file.write_text(self._passwords[0])
         owned = (self._folder, password_file, server.key)
         if _as_nobody():
             for path in owned:
@@ -200,7 +210,7 @@ class PostgresProcess:
     def _make_table(self) -> None:
         self.sql(f"CREATE DATABASE {DATABASE}", ROOT)
         self.sql(f"CREATE TABLE {TABLE} (k bytea PRIMARY KEY, v bytea)")
-        self.sql(f"CREATE ROLE seawall LOGIN PASSWORD '{self._password}'")
+        self.sql(f"CREATE ROLE seawall LOGIN PASSWORD '{self._passwords[1]}'")
         self.sql(f"GRANT SELECT, INSERT, UPDATE ON {TABLE} TO seawall")
 
 

@@ -15,16 +15,16 @@ from seawall.adapters.tls import tls_sentence
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
 
 _OF = "metadataStore.postgresql"
-_RIGHTS = "SELECT on the table, EXECUTE on pg_control_system(), and INSERT and UPDATE where Seawall moves the markers"
+RIGHTS = "SELECT on the table, EXECUTE on pg_control_system(), and INSERT and UPDATE where Seawall moves the markers"
 _MEANINGS = {
     "28P01": (NotReached.AUTHENTICATION_FAILED, f"refused the user name or password: correct the Secret of {_OF}.auth"),
     "28000": (NotReached.AUTHENTICATION_FAILED, f"does not let us in ({{said}}): correct {_OF}, or its pg_hba.conf"),
-    "42501": (NotReached.AUTHENTICATION_FAILED, f"does not let the user do this ({{said}}): it needs {_RIGHTS}"),
+    "42501": (NotReached.AUTHENTICATION_FAILED, f"does not let the user do this ({{said}}): it needs {RIGHTS}"),
     "3D000": (NotReached.UNEXPECTED_ANSWER, f"has no database {{database}}: correct {_OF}.database"),
     "3F000": (NotReached.UNEXPECTED_ANSWER, f"has no schema {{schema}}: correct {_OF}.schemaName"),
     "42P01": (
         NotReached.UNEXPECTED_ANSWER,
-        f"has no table {{table}} in its database {{database}}: correct schemaName and tableName of {_OF}",
+        "has no table {table} in its database {database}: correct schemaName and tableName",
     ),
 }
 """By SQLSTATE."""
@@ -101,6 +101,7 @@ def _silence(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
+    """What was raised before, as far as it is the client library's: the caller may be handling another trouble."""
+    while error is not None and not isinstance(error, PartUnavailable | PartRefused):
         yield error
         error = error.__cause__ or error.__context__
