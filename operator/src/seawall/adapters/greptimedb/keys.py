@@ -79,6 +79,11 @@ class KeyStore(Protocol):
     says no, or leaves keys out, or is not one store but two.
     """
 
+    @property
+    def doubt(self) -> str:
+        """What else than a change makes a write's comparison fail, as a clause; empty: nothing does."""
+        ...
+
     def view(self) -> AbstractContextManager[View]:
         """The keys as they are now, to be read before the end of the context."""
         ...

@@ -110,7 +110,8 @@ class GreptimeMetadata:
             return {}
         if len(moves) == 1:
             topic = moves[0].topic
-            return {topic: f"the pruned marker or a region of {topic} changed since they were read, or the claim did"}
+            what = f"the pruned marker or a region of {topic} changed since they were read, or the claim did"
+            return {topic: what + self._keys.doubt}
         half = len(moves) // 2
         return {**self._advance(moves[:half], held, claim), **self._advance(moves[half:], held, claim)}
 

@@ -51,6 +51,13 @@ class PostgreSQL:
         self._hosts, self._prefix = Hosts(connection), connection.prefix.encode()
         self._table = connection.table_name
 
+    @property
+    def doubt(self) -> str:
+        """What overlaps with an open transaction counts as newer than it may be."""
+        return (
+            " (or a transaction that writes, in whatever database of this PostgreSQL, has been open since before then)"
+        )
+
     @contextmanager
     def view(self) -> Iterator[PostgresView]:
         """The keys as they are now."""
