@@ -42,7 +42,7 @@ def purged(
             site.clear()
 
 
-def test_a_purge_by_markers_in_postgresql_loses_no_row_and_a_restored_backup_stops_the_next(
+def test_a_purge_by_markers_in_postgresql_loses_no_row_and_what_is_restored_stops_the_next(
     purged: Purged, own: PostgresProcess
 ) -> None:
     shrink(purged)
@@ -69,3 +69,8 @@ def test_a_purge_by_markers_in_postgresql_loses_no_row_and_a_restored_backup_sto
     assert purged.missing() == set()
     damage = purged.site.wait_for("WALIntact", "False")
     assert "revision went back" in condition(damage, "WALIntact")["message"]
+
+    own.restore_dump()
+    changed = purged.site.wait_for("DataPlaneReachable", "False", "DatabaseChanged")
+    assert f"and {identity} is pinned" in condition(changed, "DataPlaneReachable")["message"]
+    assert purged.log_starts() == before

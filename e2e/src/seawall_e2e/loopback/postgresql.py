@@ -24,6 +24,8 @@ INSTALL_TIMEOUT = 600
 TABLE = "greptime_metakv"
 DATABASE = "metadata"
 ROOT = "postgres"
+_CREATE = f"CREATE TABLE {TABLE} (k bytea PRIMARY KEY, v bytea)"
+_GRANT = f"GRANT SELECT, INSERT, UPDATE ON {TABLE} TO seawall"
 
 
 class PostgresProcess:
@@ -117,6 +119,17 @@ class PostgresProcess:
         run("cp", "-a", copy, self.data)
         self.start()
 
+    def restore_dump(self) -> None:
+        """Makes the table anew with the same keys, in one transaction, as a restored dump does."""
+        with self.open() as session:
+            session.run("BEGIN")
+            session.run(f"CREATE TEMPORARY TABLE dump AS SELECT * FROM {TABLE}")  # noqa: S608
+            session.run(f"DROP TABLE {TABLE}")
+            session.run(_CREATE)
+            session.run(f"INSERT INTO {TABLE} SELECT * FROM dump")  # noqa: S608
+            session.run(_GRANT)
+            session.run("COMMIT")
+
     def sql(self, statement: str, database: str = DATABASE, **values: Any) -> list[list[Any]]:
         """What a statement answers to the superuser."""
         with self.open(database) as session:
@@ -209,9 +222,9 @@ class PostgresProcess:
 
     def _make_table(self) -> None:
         self.sql(f"CREATE DATABASE {DATABASE}", ROOT)
-        self.sql(f"CREATE TABLE {TABLE} (k bytea PRIMARY KEY, v bytea)")
+        self.sql(_CREATE)
         self.sql(f"CREATE ROLE seawall LOGIN PASSWORD '{self._passwords[1]}'")
-        self.sql(f"GRANT SELECT, INSERT, UPDATE ON {TABLE} TO seawall")
+        self.sql(_GRANT)
 
 
 def _as_nobody() -> tuple[str, ...]:
