@@ -93,7 +93,11 @@ class RawKafka:
         return described
 
     def _silent(self, names: Iterable[str]) -> set[str]:
-        """Those of the topics whose leader does not tell their last offset yet."""
+        """Those of the topics whose leader does not tell their last offset yet.
+
+        Metadata are asked for each time: until then librdkafka sends the epoch of a leader that was (ADR 18).
+        """
+        self._client.list_topics(timeout=TIMEOUT)
         asked = {TopicPartition(name, 0): OffsetSpec.latest() for name in names}  # type: ignore[no-untyped-call]
         futures = self._client.list_offsets(asked, request_timeout=TIMEOUT)
         return {partition.topic for partition, future in futures.items() if future.exception(TIMEOUT) is not None}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -69,15 +68,15 @@ def _answers(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _run_operator() -> None:
-    settings = Settings()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("kopf.objects").setLevel(logging.WARNING)  # one line per event says nothing of our work
-    asyncio.run(_run(settings))
+    asyncio.run(_run(Settings()))
 
 
 async def _run(settings: Settings) -> None:
-    from seawall.handlers.operator import Operator  # noqa: PLC0415 - kopf takes a second that other commands need not pay
+    # kopf takes a second that other commands need not pay
+    from seawall.handlers.logs import begin_logging  # noqa: PLC0415
+    from seawall.handlers.operator import Operator  # noqa: PLC0415
 
+    begin_logging(settings)
     await Operator(settings).run()
 
 

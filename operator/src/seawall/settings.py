@@ -29,6 +29,8 @@ class Settings(BaseSettings):
     """Whether to publish one metric series per topic."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level."""
+    log_format: Literal["text", "json"] = "text"
+    """Lines for people, or one JSON object a line."""
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8080
     """Port of /healthz, /readyz and /metrics."""
     workers: Annotated[int, Field(ge=1, le=256)] = 32

@@ -29,7 +29,12 @@ class FakeApi:
             return {"items": [{"metadata": {"name": f"b{at}"}, "status": s} for at, s in enumerate(self.statuses)]}
         assert path == f"{BASE}/before"
         status = self.statuses.pop(0)
-        return None if status is None else {"metadata": {"resourceVersion": "7"}, "status": dict(status)}
+        if status is None:
+            return None
+        annotations = dict[str, str]()
+        for patch in self.merged:
+            annotations |= patch["metadata"]["annotations"]
+        return {"metadata": {"resourceVersion": "7", "annotations": annotations}, "status": dict(status)}
 
     def create(self, path: str, body: Mapping[str, Any]) -> None:
         assert path == BASE
@@ -88,6 +93,18 @@ def test_a_point_ends_with_what_its_snapshot_is_called() -> None:
     assert api.merged == [
         {"metadata": {"resourceVersion": "7", "annotations": {SNAPSHOT_ANNOTATION: "s3://snapshots/1"}}}
     ]
+
+
+def test_whoever_was_interrupted_ends_the_point_again_and_follows() -> None:
+    api = FakeApi(status("Holding", "held", "True"), status("Running", "it runs"))
+    with pytest.raises(IndexError):  # the interruption: no further look
+        run(api, "end", "before", "--snapshot", "s")
+    api.statuses = [status("Running", "it runs"), status("Completed", "all topics are there")]
+    assert run(api, "end", "before", "--snapshot", "s")[-2] == "Completed: all topics are there"
+    assert len(api.merged) == 1
+    api.statuses = [status("Running", "it runs")]
+    with pytest.raises(Refused, match="holds no log for a snapshot now"):
+        run(api, "end", "before", "--snapshot", "another")
 
 
 @pytest.mark.parametrize(

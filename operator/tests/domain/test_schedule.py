@@ -1,5 +1,6 @@
 """When runs are due: tables for both changes of the clocks, and properties over many zones."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from seawall.api.cron import CRON_PATTERN
 from seawall.api.v1alpha1.policy import WALPurgePolicySpec
 from seawall.domain.schedule import BadSchedule, Schedule, ScheduleReason, read_schedule
 
@@ -129,6 +131,48 @@ def test_no_expression_is_an_error_of_ours(expression: str) -> None:
     found = read_schedule(spec(schedule=expression), ANCHOR)
     if not isinstance(found, BadSchedule):
         assert found.following(ANCHOR) > ANCHOR
+        assert re.search(CRON_PATTERN, expression), "the API server takes what can be read"
+
+
+_TERMS = st.sampled_from(
+    (
+        "*",
+        "0",
+        "5",
+        "05",
+        "59",
+        "60",
+        "23",
+        "31",
+        "12",
+        "7",
+        "1-5",
+        "*/5",
+        "1-5/2",
+        "L",
+        "LW",
+        "MON",
+        "jan",
+        "1#2",
+        "5L",
+    )
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(_TERMS, min_size=1, max_size=3).map(",".join), min_size=5, max_size=5).map(" ".join))
+def test_the_api_server_takes_what_can_be_read(expression: str) -> None:
+    found = read_schedule(spec(schedule=expression), ANCHOR)
+    if not isinstance(found, BadSchedule) or found.reason is not ScheduleReason.INVALID_SCHEDULE:
+        assert re.search(CRON_PATTERN, expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["every day", "@hourly", "0 */10 * * * *", "* * * *", "60 * * * *", "0 24 * * *", "0 0 0 * *", "*/0 * * * *"],
+)
+def test_the_api_server_refuses_what_cannot_be_read(expression: str) -> None:
+    assert not re.search(CRON_PATTERN, expression)
 
 
 EXPRESSIONS = (

@@ -45,6 +45,26 @@ def test_invalid_examples_are_refused(path: Path, kube: KubeClient) -> None:
     assert refused.value.status in {400, 422}, refused.value
 
 
+@pytest.mark.parametrize(
+    ("example", "field", "value", "sentence"),
+    [
+        ("purge-policy", "schedule", "every day", "schedule is no cron expression with the five fields"),
+        ("purge-policy", "schedule", "0 24 * * *", "schedule is no cron expression with the five fields"),
+        ("purge-policy", "timeZone", "Mars/Olympus", "unknown time zone Mars/Olympus"),
+        ("backup-policy", "fullSchedule", "@weekly", "fullSchedule is no cron expression with the five fields"),
+        ("backup-policy", "drill", {"schedule": "61 * * * *"}, "schedule is no cron expression with the five fields"),
+    ],
+)
+def test_a_schedule_that_nobody_can_read_is_refused_in_one_sentence(
+    example: str, field: str, value: object, sentence: str, kube: KubeClient
+) -> None:
+    body: Object = yaml.safe_load((EXAMPLES / f"valid/{example}.yaml").read_text())
+    body["spec"][field] = value
+    with pytest.raises(Refusal) as refused:
+        apply_dry(kube, body)
+    assert sentence in str(refused.value)
+
+
 @pytest.mark.parametrize("plural", PLURALS.values())
 def test_the_crds_are_established_and_structural(plural: str, kube: KubeClient) -> None:
     crd = kube.request("GET", f"{CRD_PATH}/{plural}.seawall.dev")

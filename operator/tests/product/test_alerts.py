@@ -16,7 +16,7 @@ from tests.product.test_chart import EVERYTHING, Render, helm, render, the
 
 __all__ = ["helm", "render"]  # fixtures
 FETCH_TIMEOUT = 300
-SERVICE = "seawall-metrics"
+POD = "seawall-5d9c7b6f4-x2x7k"
 OBJECT = {"namespace": "db", "name": "wal"}
 
 
@@ -133,9 +133,7 @@ def series(given: Mapping[str, str]) -> list[dict[str, str]]:
     for text, values in given.items():
         metric, _, own = text.removesuffix("}").partition("{")
         of = {"namespace": "ops"} if metric in EVERYWHERE else OBJECT
-        labels = ",".join([f'service="{SERVICE}"', *(f'{name}="{value}"' for name, value in of.items()), own]).strip(
-            ","
-        )
+        labels = ",".join([f'pod="{POD}"', *(f'{name}="{value}"' for name, value in of.items()), own]).strip(",")
         found.append({"series": f"{metric}{{{labels}}}", "values": values})
     return found
 

@@ -15,6 +15,7 @@ import yaml
 
 from seawall.adapters.greptimedb.http import MAX_BYTES
 from seawall.api.v1alpha1.hold import HoldState
+from seawall.api.v1alpha1.kinds import KINDS
 from seawall.api.v1alpha1.purge import Stage
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.api.v1alpha1.spark_job import Outcome as Verdict
@@ -36,6 +37,9 @@ EVERYTHING = {
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "podMonitor": {"enabled": True},
+    "aggregatedClusterRoles": {"create": True},
+    "commonLabels": {"team": "storage"},
     "prometheusRule": {"enabled": True},
     "dashboard": {"enabled": True},
 }
@@ -134,6 +138,7 @@ def test_every_object_carries_the_usual_labels(render: Render) -> None:
         assert labels["app.kubernetes.io/instance"] == "seawall"
         assert labels["app.kubernetes.io/managed-by"] == "Helm"
         assert labels["helm.sh/chart"].startswith("seawall-")
+        assert labels["team"] == "storage"
 
 
 def test_the_pod_meets_the_restricted_pod_security_standard(render: Render) -> None:
@@ -151,6 +156,52 @@ def test_the_pod_meets_the_restricted_pod_security_standard(render: Render) -> N
     assert pod["volumes"] == [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}]
     assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108 - a mount, no file of ours
     assert container["resources"]["limits"].keys() == {"memory"}
+
+
+def test_openshift_may_choose_the_user(helm: str) -> None:
+    """As README.md has it: null takes a default away."""
+    (words,) = re.findall(r"`--set (podSecurityContext\S+)`", (CHART / "README.md").read_text())
+    rendered = run_helm(helm, "template", *RELEASE[:1], str(CHART), *RELEASE[1:], "--set", words)
+    assert rendered.returncode == 0, rendered.stderr
+    found = pod_of([obj for obj in yaml.safe_load_all(rendered.stdout) if obj])["securityContext"]
+    assert found == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_what_a_site_adds_to_the_pod_is_there_beside_ours(render: Render) -> None:
+    proxy, trust = {"name": "HTTPS_PROXY", "value": "http://proxy:3128"}, {"name": "trust", "configMap": {"name": "ca"}}
+    mount = {"name": "trust", "mountPath": "/etc/ssl/certs", "readOnly": True}
+    before, after = (
+        pod_of(render(values))
+        for values in ({}, {"extraEnv": [proxy], "extraVolumes": [trust], "extraVolumeMounts": [mount]})
+    )
+    (container,), (was,) = after["containers"], before["containers"]
+    assert container["env"] == [*was["env"], proxy]
+    assert container["volumeMounts"] == [*was["volumeMounts"], mount]
+    assert after["volumes"] == [*before["volumes"], trust]
+
+
+def test_kubernetes_adds_our_kinds_to_its_own_roles(render: Render) -> None:
+    prefix = "rbac.authorization.k8s.io/aggregate-to-"
+    found = {
+        next(label.removeprefix(prefix) for label in obj["metadata"]["labels"] if label.startswith(prefix)): rule
+        for obj in of_kind(render(EVERYTHING), "ClusterRole")
+        for rule in obj["rules"]
+        if any(label.startswith(prefix) for label in obj["metadata"]["labels"])
+    }
+    assert found.keys() == {"view", "edit"}
+    for rule in found.values():
+        assert set(rule["resources"]) == {kind.plural for kind in KINDS}
+    assert found["view"]["verbs"] == ["get", "list", "watch"]
+
+
+def test_pods_are_scraped_as_the_service_is(render: Render) -> None:
+    objects = render(EVERYTHING)
+    service, pods = the(objects, "ServiceMonitor")["spec"], the(objects, "PodMonitor")["spec"]
+    assert pods["podMetricsEndpoints"] == service["endpoints"]
+    (port,) = pod_of(objects)["containers"][0]["ports"]
+    assert port["name"] == pods["podMetricsEndpoints"][0]["port"]
+    labels = the(objects, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert pods["selector"]["matchLabels"].items() <= labels.items()
 
 
 def test_the_memory_limit_fits_the_largest_answer_of_a_database(render: Render) -> None:
@@ -193,6 +244,7 @@ def test_the_operator_gets_its_settings_from_the_environment(render: Render) -> 
         "SEAWALL_RESYNC_SECONDS": "60",
         "SEAWALL_TOPIC_METRICS": "false",
         "SEAWALL_LOG_LEVEL": "INFO",
+        "SEAWALL_LOG_FORMAT": "text",
         "SEAWALL_HTTP_PORT": "8080",
         "SEAWALL_WORKERS": "32",
     }
@@ -420,10 +472,14 @@ def test_wrong_values_are_refused(helm: str, values: Values, complaint: str) -> 
     assert complaint in result.stderr
 
 
+KUBERNETES = frozenset({"resources", "labels", "podSecurityContext", "securityContext"})
+"""Values whose insides are not ours."""
+
+
 def test_every_value_has_a_schema_and_a_line_in_the_readme() -> None:
     def keys(tree: Values, prefix: str = "") -> Iterable[str]:
         for key, value in tree.items():
-            inner = isinstance(value, dict) and value and key not in {"resources", "labels"}
+            inner = isinstance(value, dict) and value and key not in KUBERNETES
             yield from keys(value, f"{prefix}{key}.") if inner else [f"{prefix}{key}"]
 
     schema = json.loads((CHART / "values.schema.json").read_text())

@@ -19,6 +19,8 @@ _PASSING = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.FENCED_LEADER_EPOCH,  # the client remembers a leader until it asks for metadata
+        KafkaError.UNKNOWN_LEADER_EPOCH,  # the broker does not know yet that it leads
         KafkaError._NOENT,  # noqa: SLF001 - confluent-kafka calls it so: to delete records it found no leader
     }
 )

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
-from seawall.api.cron import CronText, TimeZone
+from seawall.api.cron import CronText, TimeZone, cron_rule, time_zone_rule
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule, StatusModel
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
@@ -41,7 +41,7 @@ class BackupHold(APIModel):
 class DrillSchedule(ScratchTopics):
     """When the newest backup is restored into scratch topics of the same Kafka, which are deleted afterwards."""
 
-    RULES: ClassVar[tuple[Rule, ...]] = (*ScratchTopics.RULES, duration_rule("timeout"))
+    RULES: ClassVar[tuple[Rule, ...]] = (*ScratchTopics.RULES, duration_rule("timeout"), cron_rule("schedule"))
 
     schedule: CronText
     """Cron expression with five fields, in the policy's time zone."""
@@ -78,6 +78,9 @@ class WALBackupPolicySpec(BackupTemplate):
             "retention counts full backups that were proved: verify.level must not be None",
             lambda spec: spec.retention is None or spec.verify.level is not BackupLevel.NONE,
         ),
+        cron_rule("schedule"),
+        cron_rule("fullSchedule"),
+        time_zone_rule("timeZone"),
     )
 
     cluster_ref: ClusterRef

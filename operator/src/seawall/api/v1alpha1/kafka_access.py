@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import APIModel, Rule
+from seawall.api.meta import PORT, APIModel, Rule
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 
-Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=r"^[^\s,:/]+:[0-9]{1,5}$")]
+Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=rf"^[^\s,:/]+:{PORT}$")]
 
 
 class KafkaTLS(APIModel):

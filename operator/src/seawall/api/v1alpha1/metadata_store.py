@@ -6,12 +6,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
-from seawall.api.meta import APIModel, Rule
+from seawall.api.meta import PORT, APIModel, Rule
 from seawall.api.v1alpha1.kafka_access import Endpoint
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 
 URL = Annotated[
-    str, Field(min_length=8, max_length=300, pattern=r"^https?://([-._a-zA-Z0-9]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?/?$")
+    str,
+    Field(min_length=8, max_length=300, pattern=rf"^https?://([-._a-zA-Z0-9]+|\[[0-9a-fA-F:.]+\])(:{PORT})?/?$"),
 ]
 """scheme://host:port. No path, and no user name or password: those belong into a Secret."""
 

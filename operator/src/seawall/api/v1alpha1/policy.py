@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StrictBool
 
-from seawall.api.cron import CronText, TimeZone
+from seawall.api.cron import CronText, TimeZone, cron_rule, time_zone_rule
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Kind, PrinterColumn, Rule
 from seawall.api.quantity import MAX_LARGE, LargeBytes, bytes_rule
@@ -51,6 +51,8 @@ class WALPurgePolicySpec(PurgeTemplate):
             lambda policy: policy.time_zone is None or policy.schedule is not None,
         ),
         duration_rule("interval"),
+        cron_rule("schedule"),
+        time_zone_rule("timeZone"),
     )
 
     schedule: CronText | None = None

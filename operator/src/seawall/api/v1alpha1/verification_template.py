@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool
 
-from seawall.api.cron import CronText, TimeZone
+from seawall.api.cron import CronText, TimeZone, cron_rule, time_zone_rule
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
@@ -83,7 +83,11 @@ class VerificationTemplate(APIModel):
 class VerificationSchedule(VerificationTemplate):
     """What runs for every verification of the WALCluster and as whom, and when verifications begin by themselves."""
 
-    RULES: ClassVar[tuple[Rule, ...]] = VerificationTemplate.RULES
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        *VerificationTemplate.RULES,
+        cron_rule("schedule"),
+        time_zone_rule("timeZone"),
+    )
 
     spark: SparkSpec
     """The Spark application that reads the log. Verifications by hand, too, run this image, account and settings."""
