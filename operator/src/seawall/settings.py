@@ -31,12 +31,16 @@ class Settings(BaseSettings):
     """Log level."""
     log_format: Literal["text", "json"] = "text"
     """Lines for people, or one JSON object a line."""
+    strimzi: bool = False
+    """Whether to look for Strimzi's KafkaTopics and KafkaRebalances on the Kafka of WALClusters."""
+    strimzi_namespaces: Annotated[tuple[str, ...], NoDecode] = ()
+    """Namespaces of Strimzi's resources, comma-separated; empty means those that are served."""
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8080
     """Port of /healthz, /readyz and /metrics."""
     workers: Annotated[int, Field(ge=1, le=256)] = 32
     """Objects that are reconciled at the same time; each blocked Kafka keeps one busy until its deadline."""
 
-    @field_validator("namespaces", mode="before")
+    @field_validator("namespaces", "strimzi_namespaces", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

@@ -88,6 +88,32 @@ def test_conditions_that_say_the_same_are_one_finding() -> None:
     assert finding["severity"] == "Broken"
 
 
+@pytest.mark.parametrize(
+    ("kind", "reason", "severity"),
+    [
+        ("DataPlaneConfigDiffers", "SecondPruner", "Stalled"),
+        ("DataPlaneConfigDiffers", "ConfigDiffers", "Broken"),
+        ("SharedWithStrimzi", "TopicsManagedByStrimzi", "Stalled"),
+        ("SharedWithStrimzi", "RebalanceRunning", "UnderWay"),
+    ],
+)
+def test_a_condition_that_is_named_after_what_is_wrong_is_well_when_it_is_false(
+    kind: str, reason: str, severity: str
+) -> None:
+    kube = FakeKube()
+    kube.apply(WAL, {"kafka": {"external": {"bootstrapServers": ["kafka:9092"]}}})
+
+    def findings(status: str) -> list[tuple[str, str]]:
+        condition = {**ALL_WELL[0], "type": kind, "status": status, "reason": reason, "message": "…"}
+        kube.write_raw_status(WAL, WALCluster, {"observedGeneration": 9, "conditions": [*ALL_WELL, condition]})
+        page = json.loads(ask(kube, "-o", "json"))
+        return [(each["condition"], each["severity"]) for each in page["findings"]]
+
+    assert findings("False") == []
+    assert findings("True") == [(kind, severity)]
+    assert findings("Unknown") == [(kind, "Unknown")]
+
+
 def test_a_wal_cluster_that_is_not_there_is_one_sentence() -> None:
     with pytest.raises(Refused, match=r"^there is no WALCluster db/wal$"):
         ask(FakeKube())

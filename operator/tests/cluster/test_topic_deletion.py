@@ -25,6 +25,7 @@ from seawall.reconciler import Reconciler
 from tests.fakes.kafka import FakeKafkaClusters
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
+from tests.fakes.strimzi import FakeStrimzi
 from tests.hold.test_wal_hold import granter, place
 from tests.hold.test_wal_hold import settle as settle_hold
 from tests.ledger.test_ledger_watch import look, watch
@@ -35,11 +36,11 @@ LONG = 40
 """Ticks that take longer than any grace, and than the ten minutes of an unreachable Kafka."""
 
 
-def controller(world: World, calls: Guard | None = None) -> WALClusterController:
+def controller(world: World, calls: Guard | None = None, strimzi: FakeStrimzi | None = None) -> WALClusterController:
     """A new operator process."""
     calls = calls or Calls(lambda _: None)
     kube, clusters = calls.guard(world.kube), calls.guard(FakeKafkaClusters({"kafka:9092": world.kafka}))
-    removal = TopicDeletion(kube, world.observer(calls))
+    removal = TopicDeletion(kube, world.observer(calls), strimzi)
     return WALClusterController(kube, clusters, FakeLedgers(), world.time, FakeMeters(), removal)
 
 
@@ -298,3 +299,28 @@ def test_a_death_at_any_call_of_a_deletion_changes_nothing_about_the_end() -> No
         assert each.records() == {}
     print(f"deletion: {len(calls.names)} calls, {len(left)} worlds, one end")  # noqa: T201 - the count is the evidence
     assert len(left) > 3
+
+
+def test_topics_that_a_kafka_topic_manages_stay_until_it_lets_them_go() -> None:
+    world, strimzi, manages = going(), FakeStrimzi(), Key("kafka", "wal-0")
+    strimzi.put_topic(manages, TOPICS[0])
+    live(world, controller(world, strimzi=strimzi))
+    assert set(world.kafka.topics) >= set(TOPICS)
+    assert reported(world).startswith(f"TopicsManagedByStrimzi: KafkaTopic kafka/wal-0 manages topic {TOPICS[0]}: ")
+    strimzi.put_topic(manages, TOPICS[0], managed="false")
+    live(world, controller(world, strimzi=strimzi))
+    assert world.kube.get(WALCluster, WAL) is None
+    assert not set(world.kafka.topics) & set(TOPICS)
+
+
+def test_a_kafka_topic_that_comes_right_before_the_topics_go_keeps_them() -> None:
+    """Whether it was there is asked again right before Kafka is."""
+    world, strimzi = going(), FakeStrimzi()
+    process = controller(world, strimzi=strimzi)
+    live(world, process, ticks=2)
+    cluster = world.kube.get(WALCluster, WAL)
+    assert cluster is not None
+    strimzi.put_topic(Key("kafka", "wal-0"), TOPICS[0])
+    with pytest.raises(Conflict, match="KafkaTopic kafka/wal-0 manages"):
+        process.perform(cluster, DeleteTopics((TOPICS[0],)))
+    assert set(world.kafka.topics) >= set(TOPICS)

@@ -23,7 +23,7 @@ KEYS: dict[str, dict[str, type]] = {
     "datanode.toml": SHARED | DATANODE,
     "standalone.toml": SHARED | METASRV | DATANODE,
 }
-SECURE = {
+SECURE: dict[str, Any] = {
     "bootstrapServers": ["kafka-0:9093", "kafka-1:9093"],
     "tls": {"caSecretRef": {"name": "ca"}, "clientCertSecretRef": {"name": "client"}},
     "sasl": {"credentialsSecretRef": {"name": "user", "passwordKey": "secret-key"}},
@@ -92,6 +92,25 @@ def test_the_values_are_those_of_the_spec() -> None:
         },
     }
     assert "GREPTIMEDB_STANDALONE__WAL__SASL__PASSWORD from Secret user, key secret-key." in files["standalone.toml"]
+
+
+def test_a_user_whose_name_is_in_the_spec_is_named_by_the_comment_too() -> None:
+    text = render_wal_config(wal_spec({**SECURE, "sasl": {**SECURE["sasl"], "username": "seawall"}}))["datanode.toml"]
+    assert "# Set GREPTIMEDB_DATANODE__WAL__SASL__USERNAME to seawall.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("client", "note"),
+    [
+        ("client", "Mount Secret ca and Secret client at /etc/greptimedb/wal-tls, by one projected volume."),
+        ("ca", "Mount Secret ca at /etc/greptimedb/wal-tls."),
+        (None, "Mount Secret ca at /etc/greptimedb/wal-tls."),
+    ],
+)
+def test_a_path_takes_one_volume(client: str | None, note: str) -> None:
+    tls = {"caSecretRef": {"name": "ca"}, **({"clientCertSecretRef": {"name": client}} if client else {})}
+    for text in render_wal_config(wal_spec({**SECURE, "tls": tls})).values():
+        assert [line for line in text.splitlines() if "Mount" in line] == [f"# {note}"]
 
 
 @pytest.mark.parametrize(

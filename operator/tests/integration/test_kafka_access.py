@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 
 import pytest
 
 from seawall_e2e.loopback import KafkaProcesses
+from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import free_ports
 from tests.integration.conftest import NewOperator
 from tests.support.kube import Object
@@ -59,6 +61,15 @@ def test_good_secrets_make_a_pool_ready(secure: Site) -> None:
     assert len(secure.eyes.topics(secure.prefix)) == 2
 
 
+def test_a_user_whose_name_is_in_the_spec_needs_a_password_only(secure: Site) -> None:
+    """As a Strimzi KafkaUser's Secret has it."""
+    material = secure.kafka.secure
+    secure.make_secret("ca", ca_crt=material.ca_pem)
+    secure.make_secret("user", password=material.password)
+    declare(secure, sasl={**SASL, "username": material.username})
+    secure.wait_ready()
+
+
 def test_mutual_tls_makes_a_pool_ready(secure: Site) -> None:
     material = secure.kafka.secure
     secure.make_secret("ca", ca_crt=material.ca_pem)
@@ -66,6 +77,32 @@ def test_mutual_tls_makes_a_pool_ready(secure: Site) -> None:
     tls = {**TLS, "clientCertSecretRef": {"name": "client"}}
     declare(secure, bootstrapServers=list(material.mutual_tls_servers), tls=tls, sasl=None)
     secure.wait_ready()
+
+
+def test_renewed_certificates_in_strimzis_keys_are_used_without_a_restart(secure: Site, tmp_path: Path) -> None:
+    """Secrets are read at every look: one that is of no use is noticed while all is well, and so is the next."""
+    material, other = secure.kafka.secure, CertificateAuthority(tmp_path)
+    stranger = other.issue("user", "/CN=seawall")
+    good = {"user.crt": material.client_cert_pem, "user.key": material.client_key_pem}
+    bad = {"user.crt": stranger.cert.read_text(), "user.key": stranger.key.read_text()}
+    secure.make_secret("wal-cluster-ca-cert", ca_crt=material.ca_pem)
+    secure.make_secret("seawall", ca_crt="the CA of clients", **{k.replace(".", "_"): v for k, v in good.items()})
+    client = {"name": "seawall", "certKey": "user.crt", "keyKey": "user.key"}
+    tls = {"caSecretRef": {"name": "wal-cluster-ca-cert"}, "clientCertSecretRef": client}
+    declare(secure, bootstrapServers=list(material.mutual_tls_servers), tls=tls, sasl=None)
+    generation = secure.wait_ready()["metadata"]["generation"]
+
+    def renew(secret: str, data: dict[str, str]) -> None:
+        secure.kube.merge(secure.core("secrets", secret), {"stringData": data})
+
+    for secret, useless, renewed in (
+        ("seawall", bad, good),
+        ("wal-cluster-ca-cert", {"ca.crt": other.cert.read_text()}, {"ca.crt": material.ca_pem}),
+    ):
+        renew(secret, useless)
+        secure.wait_for("KafkaReachable", "False", "TLSFailed")
+        renew(secret, renewed)
+        assert secure.wait_ready()["metadata"]["generation"] == generation
 
 
 def test_a_missing_secret_is_named_and_its_creation_is_enough(secure: Site) -> None:

@@ -35,6 +35,7 @@ EVERYTHING = {
     "replicas": 2,
     "scope": {"namespaces": ["db-a", "db-b"], "releaseFinalizers": True},
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
+    "strimzi": {"enabled": True},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "podMonitor": {"enabled": True},
@@ -247,6 +248,8 @@ def test_the_operator_gets_its_settings_from_the_environment(render: Render) -> 
         "SEAWALL_LOG_FORMAT": "text",
         "SEAWALL_HTTP_PORT": "8080",
         "SEAWALL_WORKERS": "32",
+        "SEAWALL_STRIMZI": "false",
+        "SEAWALL_STRIMZI_NAMESPACES": "",
     }
 
 
@@ -382,6 +385,34 @@ def test_datanodes_are_restarted_only_where_their_stateful_sets_are_named(render
         assert found["statefulsets.apps"] == (["get", "patch"], ["datanode"])
         assert found["pods/eviction"] == (["create"], None)
         assert [rule["verbs"] for rule in role["rules"] if "pods" in rule["resources"]] == [["get"], ["list"]]
+
+
+LISTS = dict.fromkeys(
+    (f"{plural}.kafka.strimzi.io" for plural in ("kafkas", "kafkatopics", "kafkarebalances")), (["list"], None)
+)
+
+
+@pytest.mark.parametrize(
+    ("scope", "namespaces", "kind", "expected"),
+    [
+        ({"namespaces": ["db-a", "db-b"]}, [], "Role", ["db-a", "db-b"]),
+        ({"namespaces": ["db-a", "db-b"]}, ["kafka"], "Role", ["kafka"]),
+        ({"cluster": True}, [], "ClusterRole", [None]),
+        ({"cluster": True}, ["kafka"], "Role", ["kafka"]),
+    ],
+)
+def test_strimzis_resources_may_be_listed_only_when_asked_for(
+    render: Render, scope: Values, namespaces: list[str], kind: str, expected: list[str | None]
+) -> None:
+    objects = render({"scope": scope, "strimzi": {"enabled": True, "namespaces": namespaces}})
+    roles = [role for role in of_kind(objects, kind) if role["metadata"]["name"] == "seawall-ops-strimzi"]
+    assert [where(role)[0] for role in roles] == expected
+    assert [rights(role) for role in roles] == [LISTS] * len(expected)
+    found = environment(objects)
+    assert (found["SEAWALL_STRIMZI"], found["SEAWALL_STRIMZI_NAMESPACES"]) == ("true", ",".join(namespaces))
+    off = render({"scope": scope, "strimzi": {"namespaces": namespaces}})
+    assert not [where(obj) for obj in off if obj["metadata"]["name"] == "seawall-ops-strimzi"]
+    assert environment(off)["SEAWALL_STRIMZI"] == "false"
 
 
 def test_a_list_of_namespaces_is_what_is_served(render: Render) -> None:

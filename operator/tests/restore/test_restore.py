@@ -326,6 +326,21 @@ def test_the_job_has_a_user_of_its_own_who_may_write() -> None:
     assert "seawall" not in json.dumps(mounts)
 
 
+def test_the_name_of_the_jobs_own_user_may_be_in_the_spec() -> None:
+    """As with a Strimzi KafkaUser, whose Secret has a password only."""
+    world = lost()
+    sasl = {"insecure": True, "username": "seawall", "credentialsSecretRef": {"name": "seawall"}}
+    user = {"kafkaUsername": "writer", "kafkaCredentialsSecretRef": {"name": "writer"}}
+    for name in ("seawall", "writer"):
+        world.kube.secrets[Key(NAMESPACE, name)] = {"password": b"p"}
+    external = {"bootstrapServers": ["kafka:9092"], "sasl": sasl}
+    backup = {**world.declared, "restore": user}  # type: ignore[dict-item]
+    world.kube.apply(WAL, {**world.spec(), "kafka": {"external": external}, "backup": backup})
+    world.restored()
+    sasl_of_job = request_of(world, "back-2")["kafka"]["sasl"]
+    assert sasl_of_job["username"] == "writer"
+
+
 def test_two_restores_do_not_work_at_once() -> None:
     world = lost()
     other = Key(NAMESPACE, "other")

@@ -172,6 +172,31 @@ def test_the_driver_has_the_user_of_verifications_and_no_other() -> None:
     assert user_condition(world) == ("True", "OwnUser", "the job reads the log as the user of Secret kafka-reader")
 
 
+def test_a_user_whose_name_is_in_the_spec_is_in_the_request_and_only_the_password_is_mounted() -> None:
+    """As a Strimzi KafkaUser's Secret: it has a password and no name."""
+    world = VerificationWorld()
+    world.kube.secrets[Key(NAMESPACE, "kafka-user")] = {"password": b"secret"}
+    world.kube.secrets[Key(NAMESPACE, "kafka-reader")] = {"password": b"other"}
+    own = {"kafkaUsername": "wal-reader", "kafkaCredentialsSecretRef": {"name": "kafka-reader"}}
+    named = {"sasl": {**SECURED["sasl"], "username": "seawall"}, "tls": SECURED["tls"]}
+    secrets = verified(world, {**DECLARED, **own}, named)
+    assert secrets["kafka-sasl"]["secretName"] == "kafka-reader"
+    assert secrets["kafka-sasl"]["items"] == [{"key": "password", "path": "password"}]
+    sasl = world.request()["kafka"]["sasl"]
+    assert sasl == {
+        "mechanism": "SCRAM-SHA-512",
+        "username": "wal-reader",
+        "passwordFile": "/etc/seawall/kafka/sasl/password",
+    }
+
+
+def test_a_job_with_a_secret_of_its_own_does_not_have_seawalls_name() -> None:
+    world = VerificationWorld()
+    world.kube.secrets[Key(NAMESPACE, "kafka-user")] = {"password": b"secret"}
+    verified(world, {**DECLARED, **OWN}, {**SECURED, "sasl": {**SECURED["sasl"], "username": "seawall"}})
+    assert "username" not in world.request()["kafka"]["sasl"]
+
+
 def test_the_driver_has_the_certificate_of_verifications_and_no_other() -> None:
     world = VerificationWorld()
     secrets = verified(world, {**DECLARED, **OWN_CERT}, MUTUAL)

@@ -31,6 +31,7 @@ from tests.fakes.kafka_moves import advance
 from tests.fakes.kube import FakeKube
 from tests.fakes.ledgers import FakeLedgers
 from tests.fakes.meters import FakeMeters
+from tests.fakes.strimzi import FakeStrimzi
 from tests.support.clock import Time
 from tests.support.worlds import Unwatched, edit_annotations
 
@@ -65,6 +66,7 @@ class World:
     topics: dict[str, Any] = field(default_factory=dict)
     reassignment: dict[str, Any] = field(default_factory=dict)
     internal_topics: dict[str, Any] = field(default_factory=dict)
+    strimzi: FakeStrimzi = field(default_factory=FakeStrimzi)
     _is_reached: bool = False
 
     def __post_init__(self) -> None:
@@ -111,9 +113,9 @@ class World:
         nothing = FakeDataPlanes(DataPlaneParts(FakeDataPlane(), FakeMetadataStore()))
         ledgers = LedgerObserver(ClusterOpener(kube, clusters, nothing), FakeIntentStore(), self.time, self.time)
         manages = WALClusterController(
-            kube, clusters, FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers)
+            kube, clusters, FakeLedgers(), self.time, self.meters, TopicDeletion(kube, ledgers, self.strimzi)
         )
-        moves = ReplicationController(kube, PartitionObserver(kube, clusters), self.time, self.meters)
+        moves = ReplicationController(kube, PartitionObserver(kube, clusters, self.strimzi), self.time, self.meters)
         return [Reconciler(each, may_write=lambda: True) for each in (manages, moves)]
 
     def settle(

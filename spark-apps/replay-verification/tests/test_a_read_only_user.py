@@ -46,7 +46,7 @@ def test_a_verification_passes_with_a_user_who_cannot_delete(
     kafka_users.let_read(boss, READER, PASSWORD, "acl_")
     wait_until(lambda: kafka_users.end_as(boss, TOPIC, *who) == log.end, "the broker knows the user")
 
-    for name, text in {"ca.crt": secure.ca_pem, "username": READER, "password": PASSWORD}.items():
+    for name, text in {"ca.crt": secure.ca_pem, "password": PASSWORD}.items():
         (tmp_path / name).write_text(text)
     request = json.loads(request_of(topics.servers, "Integrity", [topics.topic(TOPIC, log.end)]))
     request["kafka"] = {
@@ -55,7 +55,7 @@ def test_a_verification_passes_with_a_user_who_cannot_delete(
         "tls": {"caFile": str(tmp_path / "ca.crt"), "certFile": None, "keyFile": None},
         "sasl": {
             "mechanism": "SCRAM-SHA-512",
-            "usernameFile": str(tmp_path / "username"),
+            "username": READER,
             "passwordFile": str(tmp_path / "password"),
         },
     }

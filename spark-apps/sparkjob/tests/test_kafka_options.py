@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sparkjob.errors import Refused
-from sparkjob.kafka import Kafka, Sasl, Tls
+from sparkjob.fields import Fields
+from sparkjob.kafka import Kafka, Sasl, Tls, parse_kafka
 from sparkjob.kafka_options import java_options, librdkafka_options
 
 
@@ -24,7 +25,7 @@ def kafka(tls: Tls | None = None, sasl: Sasl | None = None) -> Kafka:
 def test_a_client_of_librdkafka_gets_the_same_by_its_own_names(tmp_path: Path) -> None:
     write(tmp_path, ca="CA", cert="CERT", key="KEY", user="u\n", password='a"b\n')
     tls = Tls(*(str(tmp_path / name) for name in ("ca", "cert", "key")))
-    sasl = Sasl("SCRAM-SHA-512", str(tmp_path / "user"), str(tmp_path / "password"))
+    sasl = Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
     assert librdkafka_options(kafka(tls, sasl)) == {
         "bootstrap.servers": "a:1,b:2",
         "security.protocol": "SASL_SSL",
@@ -43,10 +44,41 @@ def test_without_tls_and_password_there_is_nothing_but_addresses() -> None:
 
 def test_a_password_with_quotes_stays_one_word(tmp_path: Path) -> None:
     write(tmp_path, user="u", password='a"b\\c\n')
-    sasl = Sasl("SCRAM-SHA-512", str(tmp_path / "user"), str(tmp_path / "password"))
+    sasl = Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
     options = java_options(kafka(Tls(None, None, None), sasl))
     assert options["security.protocol"] == "SASL_SSL"
     assert options["sasl.jaas.config"].endswith(r'ScramLoginModule required username="u" password="a\"b\\c";')
+
+
+@pytest.mark.parametrize("client", [java_options, librdkafka_options])
+def test_a_user_whose_name_the_request_says_needs_no_file_of_it(
+    tmp_path: Path, client: Callable[[Kafka], dict[str, str]]
+) -> None:
+    write(tmp_path, password="p", user="u")
+    password, by_file = str(tmp_path / "password"), Sasl("SCRAM-SHA-512", tmp_path / "user", str(tmp_path / "password"))
+    assert client(kafka(sasl=Sasl("SCRAM-SHA-512", "u", password))) == client(kafka(sasl=by_file))
+
+
+@pytest.mark.parametrize(
+    ("named", "sentence"),
+    [
+        (
+            {"username": "u", "usernameFile": "/f"},
+            "kafka.sasl has username and usernameFile: one of them names the user",
+        ),
+        ({}, r"kafka\.sasl\.usernameFile"),
+    ],
+)
+def test_a_request_names_a_user_once(named: dict[str, str], sentence: str) -> None:
+    sasl = {"mechanism": "SCRAM-SHA-512", "passwordFile": "/p", **named}
+    with pytest.raises(Refused, match=sentence):
+        parse_kafka(Fields.of({"bootstrapServers": ["a:1"], "sasl": sasl}, "kafka"))
+
+
+def test_a_request_may_say_the_name_itself() -> None:
+    sasl = {"mechanism": "SCRAM-SHA-512", "passwordFile": "/p", "username": "u"}
+    parsed = parse_kafka(Fields.of({"bootstrapServers": ["a:1"], "sasl": sasl}, "kafka"))
+    assert parsed.sasl == Sasl("SCRAM-SHA-512", "u", "/p")
 
 
 def test_certificates_go_inline(tmp_path: Path) -> None:
@@ -66,4 +98,4 @@ def test_a_file_that_is_not_there_is_refused_without_its_content(tmp_path: Path)
 def test_an_unknown_mechanism_is_refused(tmp_path: Path, client: Callable[[Kafka], dict[str, str]]) -> None:
     write(tmp_path, user="u", password="p")
     with pytest.raises(Refused, match="SASL mechanism GSSAPI is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"):
-        client(kafka(sasl=Sasl("GSSAPI", str(tmp_path / "user"), str(tmp_path / "password"))))
+        client(kafka(sasl=Sasl("GSSAPI", tmp_path / "user", str(tmp_path / "password"))))

@@ -34,6 +34,7 @@ from seawall.domain.step import Event
 from seawall.domain.topics.actions import CreateTopics, DeleteTopics, GuardRetention, RepairConfigs
 from seawall.domain.topics.pool import Pool, TopicState, observe_pool, wal_topics
 from seawall.observe.connections import required_kafka, resolve_kafka
+from seawall.observe.sharing import observe_sharing
 from seawall.ports import Clock, KafkaAdmin, KafkaClusters, KafkaLogs, Kube, Ledgers, TopicMeter
 
 
@@ -154,7 +155,8 @@ class WALClusterController(Controller[WALCluster, Observed, WALClusterStatus, Cl
         found = Observed(
             now, kafka, pool, conflicting_owner, claims.complete, config_map=config_map, contender=contender
         )
-        return replace(found, missing=self._observe_missing(obj, pool))
+        sharing = observe_sharing(self.deletion.strimzi, kafka.cluster_id)
+        return replace(found, missing=self._observe_missing(obj, pool), sharing=sharing)
 
     def _observe_missing(self, obj: WALCluster, pool: Pool | None) -> MissingTopics | None:
         """What is recorded of missing topics; a pool that is whole costs nothing, and one that goes misses nothing."""

@@ -172,7 +172,7 @@ class ReplicationController(Controller[WALCluster, Observed, WALClusterStatus, R
         """What a run would do. What somebody else moves is waited for: where it will be is not known."""
         if obj.metadata.deletion_timestamp is not None or any(found in kafka.partitions for found in kafka.ongoing):
             return None
-        partitions, brokers = tuple(kafka.partitions.values()), tuple(kafka.brokers.values())
+        partitions, brokers = kafka.movable(), tuple(kafka.brokers.values())
         is_due = is_rebalance_due(obj, spec, partitions, brokers)
         demand = replace(demand_of(spec, partitions), rebalance=is_due)
         found = plan_moves(partitions, brokers, demand)

@@ -26,7 +26,8 @@ from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.observe.claims import read_holds
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.records import read_records
-from seawall.ports import KafkaAdmin, KafkaLogs, Kube
+from seawall.observe.sharing import observe_sharing
+from seawall.ports import KafkaAdmin, KafkaLogs, Kube, Strimzi
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class TopicDeletion:
 
     kube: Kube
     observer: LedgerObserver
+    strimzi: Strimzi | None = None
+    """None: nobody asks what Strimzi has."""
 
     def needs(self, cluster: WALCluster, kafka: KafkaView, logs: KafkaLogs) -> Needs | None:
         """Who may need the topics, and then the topics, read anew; None while topics are not to be deleted."""
@@ -48,7 +51,9 @@ class TopicDeletion:
         incomplete = None if claims.complete else "not all WALClusters can be read: one of them may claim the topics"
         contender = incomplete or find_contender(cluster, kafka, claims.items)
         holds = read_holds(self.kube, cluster)
-        return Needs(holds, observation, contender, self._pool_now(cluster, spec.topics.topic_names(), logs)[0])
+        sharing = observe_sharing(self.strimzi, kafka.cluster_id)
+        pool, _ = self._pool_now(cluster, spec.topics.topic_names(), logs)
+        return Needs(holds, observation, contender, pool, sharing)
 
     def decide(self, cluster: WALCluster, logs: KafkaLogs) -> None:
         """Writes down which logs go, and where they end; what was written down before stays.

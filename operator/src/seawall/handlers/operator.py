@@ -20,6 +20,7 @@ from seawall.adapters.kube.datanodes import KubeDatanodes
 from seawall.adapters.kube.intents import ConfigMapIntentStore
 from seawall.adapters.kube.objects import KubeAdapter
 from seawall.adapters.kube.spark import KubeSparkApplications
+from seawall.adapters.kube.strimzi import KubeStrimzi
 from seawall.adapters.lease import Lease
 from seawall.adapters.times import LEASE_RETRY_SECONDS
 from seawall.api.meta import GROUP, PAGE_KEY_ANNOTATION, Key
@@ -96,7 +97,8 @@ class Operator:
         self._preview = PurgePreview(self._kube, ledgers, clock)
         self._watch_of_ledgers = LedgerWatch(self._kube, ledgers, self._wake_wal_cluster, self._wake_hold, wal)
         schedule = VerificationScheduleController(self._kube, clock)
-        partitions = PartitionObserver(self._kube, kafka_clusters)
+        strimzi = self._strimzi()
+        partitions = PartitionObserver(self._kube, kafka_clusters, strimzi)
         self._replication = ReplicationController(self._kube, partitions, clock, self._telemetry.reassignments)
         datanodes = KubeDatanodes(self._api)
         restarts = RestartController(
@@ -107,7 +109,7 @@ class Operator:
             self._telemetry.restarts,
         )
         brokers = BrokersController(self._kube, kafka_clusters, clock, stopwatch, self._telemetry.brokers)
-        deletion = TopicDeletion(self._kube, ledgers)
+        deletion = TopicDeletion(self._kube, ledgers, strimzi)
         beside: tuple[Controller[Any, Any, Any, Any], ...] = (
             self._watch_of_ledgers,
             schedule,
@@ -129,6 +131,11 @@ class Operator:
         )
         ticks = {each.kind: Reconciler(each, self._lease.is_leader).tick for each in controllers}
         return {kind: self._telemetry.measured(kind, tick) for kind, tick in ticks.items()}
+
+    def _strimzi(self) -> KubeStrimzi | None:
+        """None: nobody asks for Strimzi's resources; the chart gives the rights for them together with the setting."""
+        settings = self._settings
+        return KubeStrimzi(self._api, settings.strimzi_namespaces or settings.namespaces) if settings.strimzi else None
 
     async def run(self) -> None:
         """Runs until SIGTERM or SIGINT."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.data_plane import GreptimeDB
-from seawall.api.v1alpha1.kafka_access import ExternalKafka
+from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
 from seawall.api.v1alpha1.metadata_store import Etcd, MetadataStore, PostgreSQL
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import (
@@ -58,6 +58,13 @@ class SecretTexts:
         """The same, where there must be some."""
         return self._text(ref.name, ref.username_key), self._text(ref.name, ref.password_key)
 
+    def sasl(self, sasl: KafkaSASL | None) -> tuple[str, str] | tuple[None, None]:
+        """User name and password of Kafka: the name is in the spec or in the Secret."""
+        if sasl is None or sasl.username is None:
+            return self.credentials(sasl.credentials_secret_ref if sasl else None)
+        ref = sasl.credentials_secret_ref
+        return sasl.username, self._text(ref.name, ref.password_key)
+
     def _text(self, secret: str, key: str) -> str:
         try:
             data = self.read_secret(secret)
@@ -105,7 +112,7 @@ def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnect
     try:
         ca = texts.ca(tls.ca_secret_ref if tls else None)
         cert, key = texts.client_cert(tls.client_cert_secret_ref if tls else None)
-        username, password = texts.credentials(kafka.sasl.credentials_secret_ref if kafka.sasl else None)
+        username, password = texts.sasl(kafka.sasl)
     except SecretProblem as problem:
         why = Unreachable.SECRET_FORBIDDEN if problem.is_forbidden else Unreachable.SECRET_MISSING
         return NoKafka(why, str(problem))

@@ -18,7 +18,8 @@ from seawall.domain.reassignment.planning import internal_topics_to_move
 from seawall.domain.reassignment.tracker import Direction, MoveTracker
 from seawall.observe.connections import required_kafka
 from seawall.observe.opened_cluster import Blocked, own_pool
-from seawall.ports import KafkaClusters, Kube, PartitionReassigner
+from seawall.observe.sharing import observe_sharing
+from seawall.ports import KafkaClusters, Kube, PartitionReassigner, Strimzi
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class PartitionObserver:
 
     kube: Kube
     kafka_clusters: KafkaClusters
+    strimzi: Strimzi | None = None
+    """None: nobody asks what Strimzi has."""
 
     def reassigner(self, cluster: WALCluster) -> PartitionReassigner:
         """The partitions of its Kafka.
@@ -77,6 +80,7 @@ class PartitionObserver:
             under_min_isr=find_under_min_isr(
                 partitions.values(), ongoing, spec.topics.effective_min_in_sync_replicas()
             ),
+            sharing=observe_sharing(self.strimzi, view.cluster_id),
         )
         return kafka if journal is None else replace(kafka, min_isr=_min_isr(reassigner, kafka, journal))
 

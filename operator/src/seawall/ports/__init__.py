@@ -21,6 +21,7 @@ from seawall.ports.meters import (
     TopicMeter,
     VerificationMeter,
 )
+from seawall.ports.strimzi import Strimzi
 
 __all__ = [
     "BackupMeter",
@@ -48,6 +49,7 @@ __all__ = [
     "RunMeter",
     "SparkApplications",
     "Stopwatch",
+    "Strimzi",
     "TopicMeter",
     "VerificationMeter",
 ]

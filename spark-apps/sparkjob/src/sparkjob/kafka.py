@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from sparkjob.errors import Refused
 from sparkjob.fields import Fields
@@ -19,10 +20,10 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Sasl:
-    """A user, by files."""
+    """A user. A path is the file that has the name."""
 
     mechanism: str
-    username_file: str
+    username: Path | str
     password_file: str
 
 
@@ -52,5 +53,12 @@ def parse_kafka(fields: Fields) -> Kafka:
         None
         if tls is None
         else Tls(tls.text_or_none("caFile"), tls.text_or_none("certFile"), tls.text_or_none("keyFile")),
-        None if sasl is None else Sasl(sasl.text("mechanism"), sasl.text("usernameFile"), sasl.text("passwordFile")),
+        None if sasl is None else _parse_sasl(sasl),
     )
+
+
+def _parse_sasl(sasl: Fields) -> Sasl:
+    name, file = sasl.text_or_none("username"), sasl.text_or_none("usernameFile")
+    if name is not None and file is not None:
+        raise Refused(f"{sasl.where} has username and usernameFile: one of them names the user")
+    return Sasl(sasl.text("mechanism"), name or Path(sasl.text("usernameFile")), sasl.text("passwordFile"))

@@ -88,7 +88,8 @@ def _check_mechanism(mechanism: str) -> None:
 
 
 def _credentials(sasl: Sasl) -> tuple[str, str]:
-    return _read(sasl.username_file).rstrip("\r\n"), _read(sasl.password_file).rstrip("\r\n")
+    user = sasl.username if isinstance(sasl.username, str) else _read(sasl.username).rstrip("\r\n")
+    return user, _read(sasl.password_file).rstrip("\r\n")
 
 
 def _quoted(text: str) -> str:
@@ -96,7 +97,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _read(path: str) -> str:
+def _read(path: Path | str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:

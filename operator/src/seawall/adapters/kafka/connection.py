@@ -152,7 +152,7 @@ def _explain_sasl(connection: KafkaConnection, servers: str, text: str) -> str:
     if "handshake failed" in text:
         advice = "set sasl.mechanism to one that the listener has"
         return f"Kafka at {servers} does not offer SASL {connection.sasl_mechanism} ({text}): {advice}."
-    advice = "correct the Secret of sasl.credentialsSecretRef"
+    advice = "correct sasl.username, or the Secret of sasl.credentialsSecretRef"
     return f"Kafka at {servers} refused the user name or password ({text}): {advice}."
 
 

@@ -11,7 +11,13 @@ from pydantic import Field
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, DataKey, Name, Rule
 from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
-from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
+from seawall.api.v1alpha1.secret_refs import (
+    ClientCertSecretRef,
+    CredentialsSecretRef,
+    SecretKeyRef,
+    Username,
+    username_rule,
+)
 from seawall.api.v1alpha1.spark_spec import SparkOverrides, SparkSpec
 from seawall.api.v1alpha1.verification_template import MAX_TOPICS
 
@@ -118,6 +124,10 @@ class BackupTemplate(APIModel):
 class RestoreUser(APIModel):
     """Who a restore is to Kafka: it writes what a backup may only read."""
 
+    RULES: ClassVar[tuple[Rule, ...]] = (username_rule("kafka_username", "kafka_credentials_secret_ref"),)
+
+    kafka_username: Username | None = None
+    """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
     """User of Kafka for the job, which needs Read, Write, Delete, Describe and DescribeConfigs on the topics. Absent:
     the job has Seawall's own user, and condition OwnKafkaUser says so."""
@@ -131,10 +141,14 @@ class BackupSpec(APIModel):
     Whoever may create a WALBackup could else send the log to a place of their own.
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = (username_rule("kafka_username", "kafka_credentials_secret_ref"),)
+
     storage: BackupStorage
     """Where backups are kept. When this changes, the next backup must be a full one."""
     spark: SparkSpec
     """The Spark application that reads the log and writes objects."""
+    kafka_username: Username | None = None
+    """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
     """User of Kafka for the job, which needs Read and Describe on the topics and nothing else. Absent:
     the job has Seawall's own user, and condition OwnKafkaUser says so."""

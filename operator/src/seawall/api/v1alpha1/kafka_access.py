@@ -7,7 +7,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import PORT, APIModel, Rule
-from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
+from seawall.api.v1alpha1.secret_refs import (
+    ClientCertSecretRef,
+    CredentialsSecretRef,
+    SecretKeyRef,
+    Username,
+    username_rule,
+)
 
 Endpoint = Annotated[str, Field(min_length=3, max_length=261, pattern=rf"^[^\s,:/]+:{PORT}$")]
 
@@ -24,10 +30,14 @@ class KafkaTLS(APIModel):
 class KafkaSASL(APIModel):
     """SASL authentication to the brokers."""
 
+    RULES: ClassVar[tuple[Rule, ...]] = (username_rule("username", "credentials_secret_ref"),)
+
     mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"] = "SCRAM-SHA-512"
     """SASL mechanism."""
+    username: Username | None = None
+    """The user, where the Secret has a password only, as that of a Strimzi KafkaUser: usernameKey is not read then."""
     credentials_secret_ref: CredentialsSecretRef
-    """Where the user name and password are."""
+    """Where the password is, and the user name unless username says it."""
     insecure: StrictBool = False
     """Allows PLAIN without TLS, which sends the password in clear text over the network."""
 

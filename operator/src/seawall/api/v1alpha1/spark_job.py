@@ -90,6 +90,10 @@ class JobDeclaration(Protocol):
         """Image, account, settings and default sizes."""
 
     @property
+    def kafka_username(self) -> str | None:
+        """Its name; None: the Secret has it."""
+
+    @property
     def kafka_credentials_secret_ref(self) -> CredentialsSecretRef | None:
         """User of Kafka for the job; None: Seawall's own."""
 

@@ -11,7 +11,7 @@ from seawall.api.cron import CronText, TimeZone, cron_rule, time_zone_rule
 from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.v1alpha1.purge_template import TopicGlob, matches_any
-from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef
+from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, Username, username_rule
 from seawall.api.v1alpha1.spark_spec import SparkSpec
 from seawall.api.v1alpha1.verification_level import VerificationLevel
 
@@ -87,10 +87,13 @@ class VerificationSchedule(VerificationTemplate):
         *VerificationTemplate.RULES,
         cron_rule("schedule"),
         time_zone_rule("timeZone"),
+        username_rule("kafka_username", "kafka_credentials_secret_ref"),
     )
 
     spark: SparkSpec
     """The Spark application that reads the log. Verifications by hand, too, run this image, account and settings."""
+    kafka_username: Username | None = None
+    """The user of kafkaCredentialsSecretRef, where that Secret has a password only, as that of a Strimzi KafkaUser."""
     kafka_credentials_secret_ref: CredentialsSecretRef | None = None
     """User of Kafka for the job, which needs Read and Describe on the topics and nothing else; Seawall's operator need
     not be able to read the Secret. Absent: the job has Seawall's own user, and condition OwnKafkaUser says so."""

@@ -18,6 +18,7 @@ from seawall.domain.cluster.deletion import decide_deletion
 from seawall.domain.cluster.identity import pinned_id, why_wrong
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.sharing import left_alone
 from seawall.domain.cluster.status import ClusterDecision, events_of, status_of, without_pool
 from seawall.domain.cluster.verdict import (
     Case,
@@ -91,7 +92,7 @@ def plan_actions(case: Case) -> list[ClusterAction]:
     if case.cluster.metadata.is_paused:
         return []
     actions: list[ClusterAction] = []
-    actions.extend(plan_topics(case.spec.topics, case.pool, _creation(case)))
+    actions.extend(plan_topics(case.spec.topics, case.pool.without(left_alone(case.observed.sharing)), _creation(case)))
     if (write := _config_map_action(case)) is not None and not case.pool.in_state(TopicState.MISSING):
         actions.append(write)
     return actions

@@ -1,6 +1,7 @@
 """Who still needs the topics of a WALCluster that is being deleted: they go only when it is certain that nobody does.
 
-    a person said stop → the WALHolds can be read and claim none of them → where a database is declared, a look at it:
+    a person said stop → no KafkaTopic manages any of them
+    → the WALHolds can be read and claim none of them → where a database is declared, a look at it:
     no region of them is mapped, reported or tombstoned, none vanished less than one openGrace ago
 
 What cannot be read or looked at counts as needed. It is waited for without an end, visibly: unlike an unreachable
@@ -23,6 +24,7 @@ from seawall.domain.ledger.columns import Mask
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.observation import Observation, Unavailable
+from seawall.domain.sharing import LET_GO, Sharing
 from seawall.domain.text import listed
 from seawall.domain.times import CLUSTER_RETRY_SECONDS
 
@@ -36,7 +38,7 @@ def why_needed(cluster: WALCluster, topics: Sequence[str], needs: Needs | None) 
         return _waits(Reason.DELETES_STOPPED, f"{STOP_DELETES_ANNOTATION} is set: remove it, {WAY_OUT}")
     if needs is None:
         return _waits(Reason.USE_UNKNOWN, "nobody has looked yet whether the topics are still needed")
-    claimed = _contended(needs.contender) or _held(needs.holds, topics)
+    claimed = _contended(needs.contender) or _managed(needs.sharing, topics) or _held(needs.holds, topics)
     if claimed is not None or needs.observation is None:
         return claimed
     if isinstance(needs.observation, Unavailable):
@@ -52,6 +54,15 @@ def _contended(contender: Key | str | None) -> Verdict | None:
         return _waits(Reason.USE_UNKNOWN, f"{contender}: let the operator read them, {WAY_OUT}")
     message = f"WALCluster {contender} claims the same topics and its database may write there: delete it first"
     return _waits(Reason.PREFIX_CONTESTED, f"{message}, {WAY_OUT}")
+
+
+def _managed(sharing: Sharing | str | None, topics: Sequence[str]) -> Verdict | None:
+    if isinstance(sharing, str):
+        return _waits(Reason.USE_UNKNOWN, f"a KafkaTopic may manage the topics: {sharing}, {WAY_OUT}")
+    managed = [] if sharing is None else sharing.among(topics)
+    if sharing is None or not managed:
+        return None
+    return _waits(Reason.TOPICS_MANAGED, f"{sharing.who_manages(managed)}: {LET_GO}, {WAY_OUT}")
 
 
 def _held(holds: Sequence[Hold] | str, topics: Sequence[str]) -> Verdict | None:

@@ -17,6 +17,7 @@ from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.observation import Observation, Unavailable
 from seawall.domain.ledger.page import LedgerPage
+from seawall.domain.sharing import Sharing
 from seawall.domain.topics.pool import Pool
 
 
@@ -29,12 +30,14 @@ class Needs:
         observation: the ledger, or why nobody can look at it; None where no database is declared.
         contender: another WALCluster that claims the topics, or a sentence if not all WALClusters can be read.
         pool: the topics and their records, read after the ledger; None: not read.
+        sharing: what of the Kafka is Strimzi's, or why nobody knows; None: nobody asks, or there is no Strimzi.
     """
 
     holds: Sequence[Hold] | str
     observation: Observation | Unavailable | None
     contender: Key | str | None = None
     pool: PoolNow | None = None
+    sharing: Sharing | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class Observed:
     contender: Key | None = None
     """Another WALCluster, younger or older, with the same pool."""
     missing: MissingTopics | None = None
+    sharing: Sharing | str | None = None
+    """What of the Kafka is Strimzi's, or why nobody knows; None: nobody asks, or there is no Strimzi."""
     server: ServerTime | None = None
     """The API server's clock at `now`; None: nobody knows, and no annotation with an expiry counts."""
 

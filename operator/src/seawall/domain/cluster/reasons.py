@@ -86,6 +86,18 @@ class Reason(StrEnum):
     NOT_ALLOWED = "NotAllowed"
     """Stalled. The operator may not read what it must: give its Kafka user (docs/kafka-acls.md), or its Role, the right
     that the message names."""
+    TOPICS_MANAGED = "TopicsManagedByStrimzi"
+    """True or Stalled. SharedWithStrimzi: a KafkaTopic manages topics of the pool, so Seawall neither makes, alters,
+    moves nor deletes them; who deletes the KafkaTopic **deletes the log**. Annotate it `strimzi.io/managed: "false"`,
+    then delete it (docs/strimzi.md#one-owner-of-a-topic). Stalled: such a topic is not as declared, or is to be deleted
+    with the WALCluster."""
+    REBALANCE_RUNNING = "RebalanceRunning"
+    """True. SharedWithStrimzi: a KafkaRebalance moves replicas: no reassignment of Seawall goes on until it is over."""
+    NOT_SHARED = "NotShared"
+    """False. SharedWithStrimzi: no KafkaTopic manages a topic of the pool, and no KafkaRebalance moves replicas."""
+    STRIMZI_UNKNOWN = "StrimziUnknown"
+    """Unknown. SharedWithStrimzi: the operator may not read Strimzi's resources, so it moves no replicas and deletes no
+    topics: set the chart's `strimzi.namespaces`, or `strimzi.enabled: false`."""
     CONFIG_MAP_TAKEN = "ConfigMapTaken"
     """Stalled. The ConfigMap exists and belongs to somebody else: set another configMapName, or delete it."""
     PARTITIONS_DIFFER = "PartitionsDiffer"

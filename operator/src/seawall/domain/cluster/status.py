@@ -26,6 +26,7 @@ from seawall.domain.cluster.identity import why_wrong
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.cluster.settings import settings_conditions, settings_event
+from seawall.domain.cluster.sharing import sharing_conditions
 from seawall.domain.cluster.verdict import Case
 from seawall.domain.conditions import (
     ConditionBuilder,
@@ -166,6 +167,7 @@ def status_of(case: Case, verdict: Verdict) -> WALClusterStatus:
             *data_plane_conditions(case.cluster, case.observed, build),
             *settings_conditions(case.cluster, case.observed, build),
             *wal_conditions(case.cluster, case.observed, build),
+            *sharing_conditions(case.cluster, case.observed, build),
             *_conditions_of_others(case.cluster),
         ),
         kafka=_kafka(case.cluster, case.kafka),
@@ -206,6 +208,7 @@ def status_without_pool(cluster: WALCluster, verdict: Verdict, observed: Observe
             *data_plane_conditions(cluster, observed, build),
             *settings_conditions(cluster, observed, build),
             *wal_conditions(cluster, observed, build),
+            *sharing_conditions(cluster, observed, build),
             *_conditions_of_others(cluster),
         ),
         kafka=_kafka(cluster, kafka) if isinstance(kafka, KafkaView) else cluster.status.kafka,

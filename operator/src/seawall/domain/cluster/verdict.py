@@ -16,6 +16,7 @@ from seawall.api.v1alpha1.reassignment import ReassignmentStage
 from seawall.domain.cluster.data_plane import why_other_view
 from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
+from seawall.domain.cluster.sharing import judge_managed
 from seawall.domain.conditions import Outlook, Verdict, find_condition
 from seawall.domain.dataplane.identity import is_older_than_declared
 from seawall.domain.dataplane.view import DataPlaneView
@@ -93,6 +94,10 @@ def _record_unreadable(case: Case) -> Verdict | None:
     if missing is None or not missing.unclear:
         return None
     return Verdict(Outlook.STALLED, Reason.TOPIC_RECORD_UNREADABLE, missing.unclear_sentence(), CLUSTER_RETRY_SECONDS)
+
+
+def _managed_by_strimzi(case: Case) -> Verdict | None:
+    return judge_managed(case.pool, case.observed.sharing)
 
 
 def _replication_factor_too_high(case: Case) -> Verdict | None:
@@ -224,6 +229,7 @@ GRAVE: tuple[Callable[[Case], Verdict | None], ...] = (
 CHECKS: tuple[Callable[[Case], Verdict | None], ...] = (
     *GRAVE,
     _record_unreadable,
+    _managed_by_strimzi,
     _config_map_taken,
     _partitions_differ,
     _reassigning,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -23,6 +23,7 @@ from seawall.api.v1alpha1.cluster import WALCluster
 from seawall.api.v1alpha1.hold import HoldState
 from seawall.api.v1alpha1.rollout import RollStage
 from seawall.domain import rollout_reasons as rollout
+from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
 from seawall.domain.overview.activities import newest_failures
 from seawall.domain.overview.snapshot import Leader, Snapshot
@@ -126,7 +127,7 @@ def _of_cluster(cluster: WALCluster) -> Iterator[Finding]:
     ready = find_condition(status.conditions, ConditionType.READY)
     for at in status.conditions:
         is_same = at.type == ConditionType.TOPICS_READY and ready is not None and at.reason == ready.reason
-        if at.type not in _KSTATUS and at.status != "True" and not is_same:
+        if at.type not in _KSTATUS and at.status != _well(at.type) and not is_same:
             yield Finding(_severity_of(at), me, at.type, at.reason, at.message, at.last_transition_time)
     yield from _of_restarts(cluster)
     if status.conditions and status.observed_generation < cluster.metadata.generation:
@@ -145,9 +146,24 @@ def _of_cluster(cluster: WALCluster) -> Iterator[Finding]:
 _KSTATUS = frozenset({ConditionType.READY, ConditionType.RECONCILING, ConditionType.STALLED})
 
 
+WELL_WHEN_FALSE = frozenset({ConditionType.DATA_PLANE_CONFIG_DIFFERS, ConditionType.SHARED_WITH_STRIMZI})
+"""Conditions that are named after what is wrong."""
+_BY_REASON: Mapping[str, Severity] = {
+    Reason.SECOND_PRUNER: Severity.STALLED,
+    Reason.TOPICS_MANAGED: Severity.STALLED,
+    Reason.REBALANCE_RUNNING: Severity.UNDER_WAY,
+}
+
+
+def _well(kind: str) -> str:
+    return "False" if kind in WELL_WHEN_FALSE else "True"
+
+
 def _severity_of(at: Condition) -> Severity:
     if at.status == "Unknown":
         return Severity.UNKNOWN
+    if at.type in WELL_WHEN_FALSE:
+        return _BY_REASON.get(at.reason, Severity.BROKEN)
     if at.type == ConditionType.WAL_INTACT:
         return Severity.DISASTER
     if at.type == ConditionType.VERIFICATION_SCHEDULED:

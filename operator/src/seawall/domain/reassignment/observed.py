@@ -24,6 +24,7 @@ from seawall.api.v1alpha1.reassignment import ReassignmentStage, ReassignmentSta
 from seawall.domain.partitions import Broker, BrokerState, Partition, PartitionId, Reassigning, Throttles
 from seawall.domain.reassignment.journal import Journal, Lists
 from seawall.domain.reassignment.planning import CannotPlan
+from seawall.domain.sharing import Sharing
 
 BEGUN = frozenset({ReassignmentStage.ONGOING, ReassignmentStage.VERIFYING, ReassignmentStage.ABORTING})
 IN_LINE = BEGUN | {ReassignmentStage.PENDING}
@@ -86,6 +87,7 @@ class KafkaState:
         throttles: the rates in force, and what of the run's topics they apply to.
         min_isr: min.insync.replicas in force, of the topics that would lose a replica next, as far as Kafka told.
         under_min_isr: partitions with fewer replicas in sync than min.insync.replicas, those apart that are under way.
+        sharing: what of it is Strimzi's, or why nobody knows; None: nobody asks, or there is no Strimzi.
     """
 
     brokers: Mapping[int, Broker]
@@ -96,6 +98,7 @@ class KafkaState:
     throttles: Throttles = field(default_factory=Throttles)
     min_isr: Mapping[str, int] = field(default_factory=dict)
     under_min_isr: tuple[PartitionId, ...] = ()
+    sharing: Sharing | str | None = None
 
     def settled(self) -> tuple[Partition, ...]:
         """The partitions with the replicas that they have once what is under way has arrived."""
@@ -103,6 +106,11 @@ class KafkaState:
             replace(found, replicas=self.ongoing[found.id].target) if found.id in self.ongoing else found
             for found in self.partitions.values()
         )
+
+    def movable(self) -> tuple[Partition, ...]:
+        """The partitions but for those of topics that somebody else manages."""
+        managed = self.sharing.managed if isinstance(self.sharing, Sharing) else {}
+        return tuple(found for found in self.partitions.values() if found.id.topic not in managed)
 
     def is_online(self, broker: int) -> bool:
         """Whether a broker can take a replica now."""

@@ -42,6 +42,7 @@ from seawall.domain.reassignment.journal import Journal
 from seawall.domain.reassignment.observed import KafkaState, Observed
 from seawall.domain.reassignment.throttling import estimate_seconds, late_throttle, leftover_throttle
 from seawall.domain.reassignment.tracker import not_preferred_in
+from seawall.domain.sharing import Sharing
 from seawall.domain.step import EventType
 from seawall.domain.times import REASSIGNMENT_GIVE_UP_AFTER, REASSIGNMENT_RETRY_REFUSED, REASSIGNMENT_WAIT_SECONDS
 
@@ -148,7 +149,7 @@ def _elect(cluster: WALCluster, status: ReassignmentStatus | None, observed: Obs
     if isinstance(kafka, str) or asked is None or (status is not None and status.rebalanced_for == asked):
         return None
     others = not_preferred_in(kafka)
-    if not others or any(found in kafka.partitions for found in kafka.ongoing):
+    if not others or _is_moved_by_others(kafka):
         return None
     return Decision(status, (ElectLeaders(others),), REASSIGNMENT_WAIT_SECONDS, "preferred leaders are elected")
 
@@ -159,10 +160,16 @@ def _at_rest(cluster: WALCluster, status: ReassignmentStatus | None, observed: O
     if isinstance(kafka, str):
         return status
     update: dict[str, str | None] = {"infeasible": None}
-    if asked is not None and not any(found in kafka.partitions for found in kafka.ongoing):
+    if asked is not None and not _is_moved_by_others(kafka):
         update["rebalanced_for"] = asked
     left = (status or ReassignmentStatus()).model_copy(update=update)
     return None if left == ReassignmentStatus() else left
+
+
+def _is_moved_by_others(kafka: KafkaState) -> bool:
+    """Whether somebody moves replicas, or is about to: where these and leaders will be is not known."""
+    rebalances = isinstance(kafka.sharing, Sharing) and kafka.sharing.rebalance is not None
+    return rebalances or any(found in kafka.partitions for found in kafka.ongoing)
 
 
 def _was_refused(cluster: WALCluster, status: ReassignmentStatus, observed: Observed) -> bool:

@@ -32,6 +32,7 @@ from seawall.domain.reassignment.throttling import (
     why_slow,
 )
 from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress, asks, at_end, not_preferred, so_far
+from seawall.domain.sharing import LET_GO
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_POLL_SECONDS
 
 UNFINISHED = (Progress.IN_FLIGHT, Progress.TO_CANCEL, Progress.OPEN, Progress.UNKNOWN)
@@ -245,11 +246,23 @@ def _why_not_yet(case: Case, tracker: MoveTracker) -> str | None:
         return f"WALCluster {case.observed.line.ahead} moves replicas on the same Kafka"
     if (pod := pod_that_restarts(case.cluster.status.restart)) is not None:
         return f"{pod} restarts, and reads its part of the WAL"
-    if tracker.foreign:
-        return f"somebody else moves {shown(tracker.foreign)}"
+    if (other := _who_else(case, tracker)) is not None:
+        return other
     if case.kafka.under_min_isr:
         return f"{shown(case.kafka.under_min_isr)} under min.insync.replicas, or without a leader"
     return None
+
+
+def _who_else(case: Case, tracker: MoveTracker) -> str | None:
+    """Who else moves replicas, or may. A KafkaTopic may have come after the plan was made."""
+    sharing = case.kafka.sharing
+    if isinstance(sharing, str):
+        return sharing
+    if sharing is not None and (rebalance := sharing.who_rebalances()) is not None:
+        return rebalance
+    if sharing is not None and (managed := sharing.among(sorted(case.journal.topics))):
+        return f"{sharing.who_manages(managed)}: {LET_GO}"
+    return f"somebody else moves {shown(tracker.foreign)}" if tracker.foreign else None
 
 
 def _is_given_up(tracker: MoveTracker) -> bool:

@@ -104,6 +104,11 @@ class Declaration:
     user: RestoreUser
 
     @property
+    def kafka_username(self) -> str | None:
+        """Its name; None: the Secret has it."""
+        return self.user.kafka_username
+
+    @property
     def kafka_credentials_secret_ref(self) -> CredentialsSecretRef | None:
         """User of Kafka for the job; None: Seawall's own."""
         return self.user.kafka_credentials_secret_ref

@@ -73,7 +73,8 @@ def kafka_of_job(spec: WALClusterSpec, own: JobDeclaration | None) -> ExternalKa
         return kafka
     tls, sasl = kafka.tls, kafka.sasl
     if sasl is not None and own.kafka_credentials_secret_ref is not None:
-        sasl = sasl.model_copy(update={"credentials_secret_ref": own.kafka_credentials_secret_ref})
+        user = {"username": own.kafka_username, "credentials_secret_ref": own.kafka_credentials_secret_ref}
+        sasl = sasl.model_copy(update=user)
     if tls is not None and tls.client_cert_secret_ref is not None and own.kafka_client_cert_secret_ref is not None:
         tls = tls.model_copy(update={"client_cert_secret_ref": own.kafka_client_cert_secret_ref})
     return kafka.model_copy(update={"sasl": sasl, "tls": tls})

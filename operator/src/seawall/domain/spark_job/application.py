@@ -230,14 +230,14 @@ def _secrets(kafka: ExternalKafka) -> list[Mount]:
     found: list[Mount] = []
     ca = kafka.tls.ca_secret_ref if kafka.tls else None
     cert = kafka.tls.client_cert_secret_ref if kafka.tls else None
-    credentials = kafka.sasl.credentials_secret_ref if kafka.sasl else None
     if ca is not None:
         found.append(_of_kafka("ca", ca.name, {ca.key: "ca.crt"}))
     if cert is not None:
         found.append(_of_kafka("client", cert.name, {cert.cert_key: "tls.crt", cert.key_key: "tls.key"}))
-    if credentials is not None:
-        keys = {credentials.username_key: "username", credentials.password_key: "password"}
-        found.append(_of_kafka("sasl", credentials.name, keys))
+    if kafka.sasl is not None:
+        ref = kafka.sasl.credentials_secret_ref
+        name = {} if kafka.sasl.username is not None else {ref.username_key: "username"}
+        found.append(_of_kafka("sasl", ref.name, {**name, ref.password_key: "password"}))
     return found
 
 

@@ -88,7 +88,7 @@ def kafka_of(kafka: ExternalKafka, cluster_id: str, files: Mapping[str, str]) ->
         if sasl is None
         else {
             "mechanism": sasl.mechanism,
-            "usernameFile": files["usernameFile"],
+            **({"usernameFile": files["usernameFile"]} if sasl.username is None else {"username": sasl.username}),
             "passwordFile": files["passwordFile"],
         },
     }

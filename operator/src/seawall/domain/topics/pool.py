@@ -6,8 +6,8 @@ Kafka keeps some values in a form of its own: `TRUE` becomes `true`, ` 5` and `+
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from seawall.api.v1alpha1.topic_pool import GUARDED_CONFIGS, REASSIGNMENT_CONFIGS, TopicsSpec
@@ -78,6 +78,17 @@ class Pool:
     def in_state(self, *states: TopicState) -> list[str]:
         """The names of the topics in one of the states, in the order of the pool."""
         return [name for name, state in self.states.items() if state in states]
+
+    def without(self, names: Collection[str]) -> Pool:
+        """The pool but for topics that are not to be changed."""
+        if not names:
+            return self
+        return replace(
+            self,
+            states={name: state for name, state in self.states.items() if name not in names},
+            guards=tuple(guard for guard in self.guards if guard.topic not in names),
+            changes=tuple(change for change in self.changes if change.topic not in names),
+        )
 
 
 def desired_configs(spec: TopicsSpec, replication_factor: int) -> dict[str, str]:
