@@ -14,8 +14,9 @@ from typing import Any, Self
 
 from jumping_clock import JumpingClock
 
-from seawall.adapters.greptimedb.etcd import MAX_OPERATIONS, Etcd
+from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.interfaces import NODES
+from seawall.adapters.greptimedb.keys import MAX_OPERATIONS
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.domain.dataplane.connection import EtcdConnection
 from seawall_e2e.loopback.etcd import EtcdProcess

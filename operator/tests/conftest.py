@@ -7,6 +7,7 @@ import pytest
 
 from seawall_e2e.loopback import ApiServer, KafkaProcesses
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
 
 
@@ -50,6 +51,20 @@ def etcd(beds: str) -> Iterator[EtcdProcess]:
 def secure_etcd(beds: str) -> Iterator[EtcdProcess]:
     """One with mutual TLS and users."""
     with EtcdProcess(secure=True) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def postgresql(beds: str) -> Iterator[PostgresProcess]:
+    """A PostgreSQL without TLS. Tests share it: their prefixes are their own."""
+    with PostgresProcess() as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def secure_postgresql(beds: str) -> Iterator[PostgresProcess]:
+    """One with TLS that wants client certificates."""
+    with PostgresProcess(secure=True) as process:
         yield process
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import DataPlaneConnection
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of
 from tests.fakes.kafka import FakeKafka
 
 Row = tuple[str, int]
@@ -130,7 +130,7 @@ class Network:
 
     def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """Connections that find out at each call whom they reach."""
-        frontend, metasrv, etcd = connection.frontend, connection.metasrv, connection.etcd.endpoints[0]
+        frontend, metasrv, etcd = connection.frontend, connection.metasrv, etcd_of(connection)
 
         def plane(call: str) -> FakeDataPlane:
             address = frontend if call in {"flush_regions", "nodes"} else metasrv

@@ -126,7 +126,9 @@ class RollArena(Arena):
                 self.unobserved |= self.in_maintenance()
 
     def _store_at(self, spec: GreptimeDB) -> str:
-        return self.network.databases[self.network.stores[spec.metadata_store.etcd.endpoints[0]]].store.head().store_id
+        etcd = spec.metadata_store.etcd
+        assert etcd is not None
+        return self.network.databases[self.network.stores[etcd.endpoints[0]]].store.head().store_id
 
     def check_pods(self, call: str = "") -> None:
         """Never two are down by an eviction."""

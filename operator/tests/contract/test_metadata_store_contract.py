@@ -1,16 +1,18 @@
-"""What every MetadataStore does: the fake and the adapter on a real etcd, open and with mutual TLS and users."""
+"""What every MetadataStore does: the fake, and the adapter on a real etcd and PostgreSQL, with and without TLS."""
 
 from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from typing import Protocol
 
 import pytest
 
 from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
-from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartUnavailable
+from seawall.adapters.greptimedb.postgresql import PostgreSQL
+from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartUnavailable, PostgresConnection
 from seawall.domain.dataplane.metadata import (
     LeaderState,
     MarkerMove,
@@ -23,6 +25,7 @@ from seawall.domain.dataplane.metadata import (
 )
 from seawall.ports import MetadataStore
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.postgresql import PostgresProcess
 from tests.fakes.dataplane import FakeMetadataStore
 
 REGION = 4398046511105  # table 1024, number 1
@@ -41,10 +44,10 @@ class Database(Protocol):
 
 
 class GreptimeKeys:
-    """A database that keeps its metadata in etcd, in GreptimeDB's forms."""
+    """A database that keeps its metadata in GreptimeDB's forms."""
 
-    def __init__(self, etcd: EtcdProcess, prefix: str) -> None:
-        self._etcd, self._prefix = etcd, prefix
+    def __init__(self, server: EtcdProcess | PostgresProcess, prefix: str) -> None:
+        self._server, self._prefix = server, prefix
 
     def put_topic(self, topic: str, pruned_entry_id: int | None) -> None:
         self._put(
@@ -59,13 +62,13 @@ class GreptimeKeys:
     def bury_region(self, topic: str, region_id: int) -> None:
         for key, value in self._keys(topic, region_id, 0, None).items():
             self._put(f"__tombstone/{key}", value)
-            self._etcd.delete(self._prefix + key)
+            self._server.delete(self._prefix + key)
 
     def put_switch(self, *, enabled: bool) -> None:
         if enabled:
             self._put("__switches/maintenance", "")
         else:
-            self._etcd.delete(self._prefix + "__switches/maintenance")
+            self._server.delete(self._prefix + "__switches/maintenance")
 
     def _keys(self, topic: str, region_id: int, leader: int, checkpoint: int | None) -> dict[str, object]:
         table, number = divmod(region_id, 2**32)
@@ -78,7 +81,7 @@ class GreptimeKeys:
         }
 
     def _put(self, key: str, value: object) -> None:
-        self._etcd.put(self._prefix + key, value if isinstance(value, str) else json.dumps(value))
+        self._server.put(self._prefix + key, value if isinstance(value, str) else json.dumps(value))
 
 
 class World:
@@ -109,17 +112,25 @@ class World:
         "fake",
         pytest.param("etcd", marks=pytest.mark.integration),
         pytest.param("secure etcd", marks=pytest.mark.integration),
+        pytest.param("postgresql", marks=pytest.mark.integration),
+        pytest.param("secure postgresql", marks=pytest.mark.integration),
     ]
 )
 def world(request: pytest.FixtureRequest) -> World:
     if request.param == "fake":
         fake = FakeMetadataStore(datanodes=0)
         return World(fake, fake)
+    if "postgresql" in request.param:
+        server: PostgresProcess = request.getfixturevalue(request.param.replace(" ", "_"))
+        connection = replace(server.connection, prefix=uuid.uuid4().hex[:8])
+        return World(
+            GreptimeMetadata(PostgreSQL(connection), markers_at_once=3), GreptimeKeys(server, connection.prefix)
+        )
     secure = request.param == "secure etcd"
     etcd: EtcdProcess = request.getfixturevalue("secure_etcd" if secure else "etcd")
     prefix = f"{etcd.access.prefix if secure else ''}{uuid.uuid4().hex[:8]}"
-    connection = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
-    return World(GreptimeMetadata(Etcd(connection, page=2), markers_at_once=3), GreptimeKeys(etcd, prefix))
+    access = connection_to(etcd, prefix) if secure else EtcdConnection((etcd.url,), prefix)
+    return World(GreptimeMetadata(Etcd(access, page=2), markers_at_once=3), GreptimeKeys(etcd, prefix))
 
 
 def connection_to(etcd: EtcdProcess, prefix: str) -> EtcdConnection:
@@ -317,10 +328,13 @@ def test_silence_is_told(silent_store: MetadataStore) -> None:
         silent_store.claim("wal", OWNER, None)
 
 
-@pytest.fixture(params=["fake", "nobody listens"])
+@pytest.fixture(params=["fake", "no etcd", "no postgresql"])
 def silent_store(request: pytest.FixtureRequest) -> MetadataStore:
     if request.param == "fake":
         fake = FakeMetadataStore()
         fake.is_silent = True
         return fake
+    if request.param == "no postgresql":
+        hosts = (("127.0.0.1", 1), ("localhost", 1))
+        return GreptimeMetadata(PostgreSQL(PostgresConnection(hosts, "metadata", "nobody", "")))
     return GreptimeMetadata(Etcd(EtcdConnection(("http://127.0.0.1:1", "http://localhost:1"))))

@@ -12,7 +12,13 @@ from datetime import UTC, datetime
 from typing import cast
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection, NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import (
+    DataPlaneConnection,
+    EtcdConnection,
+    NotReached,
+    PartRefused,
+    PartUnavailable,
+)
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import (
@@ -155,6 +161,12 @@ class FakeDataPlane:
     def _answer(self, why: NotReached) -> None:
         if self.is_silent:
             raise PartUnavailable(why, "it does not answer")
+
+
+def etcd_of(connection: DataPlaneConnection) -> str:
+    """The first endpoint of its etcd."""
+    assert isinstance(connection.store, EtcdConnection)
+    return connection.store.endpoints[0]
 
 
 FIRST_STORE = 7_000_001

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seawall_e2e.loopback.etcd import EtcdProcess
+from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses, wait_healthy
 from tests.integration.conftest import NewOperator
 from tests.support.kube import Object
@@ -130,6 +131,31 @@ def test_etcd_is_reached_by_mutual_tls_and_a_user(
     assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret ca does not exist"
     served.make_secret("ca", ca_crt=access.ca_pem)
     served.make_secret("client", tls_crt=access.client_cert_pem, tls_key=access.client_key_pem)
+    served.make_secret("user", username=access.username, password="wrong")
+    refused = sentence(served.wait_for(KIND, "False", "DataPlaneAuthenticationFailed"))
+    assert "refused the user name or password" in refused
+    password = base64.b64encode(access.password.encode()).decode()
+    served.kube.merge(served.core("secrets", "user"), {"data": {"password": password}})
+    # It answers; but it is an empty store, and not that of the metasrv.
+    served.wait_for(KIND, "False", "DatabaseContradictsItself")
+    assert access.password not in served.operator.log()
+
+
+def test_postgresql_is_reached_by_tls_a_client_certificate_and_a_user(
+    served: Site, refdb: RefDbProcesses, secure_postgresql: PostgresProcess
+) -> None:
+    access = secure_postgresql.connection
+    tls = {"caSecretRef": {"name": "ca"}, "clientCertSecretRef": {"name": "client"}}
+    store = {
+        "hosts": [f"{host}:{port}" for host, port in access.hosts],
+        "database": access.database,
+        "tls": tls,
+        "auth": {"credentialsSecretRef": {"name": "user"}},
+    }
+    served.declare(greptimedb=greptimedb(refdb, metadataStore={"postgresql": store}))
+    assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret client does not exist"
+    served.make_secret("client", tls_crt=access.client_cert_pem or "", tls_key=access.client_key_pem or "")
+    served.make_secret("ca", ca_crt=access.ca_pem or "")
     served.make_secret("user", username=access.username, password="wrong")
     refused = sentence(served.wait_for(KIND, "False", "DataPlaneAuthenticationFailed"))
     assert "refused the user name or password" in refused

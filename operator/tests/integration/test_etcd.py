@@ -14,7 +14,8 @@ from dataclasses import replace
 
 import pytest
 
-from seawall.adapters.greptimedb.etcd import Etcd, KeyValue, Unchanged
+from seawall.adapters.greptimedb.etcd import Etcd
+from seawall.adapters.greptimedb.keys import KeyValue, Unchanged
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.times import HTTP_ANSWER_SECONDS
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable

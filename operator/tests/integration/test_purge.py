@@ -99,7 +99,7 @@ def purged_cluster(
         with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
             site = new_site(kube, kafka, operator)
             try:
-                _make_pool_and_table(site, database)
+                make_pool_and_table(site, database)
                 yield Purged(site, database)
             finally:
                 site.clear()
@@ -107,7 +107,8 @@ def purged_cluster(
     return make
 
 
-def _make_pool_and_table(site: Site, database: RefDbProcesses) -> None:
+def make_pool_and_table(site: Site, database: RefDbProcesses) -> None:
+    """Declares the WALCluster, and makes a table of two regions."""
     greptimedb = database.declared(autoPrune="Disabled")
     site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
     site.wait_ready()

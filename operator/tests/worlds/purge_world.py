@@ -33,7 +33,7 @@ from seawall.observe.opened_cluster import ClusterOpener
 from seawall.observe.reading import read_targets
 from seawall.ports import DataPlaneParts, DataPlanes, MaintenanceSwitch
 from seawall.reconciler import Outcome, Reconciler
-from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, settings
+from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of, settings
 from tests.fakes.intents import FakeIntentStore
 from tests.fakes.kafka import FakeKafka, FakeKafkaClusters
 from tests.fakes.kube import FakeKube
@@ -119,7 +119,7 @@ class Databases:
     def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:  # noqa: ARG002 - the port has it
         """The metasrv and the frontend of one address, and the metadata store of another."""
         data_plane = self.world.data_planes.get(connection.metasrv, self.world.data_plane)
-        store = self.world.stores.get(connection.etcd.endpoints[0], self.world.store)
+        store = self.world.stores.get(etcd_of(connection), self.world.store)
         return DataPlaneParts(self.calls.guard(data_plane), self.calls.guard(store))
 
     def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it

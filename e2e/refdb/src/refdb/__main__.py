@@ -19,6 +19,8 @@ from refdb.frontend.catalog import Catalog
 from refdb.frontend.database import Database
 from refdb.frontend.server import frontend_application
 from refdb.meta.etcd import Etcd
+from refdb.meta.postgresql import Postgresql
+from refdb.meta.store import Store
 from refdb.meta.values import Peer
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.pruner import delete_records, prune_topics
@@ -49,7 +51,7 @@ def main() -> None:
 
 def run_metasrv(args: argparse.Namespace) -> None:
     """Placement, leases, admin interface."""
-    options, etcd = _wal(args), _etcd(args)
+    options, etcd = _wal(args), _store(args)
     until_available(lambda: require_topics(options))
     until_available(lambda: register_topics(etcd, options.topics))
     if args.dead_after < args.lease:
@@ -72,7 +74,7 @@ def run_metasrv(args: argparse.Namespace) -> None:
 
 def run_datanode(args: argparse.Namespace) -> None:
     """Regions. It listens once they are replayed."""
-    options, etcd = _wal(args), _etcd(args)
+    options, etcd = _wal(args), _store(args)
     peer = Peer(args.node_id, args.advertise or args.http)
     home = Home(Path(args.home))
     epoch = until_available(lambda: claim_node_id(etcd, peer, home))
@@ -87,7 +89,7 @@ def run_datanode(args: argparse.Namespace) -> None:
 
 def run_frontend(args: argparse.Namespace) -> None:
     """SQL."""
-    serve(frontend_application(Database(Catalog(_etcd(args)), Client(), args.metasrv)), args.http)
+    serve(frontend_application(Database(Catalog(_store(args)), Client(), args.metasrv)), args.http)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -97,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--http", "127.0.0.1:4000", "where to listen")
     _flag(parser, "--advertise", "", "the address that others use, if it is another")
     _flag(parser, "--etcd", "http://127.0.0.1:2379", "its URL")
-    _flag(parser, "--store-key-prefix", "", "goes before every key in etcd")
+    _flag(parser, "--postgresql", "", "in place of etcd: postgresql://user:password@host:port/database")
+    _flag(parser, "--store-key-prefix", "", "goes before every key in the metadata store")
     _flag(parser, "--metasrv", "127.0.0.1:4000", "datanode, frontend: the metasrv's address")
     _flag(parser, "--node-id", "0", "datanode: its number", int)
     _flag(parser, "--home", "refdb-home", "datanode: its own folder, kept over restarts")
@@ -124,7 +127,9 @@ def _wal(args: argparse.Namespace) -> WalOptions:
         raise invalid(f"--config: {error}") from None
 
 
-def _etcd(args: argparse.Namespace) -> Etcd:
+def _store(args: argparse.Namespace) -> Store:
+    if args.postgresql:
+        return Postgresql(args.postgresql, args.store_key_prefix)
     return Etcd(args.etcd, args.store_key_prefix)
 
 

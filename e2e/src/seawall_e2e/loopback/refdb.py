@@ -1,4 +1,4 @@
-"""The reference database as processes: a metasrv, a frontend and datanodes, on a Kafka and an etcd that are given."""
+"""The reference database as processes: a metasrv, a frontend and datanodes, on a Kafka and a store that are given."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.forked import ForkedProcess, Program
+from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
 from seawall_e2e.waiting import wait_until
 
@@ -23,12 +24,12 @@ REGION_NOT_READY = 4008
 
 
 class RefDbProcesses:
-    """A database of its own: topics, keys in etcd and folders have a prefix that nobody else has."""
+    """A database of its own: topics, keys in its metadata store and folders have a prefix that nobody else has."""
 
     def __init__(
         self,
         bootstrap_servers: Sequence[str],
-        etcd: EtcdProcess,
+        store: EtcdProcess | PostgresProcess,
         *,
         datanodes: int = 3,
         wal: Mapping[str, object] | None = None,
@@ -36,7 +37,7 @@ class RefDbProcesses:
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="seawall-refdb-"))
         self.prefix = self.folder.name.rsplit("-", 1)[1]
-        self._etcd_url, self._flags = etcd.url, tuple(flags)
+        self._store, self._flags = store, tuple(flags)
         self._servers, self._wal = bootstrap_servers, dict(wal or {})
         self._write_config(self._servers, self._wal)
         metasrv_port, frontend_port, *ports = free_ports(2 + datanodes)
@@ -69,9 +70,22 @@ class RefDbProcesses:
             "version": "1.1",
             "metasrv": f"http://{self.metasrv_address}",
             "frontend": f"http://{self.frontend_address}",
-            "metadataStore": {"etcd": {"endpoints": [self._etcd_url], "prefix": f"{self.prefix}/"}},
+            "metadataStore": self._declared_store(),
             **changes,
         }
+
+    def _declared_store(self) -> dict[str, Any]:
+        """The credentials of PostgreSQL's user are in a Secret `postgresql`, which the test makes."""
+        if isinstance(self._store, EtcdProcess):
+            return {"etcd": {"endpoints": [self._store.url], "prefix": f"{self.prefix}/"}}
+        access = self._store.connection
+        declared = {
+            "hosts": [f"{host}:{port}" for host, port in access.hosts],
+            "database": access.database,
+            "prefix": f"{self.prefix}/",
+            "auth": {"credentialsSecretRef": {"name": "postgresql"}, "insecure": True},
+        }
+        return {"postgresql": declared}
 
     def new_datanode(self, node_id: int, address: str, name: str | None = None) -> Process:
         """A datanode process, not started; `name` gives it another home."""
@@ -141,7 +155,7 @@ class RefDbProcesses:
         arguments = [
             role,
             f"--http={address}",
-            f"--etcd={self._etcd_url}",
+            f"--{'etcd' if isinstance(self._store, EtcdProcess) else 'postgresql'}={self._store.url}",
             f"--config={self.folder / 'wal.toml'}",
             f"--metasrv={self.metasrv_address}",
             f"--storage={self.folder / 'storage'}",

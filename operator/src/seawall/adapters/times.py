@@ -26,3 +26,6 @@ LEASE_RENEW_SECONDS = 10.0
 """A leader that could not renew for this long is none any more."""
 LEASE_RETRY_SECONDS = 2.0
 """Pause between attempts."""
+SQL_LOCK_SECONDS = 2.0
+"""Of waiting for whoever holds the table of metadata in PostgreSQL. The database's writes wait behind us meanwhile, and
+its metasrv must renew its lease within 5 s. PostgreSQL takes a vacuum's lock away after 1 s."""

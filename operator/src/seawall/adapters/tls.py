@@ -42,6 +42,17 @@ def tls_context(ca_pem: str | None, client_cert_pem: str | None, client_key_pem:
     return context
 
 
+def tls_sentence(error: ssl.SSLError | None) -> str:
+    """What is wrong with a handshake, and what to do, as a clause."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        advice = "tls.caSecretRef must hold the CA that signed it, and it must be valid for the address"
+        return f"its certificate does not fit ({error.verify_message.rstrip('.')}): {advice}"
+    reason = (error.reason if error is not None else "").replace("_", " ").lower()
+    if "alert" in reason:
+        return f"it refused our client certificate ({reason}): set tls.clientCertSecretRef to one that its CA signed"
+    return f"the TLS handshake failed ({reason or 'no reason given'}): check that it speaks TLS at this port"
+
+
 def _load_client(context: ssl.SSLContext, cert: str, key: str) -> None:
     """OpenSSL's binding reads files only: these are in memory, and gone when this returns."""
     file = os.memfd_create("client", os.MFD_CLOEXEC)

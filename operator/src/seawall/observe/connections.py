@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.data_plane import Etcd, GreptimeDB
+from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
+from seawall.api.v1alpha1.metadata_store import Etcd, MetadataStore, PostgreSQL
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
-from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, NoDataPlane, NotReached
+from seawall.domain.dataplane.connection import (
+    DataPlaneConnection,
+    EtcdConnection,
+    NoDataPlane,
+    NotReached,
+    PostgresConnection,
+)
 from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
 from seawall.domain.kafka import KafkaConnection, NoKafka, Unreachable
@@ -45,7 +52,11 @@ class SecretTexts:
 
     def credentials(self, ref: CredentialsSecretRef | None) -> tuple[str, str] | tuple[None, None]:
         """User name and password."""
-        return (self._text(ref.name, ref.username_key), self._text(ref.name, ref.password_key)) if ref else (None, None)
+        return self.required_credentials(ref) if ref else (None, None)
+
+    def required_credentials(self, ref: CredentialsSecretRef) -> tuple[str, str]:
+        """The same, where there must be some."""
+        return self._text(ref.name, ref.username_key), self._text(ref.name, ref.password_key)
 
     def sasl(self, sasl: KafkaSASL | None) -> tuple[str, str] | tuple[None, None]:
         """User name and password of Kafka: the name is in the spec or in the Secret."""
@@ -120,11 +131,19 @@ def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnect
 def resolve_data_plane(greptimedb: GreptimeDB, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:
     """The connection to the data plane, or what is wrong with a Secret."""
     try:
-        etcd = _resolve_etcd(greptimedb.metadata_store.etcd, SecretTexts(read_secret))
+        store = _resolve_store(greptimedb.metadata_store, SecretTexts(read_secret))
     except SecretProblem as problem:
         why = NotReached.SECRET_FORBIDDEN if problem.is_forbidden else NotReached.SECRET_MISSING
         return NoDataPlane(why, str(problem))
-    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, etcd)
+    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store)
+
+
+def _resolve_store(store: MetadataStore, texts: SecretTexts) -> EtcdConnection | PostgresConnection:
+    if store.etcd is not None:
+        return _resolve_etcd(store.etcd, texts)
+    if store.postgresql is not None:
+        return _resolve_postgresql(store.postgresql, texts)
+    raise ValueError("no metadata store")  # the rule of the model refuses it
 
 
 def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
@@ -133,6 +152,30 @@ def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
     username, password = texts.credentials(etcd.auth.credentials_secret_ref if etcd.auth else None)
     endpoints = tuple(endpoint.rstrip("/") for endpoint in etcd.endpoints)
     return EtcdConnection(endpoints, etcd.prefix, ca, cert, key, username, password)
+
+
+def _resolve_postgresql(postgresql: PostgreSQL, texts: SecretTexts) -> PostgresConnection:
+    tls, names = postgresql.tls, postgresql.auth.credentials_secret_ref
+    cert, key = texts.client_cert(tls.client_cert_secret_ref if tls else None)
+    username, password = texts.required_credentials(names)
+    return PostgresConnection(
+        hosts=tuple(_host_and_port(address) for address in postgresql.hosts),
+        database=postgresql.database,
+        username=username,
+        password=password,
+        schema=postgresql.schema_name,
+        table=postgresql.table_name,
+        prefix=postgresql.prefix,
+        is_tls=tls is not None,
+        ca_pem=texts.ca(tls.ca_secret_ref if tls else None),
+        client_cert_pem=cert,
+        client_key_pem=key,
+    )
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host, int(port)
 
 
 def prunes(greptimedb: GreptimeDB, running: str | None, wal: WALSettings | None) -> mode.GreptimeDB:

@@ -15,7 +15,7 @@ from typing import Any
 
 from refdb.errors import DatabaseError, StatusCode
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd
+from refdb.meta.store import Store
 from refdb.meta.values import Peer, dumps, node_address_value
 
 
@@ -37,7 +37,7 @@ class Home:
         self.id = name.read_text()
 
 
-def claim_node_id(etcd: Etcd, peer: Peer, home: Home) -> int:
+def claim_node_id(etcd: Store, peer: Peer, home: Home) -> int:
     """Takes the id, or refuses; returns the epoch, which rises with every start. Also says where the node listens."""
     held = etcd.get(keys.datanode_claim(peer.id))
     before: dict[str, Any] = json.loads(held.value) if held.exists else {"home": home.id, "epoch": 0}

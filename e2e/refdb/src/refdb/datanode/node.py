@@ -12,7 +12,7 @@ from typing import Any
 
 from refdb.errors import AnotherLeads, DatabaseError, RegionFatalError, StatusCode
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd
+from refdb.meta.store import Store
 from refdb.meta.values import DatanodeTable, Peer, TableRoute, checkpoint, checkpoint_value, pruned_entry_id
 from refdb.region.files import RegionFiles
 from refdb.region.opener import Assignment, Floors, create_region, open_region
@@ -43,7 +43,7 @@ class NodeOptions:
 class Datanode:
     """The open regions."""
 
-    def __init__(self, options: NodeOptions, etcd: Etcd, log: WalLog, epoch: int) -> None:
+    def __init__(self, options: NodeOptions, etcd: Store, log: WalLog, epoch: int) -> None:
         self.options, self.epoch = options, epoch
         self._etcd, self._log = etcd, log
         self._regions: dict[int, Region] = {}

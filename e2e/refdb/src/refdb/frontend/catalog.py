@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd
+from refdb.meta.store import Store
 from refdb.meta.values import TableRoute
 from refdb.schema import Table
 
@@ -26,7 +26,7 @@ class RoutedTable:
 class Catalog:
     """Looks tables up."""
 
-    def __init__(self, etcd: Etcd) -> None:
+    def __init__(self, etcd: Store) -> None:
         self._etcd = etcd
         self._known: dict[str, tuple[float, RoutedTable]] = {}
 

@@ -7,37 +7,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import urllib3
 
 from refdb.errors import Unavailable
+from refdb.meta.store import KeyValue, Snapshot
 
 TIMEOUT = urllib3.Timeout(connect=1, read=3)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyValue:
-    """A key as it was read, and the revision of its last write: 0 if it is not there."""
-
-    key: str
-    value: str = ""
-    mod_revision: int = 0
-
-    @property
-    def exists(self) -> bool:
-        """Whether the key is there; its value may be empty."""
-        return self.mod_revision > 0
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What a range held at a revision."""
-
-    prefix: str
-    revision: int
-    pairs: tuple[KeyValue, ...]
 
 
 class Etcd:

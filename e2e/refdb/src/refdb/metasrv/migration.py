@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable, invalid
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, KeyValue
+from refdb.meta.store import KeyValue, Store
 from refdb.meta.values import DatanodeTable, Peer, RegionRoute, TableRoute
 from refdb.metasrv.state import ClusterState
 from refdb.web import Client
@@ -30,7 +30,7 @@ CLOSE_TIMEOUT = 5.0
 class Migrations:
     """Moves regions, one after another."""
 
-    def __init__(self, etcd: Etcd, state: ClusterState, client: Client) -> None:
+    def __init__(self, etcd: Store, state: ClusterState, client: Client) -> None:
         self._etcd, self._state, self._client = etcd, state, client
         self._lock = threading.RLock()
 

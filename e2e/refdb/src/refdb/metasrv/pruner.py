@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from refdb.errors import Unavailable
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd
+from refdb.meta.store import Store
 from refdb.meta.values import checkpoint, pruned_entry_id, topic_name_value
 from refdb.metasrv.state import ClusterState
 
@@ -52,7 +52,7 @@ def delete_records(admin: AdminClient, topic: str, before: int) -> None:
             raise Unavailable(f"cannot delete records of {topic}: {error.args[0].str()}") from None
 
 
-def prune_topic(etcd: Etcd, topic: str, known: Mapping[int, int], delete: Delete | None) -> int | None:
+def prune_topic(etcd: Store, topic: str, known: Mapping[int, int], delete: Delete | None) -> int | None:
     """Deletes, if it may, and moves one topic's marker; None when it must stay."""
     regions = etcd.range(keys.topic_regions(topic))
     marker = etcd.get(keys.topic_name(topic))
@@ -67,7 +67,7 @@ def prune_topic(etcd: Etcd, topic: str, known: Mapping[int, int], delete: Delete
     return to if etcd.txn([marker, regions], {marker.key: topic_name_value(to)}) else None
 
 
-def prune_topics(etcd: Etcd, state: ClusterState, topics: Sequence[str], delete: Delete | None) -> None:
+def prune_topics(etcd: Store, state: ClusterState, topics: Sequence[str], delete: Delete | None) -> None:
     """Prunes all topics; `delete` is None where only markers are moved."""
     known = prunable(state)  # reports first, then metadata
     pruned = {topic: to for topic in topics if (to := prune_topic(etcd, topic, known, delete)) is not None}

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd, KeyValue
+from refdb.meta.store import KeyValue, Store
 from refdb.meta.values import topic_name_value
 from refdb.metasrv.migration import Migrations
 from refdb.metasrv.state import ClusterState
@@ -17,7 +17,7 @@ from refdb.schema import Table
 from refdb.web import Text, application
 
 
-def register_topics(etcd: Etcd, topics: tuple[str, ...]) -> None:
+def register_topics(etcd: Store, topics: tuple[str, ...]) -> None:
     """Writes the markers of topics that have none yet."""
     for topic in topics:
         absent = KeyValue(keys.topic_name(topic))
@@ -35,7 +35,7 @@ class NodeListing:
 
 
 def metasrv_application(
-    listed: NodeListing, etcd: Etcd, state: ClusterState, tables: Tables, migrations: Migrations
+    listed: NodeListing, etcd: Store, state: ClusterState, tables: Tables, migrations: Migrations
 ) -> web.Application:
     """The routes."""
 

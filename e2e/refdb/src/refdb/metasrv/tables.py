@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable
 from refdb.meta import keys
-from refdb.meta.etcd import Etcd
+from refdb.meta.store import Store
 from refdb.meta.values import DatanodeTable, Peer, RegionRoute, TableRoute, checkpoint_value, dumps
 from refdb.metasrv.state import ClusterState
 from refdb.schema import Table
@@ -55,7 +55,7 @@ def metadata_of(table: Table, placements: Sequence[Placement]) -> dict[str, str]
 class Tables:
     """Creates tables."""
 
-    def __init__(self, etcd: Etcd, state: ClusterState, client: Client, topics: Sequence[str]) -> None:
+    def __init__(self, etcd: Store, state: ClusterState, client: Client, topics: Sequence[str]) -> None:
         self._etcd, self._state, self._client, self._topics = etcd, state, client, topics
         self._creating = threading.Lock()
 

@@ -6,9 +6,11 @@ import threading
 
 from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
+from seawall.adapters.greptimedb.keys import KeyStore
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
+from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, PostgresConnection
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
@@ -30,7 +32,8 @@ class GreptimeDataPlanes:
             held = self._open.get(key)
             if held is None or held[0] != connection:
                 database = GreptimeDB(connection.metasrv, connection.frontend)
-                held = self._open[key] = connection, DataPlaneParts(database, GreptimeMetadata(Etcd(connection.etcd)))
+                metadata = GreptimeMetadata(key_store(connection.store))
+                held = self._open[key] = connection, DataPlaneParts(database, metadata)
             return held[1]
 
     def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
@@ -46,3 +49,16 @@ class GreptimeDataPlanes:
         with self._lock:
             self._open.pop(key, None)
             self._switches.pop(key, None)
+
+
+def key_store(connection: EtcdConnection | PostgresConnection) -> KeyStore:
+    """The store that a connection leads to; nothing is connected yet.
+
+    Raises:
+        PartRefused: a certificate or key makes no sense.
+    """
+    match connection:
+        case EtcdConnection():
+            return Etcd(connection)
+        case PostgresConnection():
+            return PostgreSQL(connection)

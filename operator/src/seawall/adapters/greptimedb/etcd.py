@@ -7,26 +7,17 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from seawall.adapters.greptimedb.etcd_gateway import Gateway
+from seawall.adapters.greptimedb.keys import Comparison, HasValue, KeyValue, NothingNewer, Unchanged
+from seawall.adapters.greptimedb.metadata_values import TOPIC_NAMES
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused
 
 PAGE = 2_000
 """Keys in one answer: gRPC behind the gateway takes some megabytes at most."""
-
-MAX_OPERATIONS = 128
-"""In one transaction, of comparisons and of writes: etcd's default for --max-txn-ops."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyValue:
-    """A key without the prefix, its value, and the revision that wrote it last."""
-
-    key: str
-    value: str
-    mod_revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +28,22 @@ class Head:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unchanged:
-    """Compare: the key was last written at this revision."""
-
-    key: str
-    mod_revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class HasValue:
-    """Compare: the key has this value; None: it is not there."""
-
-    key: str
-    value: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class NothingNewer:
-    """Compare: no key that begins like this was written after the revision."""
-
-    start: str
-    revision: int
-
-
 class Etcd:
     """A client for the keys below a prefix; safe to use from many threads. All of it raises as `Gateway.call` does."""
 
     def __init__(self, connection: EtcdConnection, *, page: int = PAGE) -> None:
         self._gateway, self._page = Gateway(connection), page
         self.prefix, self._prefix = connection.prefix, connection.prefix.encode()
+
+    @property
+    def doubt(self) -> str:
+        """Its revisions are exact."""
+        return ""
+
+    @contextmanager
+    def view(self) -> Iterator[EtcdView]:
+        """The keys at the newest revision; later ones may be written meanwhile."""
+        yield EtcdView(self, self.head(TOPIC_NAMES))
 
     def head(self, key: str) -> Head:
         """The newest revision, by way of a key that may be read, whether it is there or not."""
@@ -102,15 +79,8 @@ class Etcd:
             _require_same_cluster(answer, at)
         return next(map(self._pair, answer.get("kvs", ())), None)
 
-    def write(self, values: Mapping[str, str], compare: Sequence[Unchanged | NothingNewer | HasValue]) -> bool:
-        """Writes keys if everything is as compared; False means that nothing was written.
-
-        Without an answer nobody knows; a second try fails at the comparison if the first one happened.
-
-        Args:
-            values: by key, at most MAX_OPERATIONS.
-            compare: at most MAX_OPERATIONS.
-        """
+    def write(self, values: Mapping[str, str], compare: Sequence[Comparison]) -> bool:
+        """Writes keys if everything is as compared; False means that nothing was written."""
         puts = [
             {"request_put": {"key": self._encoded(key), "value": _text(value.encode())}}
             for key, value in values.items()
@@ -118,7 +88,7 @@ class Etcd:
         body = {"compare": [self._compare(item) for item in compare], "success": puts}
         return bool(self._gateway.call("/v3/kv/txn", body).get("succeeded", False))
 
-    def _compare(self, item: Unchanged | NothingNewer | HasValue) -> Mapping[str, str]:
+    def _compare(self, item: Comparison) -> Mapping[str, str]:
         match item:
             case HasValue(key, value):
                 if value is None:
@@ -139,6 +109,32 @@ class Etcd:
         """What is no UTF-8 text shows as such and makes no sense to whoever reads it."""
         key = b64decode(raw["key"]).removeprefix(self._prefix).decode(errors="replace")
         return KeyValue(key, b64decode(raw.get("value", "")).decode(errors="replace"), int(raw["mod_revision"]))
+
+
+@dataclass(frozen=True, slots=True)
+class EtcdView:
+    """The keys of one etcd cluster at one revision."""
+
+    _etcd: Etcd
+    _head: Head
+
+    @property
+    def store_id(self) -> str:
+        """`etcd/<cluster id>/<prefix>`."""
+        return f"etcd/{self._head.cluster_id}/{self._etcd.prefix}"
+
+    @property
+    def revision(self) -> int:
+        """Etcd's own: every write makes the next one."""
+        return self._head.revision
+
+    def range(self, start: str) -> Iterator[KeyValue]:
+        """All keys that begin with `start`."""
+        return self._etcd.range(start, self._head)
+
+    def get(self, key: str) -> KeyValue | None:
+        """One key."""
+        return self._etcd.get(key, self._head)
 
 
 def _require_same_cluster(answer: Mapping[str, Any], at: Head) -> None:

@@ -25,6 +25,7 @@ from urllib3.exceptions import (
 )
 
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
+from seawall.adapters.tls import tls_sentence
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
 
 MAX_BYTES = 48 * 2**20
@@ -125,7 +126,7 @@ class Http:
             advice = "check http:// or https://, and whether it wants a client certificate"
             return PartUnavailable(self.part.silent, f"{where} closes connections: {advice}")
         if isinstance(error, SSLError | ssl.SSLError):
-            return PartRefused(NotReached.TLS_FAILED, f"{where}: {_tls_sentence(tls_error)}")
+            return PartRefused(NotReached.TLS_FAILED, f"{where}: {tls_sentence(tls_error)}")
         if isinstance(error, LocationParseError | NameResolutionError):
             advice = f"correct {self.part.declared}, or the DNS"
             return PartUnavailable(self.part.silent, f"{where} has no IP address: {advice}")
@@ -158,13 +159,3 @@ def _wrapped(error: Exception) -> ssl.SSLError | None:
 def _is_eof(error: ssl.SSLError | None) -> bool:
     """The other side ended the connection without a word of TLS: it may not even speak it."""
     return isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
-
-
-def _tls_sentence(error: ssl.SSLError | None) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        advice = "tls.caSecretRef must hold the CA that signed it, and it must be valid for the address"
-        return f"its certificate does not fit ({error.verify_message.rstrip('.')}): {advice}"
-    reason = (error.reason if error is not None else "").replace("_", " ").lower()
-    if "alert" in reason:
-        return f"it refused our client certificate ({reason}): set tls.clientCertSecretRef to one that its CA signed"
-    return f"the TLS handshake failed ({reason or 'no reason given'}): check that it speaks TLS at this port"

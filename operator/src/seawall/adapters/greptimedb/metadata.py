@@ -1,4 +1,4 @@
-"""GreptimeDB's metadata in etcd: the MetadataStore port."""
+"""GreptimeDB's metadata in a store of keys: the MetadataStore port."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from contextlib import contextmanager
 from itertools import chain
 
 from seawall.adapters.greptimedb import metadata_values as values
-from seawall.adapters.greptimedb.etcd import MAX_OPERATIONS, Etcd, HasValue, Head, KeyValue, NothingNewer, Unchanged
+from seawall.adapters.greptimedb.keys import (
+    MAX_OPERATIONS,
+    Comparison,
+    HasValue,
+    KeyStore,
+    KeyValue,
+    NothingNewer,
+    Unchanged,
+    View,
+)
 from seawall.domain.dataplane.connection import NotReached, PartRefused
 from seawall.domain.dataplane.metadata import (
     MarkerMove,
@@ -30,48 +39,49 @@ CLAIMS = "seawall/claim/"
 class GreptimeMetadata:
     """Reads everything at one revision. One key that makes no sense fails it all: a region may hide behind it."""
 
-    def __init__(self, etcd: Etcd, *, markers_at_once: int = MARKERS_AT_ONCE) -> None:
-        self._etcd, self._markers_at_once = etcd, markers_at_once
+    def __init__(self, keys: KeyStore, *, markers_at_once: int = MARKERS_AT_ONCE) -> None:
+        self._keys, self._markers_at_once = keys, markers_at_once
 
     def head(self) -> StoreHead:
         """Which store this is, its newest revision, and who has claimed what."""
-        head = self._etcd.head(values.TOPIC_NAMES)
-        return StoreHead(self._store_id(head), head.revision, self._claims(head))
+        with self._keys.view() as view:
+            return StoreHead(view.store_id, view.revision, _claims_in(view))
 
     def maintenance(self) -> StoredMaintenance:
         """Which store this is, and whether either key is there (`src/common/meta/src/key/runtime_switch.rs`)."""
-        head = self._etcd.head(values.TOPIC_NAMES)
-        is_on = any(self._etcd.get(key, head) is not None for key in values.MAINTENANCE)
-        return StoredMaintenance(self._store_id(head), is_on)
+        with self._keys.view() as view:
+            is_on = any(view.get(key) is not None for key in values.MAINTENANCE)
+            return StoredMaintenance(view.store_id, is_on)
 
     def snapshot(self) -> MetadataSnapshot:
         """Everything at one revision."""
-        head = self._etcd.head(values.TOPIC_NAMES)
-        wal_topics, without = _wal_options(self._pairs(values.DATANODE_TABLES, head))
-        buried, _ = _wal_options(self._pairs(values.TOMBSTONES + values.DATANODE_TABLES, head))
-        dropped = _region_keys(self._pairs(values.TOMBSTONES + values.TOPIC_REGIONS, head))
-        return MetadataSnapshot(
-            revision=head.revision,
-            store_id=self._store_id(head),
-            claims=self._claims(head),
-            topics=_markers(self._pairs(values.TOPIC_NAMES, head)),
-            region_keys=_region_keys(self._pairs(values.TOPIC_REGIONS, head)),
-            wal_topics=_frozen(_claims(wal_topics)),
-            tombstoned_topics=_frozen(chain(_claims(buried), ((region, topic) for topic, region in dropped))),
-            without_topic=without - wal_topics.keys(),
-            routes=_routes(self._pairs(values.TABLE_ROUTES, head)),
-            datanodes=_addresses(self._pairs(values.DATANODE_ADDRESSES, head)),
-        )
+        with self._keys.view() as view:
+            wal_topics, without = _wal_options(_pairs(view, values.DATANODE_TABLES))
+            buried, _ = _wal_options(_pairs(view, values.TOMBSTONES + values.DATANODE_TABLES))
+            dropped = _region_keys(_pairs(view, values.TOMBSTONES + values.TOPIC_REGIONS))
+            return MetadataSnapshot(
+                revision=view.revision,
+                store_id=view.store_id,
+                claims=_claims_in(view),
+                topics=_markers(_pairs(view, values.TOPIC_NAMES)),
+                region_keys=_region_keys(_pairs(view, values.TOPIC_REGIONS)),
+                wal_topics=_frozen(_claims(wal_topics)),
+                tombstoned_topics=_frozen(chain(_claims(buried), ((region, topic) for topic, region in dropped))),
+                without_topic=without - wal_topics.keys(),
+                routes=_routes(_pairs(view, values.TABLE_ROUTES)),
+                datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
+            )
 
     def claim(self, prefix: str, owner: str, before: str | None) -> bool:
         """Writes the claim, if it is as it was read."""
-        return self._etcd.write({CLAIMS + prefix: owner}, [HasValue(CLAIMS + prefix, before)])
+        return self._keys.write({CLAIMS + prefix: owner}, [HasValue(CLAIMS + prefix, before)])
 
     def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
         """Moves markers up, if nothing happened since they and their topics' regions were read."""
         if not moves:
             return {}
-        held = dict(self._pairs(values.TOPIC_NAMES, self._etcd.head(values.TOPIC_NAMES)))
+        with self._keys.view() as view:
+            held = dict(_pairs(view, values.TOPIC_NAMES))
         claim = HasValue(CLAIMS + prefix, owner)
         current: list[MarkerMove] = []
         changed: dict[str, str] = {}
@@ -87,7 +97,7 @@ class GreptimeMetadata:
     def _advance(self, moves: Sequence[MarkerMove], held: Mapping[str, KeyValue], claim: HasValue) -> Mapping[str, str]:
         """One transaction; where a comparison fails, halves of it, until it is known whose."""
         written: dict[str, str] = {}
-        compare: list[Unchanged | NothingNewer | HasValue] = [claim]
+        compare: list[Comparison] = [claim]
         for move in moves:
             pair = held[move.topic]
             with _sense_of(pair):
@@ -96,26 +106,26 @@ class GreptimeMetadata:
                 Unchanged(pair.key, move.recorded.mod_revision),
                 NothingNewer(values.topic_regions(move.topic), move.revision),
             ]
-        if self._etcd.write(written, compare):
+        if self._keys.write(written, compare):
             return {}
         if len(moves) == 1:
             topic = moves[0].topic
-            return {topic: f"the pruned marker or a region of {topic} changed since they were read, or the claim did"}
+            what = f"the pruned marker or a region of {topic} changed since they were read, or the claim did"
+            return {topic: what + self._keys.doubt}
         half = len(moves) // 2
         return {**self._advance(moves[:half], held, claim), **self._advance(moves[half:], held, claim)}
 
-    def _pairs(self, start: str, at: Head) -> Iterator[tuple[str, KeyValue]]:
-        """What follows `start` in each key, and the pair."""
-        return ((pair.key.removeprefix(start), pair) for pair in self._etcd.range(start, at))
-
-    def _claims(self, at: Head) -> Mapping[str, str]:
-        return {prefix: pair.value for prefix, pair in self._pairs(CLAIMS, at)}
-
-    def _store_id(self, head: Head) -> str:
-        return f"etcd/{head.cluster_id}/{self._etcd.prefix}"
-
 
 Pairs = Iterable[tuple[str, KeyValue]]
+
+
+def _pairs(view: View, start: str) -> Pairs:
+    """What follows `start` in each key, and the pair."""
+    return ((pair.key.removeprefix(start), pair) for pair in view.range(start))
+
+
+def _claims_in(view: View) -> Mapping[str, str]:
+    return {prefix: pair.value for prefix, pair in _pairs(view, CLAIMS)}
 
 
 def _markers(pairs: Pairs) -> Mapping[str, TopicMarker]:

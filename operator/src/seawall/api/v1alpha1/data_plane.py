@@ -9,16 +9,10 @@ from typing import Annotated, ClassVar
 from pydantic import Field, StrictBool
 
 from seawall.api.duration import Duration, duration_rule
-from seawall.api.meta import PORT, APIModel, Name, Rule
+from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.quantity import MI, Bytes, bytes_rule
-from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
+from seawall.api.v1alpha1.metadata_store import URL, MetadataStore
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
-
-URL = Annotated[
-    str,
-    Field(min_length=8, max_length=300, pattern=rf"^https?://([-._a-zA-Z0-9]+|\[[0-9a-fA-F:.]+\])(:{PORT})?/?$"),
-]
-"""scheme://host:port. No path, and no user name or password: those belong into a Secret."""
 
 
 class WALConfig(APIModel):
@@ -34,67 +28,6 @@ class WALConfig(APIModel):
     def batch_bytes(self, topics: TopicsSpec) -> int:
         """The max_batch_bytes that is rendered."""
         return self.max_batch_bytes or min(topics.max_message_bytes, MI)
-
-
-class EtcdTLS(APIModel):
-    """TLS to etcd. PEM material is read from Secrets again at every reconciliation."""
-
-    ca_secret_ref: SecretKeyRef | None = None
-    """CA certificates (PEM) that sign etcd's certificates; absent means the system's trust store."""
-    client_cert_secret_ref: ClientCertSecretRef | None = None
-    """Client certificate for mutual TLS; absent means none. It does not replace `auth`: etcd's JSON gateway ignores
-    the common name of certificates."""
-
-
-class EtcdAuth(APIModel):
-    """A user of etcd. Reading the keys below the prefix is enough for everything but purging in mode B."""
-
-    credentials_secret_ref: CredentialsSecretRef
-    """Where the user name and password are."""
-    insecure: StrictBool = False
-    """Allows a password without TLS, which sends it in clear text over the network."""
-
-
-def _all_https(etcd: Etcd) -> bool:
-    return all(endpoint.startswith("https://") for endpoint in etcd.endpoints)
-
-
-class Etcd(APIModel):
-    """etcd 3.4 or newer, by its JSON gateway."""
-
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            "self.endpoints.all(e, e.startsWith('https://')) || self.endpoints.all(e, e.startsWith('http://'))",
-            "endpoints must be all https:// or all http://",
-            lambda etcd: _all_https(etcd) or all(each.startswith("http://") for each in etcd.endpoints),
-        ),
-        Rule(
-            "!has(self.tls) || self.endpoints.all(e, e.startsWith('https://'))",
-            "tls needs https:// endpoints",
-            lambda etcd: etcd.tls is None or _all_https(etcd),
-        ),
-        Rule(
-            "!has(self.auth) || self.auth.insecure || self.endpoints.all(e, e.startsWith('https://'))",
-            "auth without TLS sends the password in clear text: use https:// endpoints, or auth.insecure: true",
-            lambda etcd: etcd.auth is None or etcd.auth.insecure or _all_https(etcd),
-        ),
-    )
-
-    endpoints: Annotated[tuple[URL, ...], Field(min_length=1, max_length=16)]
-    """URLs (http://host:2379) of the members; they are tried in turn."""
-    prefix: Annotated[str, Field(max_length=256, pattern=r"^[!-~]*$")] = ""
-    """GreptimeDB's store_key_prefix, as it is: no separator is added."""
-    tls: EtcdTLS | None = None
-    """TLS to https:// endpoints; absent means the system's trust store."""
-    auth: EtcdAuth | None = None
-    """User name and password; absent means none."""
-
-
-class MetadataStore(APIModel):
-    """Where the database keeps its metadata."""
-
-    etcd: Etcd
-    """The etcd cluster."""
 
 
 class AutoPrune(StrEnum):

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from seawall.api.meta import StatusModel
-from seawall.api.v1alpha1.data_plane import URL
+from seawall.api.v1alpha1.metadata_store import URL
 
 Count = Annotated[int, Field(ge=0)]
 PodName = Annotated[str, Field(max_length=253)]

@@ -1,6 +1,6 @@
 """Which Kafka cluster and which database a WALCluster means: those that were pinned at first contact.
 
-    status.dataPlane.identity   the store's own id: `etcd/<cluster id>/<prefix>`
+    status.dataPlane.identity   the store's own id, as `etcd/<cluster id>/<prefix>`
     status.dataPlane.claimed    that this WALCluster's UID was found in the store (mode B writes there, and claims it)
 
 Another id, a claim that is gone, or somebody else's claim: nothing is deleted, restarted or granted, until a person

@@ -30,8 +30,8 @@ class Reason(StrEnum):
     them. Delete one of the two, or give one another topics.prefix."""
     DATABASE_CHANGED = "DatabaseChanged"
     """Stalled. Another database answers than the one that was pinned, or this WALCluster's claim is gone from its
-    store: nothing is deleted, granted or restarted. Correct the addresses; if it is right (etcd was restored or moved),
-    set seawall.dev/readopt (docs/purging.md#which-database)."""
+    store: nothing is deleted, granted or restarted. Correct the addresses; if it is right (the store was restored or
+    moved), set seawall.dev/readopt (docs/purging.md#which-database)."""
     DATABASE_CLAIMED = "DatabaseClaimed"
     """Stalled. Another WALCluster announces markers in this database's metadata store: delete one of the two, or set
     seawall.dev/readopt on the one that stays."""

@@ -25,12 +25,41 @@ class EtcdConnection:
 
 
 @dataclass(frozen=True, slots=True)
+class PostgresConnection:
+    """All that is needed to talk to PostgreSQL: hosts, the table, PEM texts and credentials, never logged.
+
+    Without a schema, the user's search path finds the table.
+    """
+
+    hosts: tuple[tuple[str, int], ...]
+    database: str
+    username: str
+    password: str
+    schema: str | None = None
+    table: str = "greptime_metakv"
+    prefix: str = ""
+    is_tls: bool = False
+    ca_pem: str | None = None
+    client_cert_pem: str | None = None
+    client_key_pem: str | None = None
+
+    @property
+    def table_name(self) -> str:
+        """The table in SQL."""
+        return f'"{self.table}"' if self.schema is None else f'"{self.schema}"."{self.table}"'
+
+    def __repr__(self) -> str:
+        hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
+        return f"PostgresConnection({hosts}/{self.database})"
+
+
+@dataclass(frozen=True, slots=True)
 class DataPlaneConnection:
-    """The URLs of a GreptimeDB cluster's metasrv and frontend, and its etcd."""
+    """The URLs of a GreptimeDB cluster's metasrv and frontend, and its metadata store."""
 
     metasrv: str
     frontend: str
-    etcd: EtcdConnection
+    store: EtcdConnection | PostgresConnection
 
 
 class NotReached(StrEnum):
@@ -42,10 +71,11 @@ class NotReached(StrEnum):
     FRONTEND_UNREACHABLE = "FrontendUnreachable"
     """The frontend did not answer: as for the metasrv."""
     METADATA_STORE_UNREACHABLE = "MetadataStoreUnreachable"
-    """No member of etcd answered: as for the metasrv."""
+    """No member of etcd, or no primary of PostgreSQL, answered: as for the metasrv."""
     AUTHENTICATION_FAILED = "DataPlaneAuthenticationFailed"
-    """etcd refused the user, wants one, or its role lacks the keys; or the frontend wants a password. Mend the Secret
-    or the role; etcd's gateway wants client certificates without a common name."""
+    """etcd refused the user, wants one, or its role lacks the keys; PostgreSQL refused the user, or it lacks rights on
+    the table; or the frontend wants a password. Mend the Secret or the role; etcd's gateway wants client certificates
+    without a common name."""
     TLS_FAILED = "DataPlaneTLSFailed"
     """A TLS handshake failed, CA, host name or client certificate: mend the Secret."""
     CONTRADICTION = "DatabaseContradictsItself"

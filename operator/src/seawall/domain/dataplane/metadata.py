@@ -122,7 +122,8 @@ class MetadataSnapshot:
     datanodes: Mapping[int, str]
     """The address of each datanode by its id."""
     store_id: str
-    """Which metadata store this is, by its own word: `etcd/<cluster id>/<prefix>`. Another id is another database."""
+    """Which metadata store this is, by its own word, as `etcd/<cluster id>/<prefix>`. Another id is another
+    database."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """By prefix of topics the UID of the WALCluster that announces their markers here."""
 

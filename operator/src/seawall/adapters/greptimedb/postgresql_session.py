@@ -1,0 +1,212 @@
+"""Connections to PostgreSQL: hosts in turn until one is the primary, TLS, and a deadline for every answer."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pg8000.exceptions import InterfaceError
+from pg8000.native import Connection
+
+from seawall.adapters.greptimedb.postgresql_errors import Late, Sentences, Standby
+from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS, SQL_LOCK_SECONDS
+from seawall.adapters.tls import UnreadablePem, tls_context
+from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
+
+_BEGIN = (
+    "BEGIN ISOLATION LEVEL {isolation}; SET LOCAL row_security = off; SET LOCAL bytea_output = hex;"
+    " SET LOCAL synchronous_commit = on;"
+    f" SET LOCAL statement_timeout = '{HTTP_ANSWER_SECONDS:g}s'; SET LOCAL lock_timeout = '{SQL_LOCK_SECONDS:g}s';"
+    f" SET LOCAL idle_in_transaction_session_timeout = '{2 * HTTP_ANSWER_SECONDS:g}s';"
+    " LOCK TABLE {table} IN {lock} MODE"
+)
+"""The lock comes before the snapshot, which the first SELECT takes: whoever truncates or replaces the table meanwhile
+would leave an empty one to read. Rows that a policy hides are an error, never left out. Nothing outlasts the
+transaction, for a pooler may give the connection to others."""
+_PRIMARY = """
+SELECT pg_is_in_recovery(), (SELECT system_identifier::text FROM pg_control_system()),
+       (SELECT oid::text FROM pg_database WHERE datname = current_database()), '{table}'::regclass::oid::text,
+       pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint FROM pg_current_snapshot() AS s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """Which server, database and table answers, and what its snapshot may have seen.
+
+    Attributes:
+        system_identifier: made with the files of the server; a copy of them has the same one.
+        database_oid: of the database in it.
+        table_oid: of the table; one that was dropped and made anew has another one.
+        xmin: all transactions below this one had ended.
+        xmax: the first that had not begun.
+    """
+
+    system_identifier: str
+    database_oid: str
+    table_oid: str
+    xmin: int
+    xmax: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """How a transaction begins: what it sees, and whom it keeps from the table."""
+
+    isolation: str
+    lock: str
+
+
+READ = Transaction("REPEATABLE READ, READ ONLY", "ACCESS SHARE")
+"""One snapshot; the table stays the same one."""
+WRITE = Transaction("SERIALIZABLE", "SHARE ROW EXCLUSIVE")
+"""No transaction that has written to the table is open then, and none can until the end: GreptimeDB writes checkpoints
+outside of transactions, so a conflict with them would not show. One of its own transactions that began before, and has
+read what we write, fails by being serializable, too, and is tried again by it."""
+
+
+class Session:
+    """One connection. It is closed in any case, which rolls back what was not committed."""
+
+    def __init__(
+        self, address: tuple[str, int], connection: PostgresConnection, tls: ssl.SSLContext | None, sentences: Sentences
+    ) -> None:
+        self._sentences = sentences
+        with sentences.translated():
+            plain = socket.create_connection(address, HTTP_CONNECT_SECONDS)
+        plain.settimeout(None)  # each answer has a deadline; the socket's own would count anew with every byte
+        self._guard = plain.dup()
+        try:
+            with sentences.translated(), self._deadline():
+                self._connection = Connection(
+                    connection.username,
+                    host=address[0],
+                    database=connection.database,
+                    password=connection.password,
+                    ssl_context=False if tls is None else tls,
+                    application_name="seawall",
+                    sock=plain,
+                )
+        except BaseException:
+            plain.close()
+            self._guard.close()
+            raise
+
+    def rows(self, sql: str, **values: Any) -> list[list[Any]]:
+        """What a statement answers.
+
+        Raises:
+            PartUnavailable: no answer, or not now.
+            PartRefused: it said no.
+        """
+        with self._sentences.translated(), self._deadline():
+            return list(self._connection.run(sql, **values) or ())
+
+    def close(self) -> None:
+        """Ends it, whatever it is doing."""
+        with suppress(InterfaceError, OSError):
+            self._connection.close()
+        self._guard.close()
+
+    @contextmanager
+    def _deadline(self) -> Iterator[None]:
+        """Cuts the connection when the time is over: whoever waits for it is told at once."""
+        is_late = threading.Event()
+
+        def cut() -> None:
+            is_late.set()
+            with suppress(OSError):
+                self._guard.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(HTTP_ANSWER_SECONDS, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except (InterfaceError, OSError) as error:
+            if is_late.is_set():
+                raise Late from error
+            raise
+        finally:
+            timer.cancel()
+
+
+class Hosts:
+    """The servers of one PostgreSQL; safe to use from many threads."""
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._connection, self._addresses = connection, connection.hosts
+        self._tls = _context_of(connection)
+
+    @contextmanager
+    def primary(self, kind: Transaction) -> Iterator[tuple[Session, Primary]]:
+        """A transaction on the primary, which is rolled back unless it is committed.
+
+        Raises:
+            PartUnavailable: no primary answered.
+            PartRefused: one does not let us in, or there is no such table.
+        """
+        session, primary = self._open(kind)
+        try:
+            yield session, primary
+        finally:
+            session.close()
+
+    def _open(self, kind: Transaction) -> tuple[Session, Primary]:
+        """Tries the hosts, first the one that was the primary last. What tells most is raised."""
+        trouble: PartUnavailable | PartRefused | None = None
+        for address in self._addresses:
+            try:
+                found = self._begin(address, kind)
+            except PartUnavailable as error:
+                trouble = trouble or error
+            except PartRefused as error:
+                if error.why is not NotReached.TLS_FAILED:
+                    raise
+                trouble = error
+            else:
+                self._addresses = (address, *(other for other in self._addresses if other != address))
+                return found
+        if trouble is None:
+            raise ValueError("no hosts")
+        raise trouble
+
+    def _begin(self, address: tuple[str, int], kind: Transaction) -> tuple[Session, Primary]:
+        sentences = Sentences(address, self._connection)
+        session = Session(address, self._connection, self._tls, sentences)
+        try:
+            table = self._connection.table_name
+            session.rows(_BEGIN.format(isolation=kind.isolation, table=table, lock=kind.lock))
+            (row,) = session.rows(_PRIMARY.format(table=table))
+            with sentences.translated():
+                return session, _primary(row)
+        except BaseException:
+            session.close()
+            raise
+
+
+def _primary(row: list[Any]) -> Primary:
+    is_standby, *found = row
+    if is_standby:
+        raise Standby
+    return Primary(*found)
+
+
+def _context_of(connection: PostgresConnection) -> ssl.SSLContext | None:
+    """Verifies host names, by the given CA or the system's; None without TLS.
+
+    Raises:
+        PartRefused: a text is no PEM, or certificate and key do not fit.
+    """
+    if not connection.is_tls:
+        return None
+    try:
+        return tls_context(connection.ca_pem, connection.client_cert_pem, connection.client_key_pem)
+    except UnreadablePem as pem:
+        sentence = f"the {pem.what} of PostgreSQL cannot be read ({pem.why}): correct the Secret"
+        raise PartRefused(NotReached.TLS_FAILED, sentence) from pem
