@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection, NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.metadata import (
@@ -318,7 +318,7 @@ class FakeDataPlanes:
         """The database at this address."""
         return self._at(connection.metasrv)
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
         """Of the database at this address."""
         return cast("FakeDataPlane", self._at(metasrv).data_plane)
 

@@ -68,6 +68,10 @@ class Etcd:
         self._gateway, self._page = Gateway(connection), page
         self.prefix, self._prefix = connection.prefix, connection.prefix.encode()
 
+    def close(self) -> None:
+        """Closes what is kept open."""
+        self._gateway.close()
+
     def head(self, key: str) -> Head:
         """The newest revision, by way of a key that may be read, whether it is there or not."""
         answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key), "count_only": True})

@@ -25,7 +25,8 @@ from urllib3.exceptions import (
 )
 
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
-from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+from seawall.adapters.tls import UnreadablePem, tls_context
+from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable
 
 MAX_BYTES = 48 * 2**20
 """No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 37,000 regions.
@@ -33,17 +34,25 @@ MAX_BYTES = 48 * 2**20
 Reading one takes up to 4 times its size (measured: 2.3 to 4.0 for 10,000 to 50,000 regions on 30 to 1 datanodes), two
 looks may read it at once, and the process takes 100 MiB besides: 100 + 2 * 4 * 48 = 484 MiB, and the chart's limit is
 512Mi. Each further database of that size takes 8 times its answer more (value resources.limits.memory)."""
+_ADVICE = {
+    9: "it is for later: look at the clocks of both sides",
+    10: "renew it, where it is served",
+    62: "declare a name that it is for, or have one issued for this address",
+    64: "declare a name that it is for, or have one issued for this address",
+}
+"""By OpenSSL's codes (X509_V_ERR_CERT_NOT_YET_VALID, _CERT_HAS_EXPIRED, _HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH)."""
 CHUNK = 2**16
 SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the data plane: its name in sentences, where its address is declared, and the reason of its silence."""
+    """A part of the data plane: its name in sentences, where address and TLS are declared, its silence's reason."""
 
     name: str
     declared: str
     silent: NotReached
+    tls: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,10 @@ class Http:
         self.part = part
         options: dict[str, Any] = {} if tls is None else {"ssl_context": tls}
         self._pool = urllib3.PoolManager(maxsize=connections, retries=False, **options)
+
+    def close(self) -> None:
+        """Closes what is kept open, and in the end what still waits for an answer."""
+        self._pool.clear()
 
     def get(self, url: str) -> Answer:
         """GET.
@@ -125,12 +138,27 @@ class Http:
             advice = "check http:// or https://, and whether it wants a client certificate"
             return PartUnavailable(self.part.silent, f"{where} closes connections: {advice}")
         if isinstance(error, SSLError | ssl.SSLError):
-            return PartRefused(NotReached.TLS_FAILED, f"{where}: {_tls_sentence(tls_error)}")
+            return PartRefused(NotReached.TLS_FAILED, f"{where}: {_tls_sentence(tls_error, self.part.tls)}")
         if isinstance(error, LocationParseError | NameResolutionError):
             advice = f"correct {self.part.declared}, or the DNS"
             return PartUnavailable(self.part.silent, f"{where} has no IP address: {advice}")
         advice = "check that it runs and that network policies let Seawall in"
         return PartUnavailable(self.part.silent, f"{where} does not answer ({_silence(error, seconds)}): {advice}")
+
+
+def context_for(part: Part, url: str, tls: ClientTLS) -> ssl.SSLContext | None:
+    """Verifies names, by the given CA or the system's; None for an http:// URL.
+
+    Raises:
+        PartRefused: a text is no PEM, or certificate and key do not fit.
+    """
+    if not url.startswith("https://"):
+        return None
+    try:
+        return tls_context(tls.ca_pem, tls.client_cert_pem, tls.client_key_pem)
+    except UnreadablePem as pem:
+        sentence = f"the {pem.what} of {part.name} cannot be read ({pem.why}): correct the Secret"
+        raise PartRefused(NotReached.TLS_FAILED, sentence) from pem
 
 
 def url_of(url: str) -> str:
@@ -160,11 +188,12 @@ def _is_eof(error: ssl.SSLError | None) -> bool:
     return isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError)
 
 
-def _tls_sentence(error: ssl.SSLError | None) -> str:
+def _tls_sentence(error: ssl.SSLError | None, declared: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        advice = "tls.caSecretRef must hold the CA that signed it, and it must be valid for the address"
+        advice = _ADVICE.get(error.verify_code, f"{declared}.caSecretRef must hold the CA that signed it")
         return f"its certificate does not fit ({error.verify_message.rstrip('.')}): {advice}"
     reason = (error.reason if error is not None else "").replace("_", " ").lower()
     if "alert" in reason:
-        return f"it refused our client certificate ({reason}): set tls.clientCertSecretRef to one that its CA signed"
+        advice = f"set {declared}.clientCertSecretRef to one that its CA signed and that has not expired"
+        return f"it refused our client certificate ({reason}): {advice}"
     return f"the TLS handshake failed ({reason or 'no reason given'}): check that it speaks TLS at this port"
