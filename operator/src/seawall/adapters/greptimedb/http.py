@@ -81,7 +81,7 @@ class Http:
         self._pool = urllib3.PoolManager(maxsize=connections, retries=False, **options)
 
     def close(self) -> None:
-        """Closes what is kept open, and in the end what still waits for an answer."""
+        """Closes what is kept open; what waits for an answer gets it, and is closed then."""
         self._pool.clear()
 
     def get(self, url: str) -> Answer:
