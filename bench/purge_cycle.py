@@ -35,7 +35,7 @@ from seawall.api.v1alpha1.cluster import (
 )
 from seawall.api.v1alpha1.purge import Stage, WALPurge
 from seawall.controllers.purge import WALPurgeController
-from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection
 from seawall.domain.kafka import KafkaConnection, KafkaView
 from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.observe.ledger import LedgerObserver
@@ -90,9 +90,9 @@ class _CountedPlanes:
         parts = self._planes.connect(key, connection)
         return DataPlaneParts(self._counted.port(parts.data_plane), self._counted.port(parts.metadata_store))
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:
         """The counted switch."""
-        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv))
+        found: MaintenanceSwitch = self._counted.port(self._planes.maintenance_of(key, metasrv, tls))
         return found
 
     def forget(self, key: Key) -> None:

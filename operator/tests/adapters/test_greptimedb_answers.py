@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from seawall.adapters.greptimedb.authorization import basic, require_entry, require_entry_as
 from seawall.adapters.greptimedb.heartbeats import read_heartbeats
-from seawall.adapters.greptimedb.interfaces import read_sql, read_switch
-from seawall.domain.dataplane.connection import NotReached, PartRefused
+from seawall.adapters.greptimedb.http import Answer
+from seawall.adapters.greptimedb.interfaces import FRONTEND, METASRV, read_sql, read_switch
+from seawall.domain.dataplane.connection import NotReached, PartRefused, User
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.reports import DatanodeReport, InnerReport, RegionReport, RegionRole
 
 REGION = 4398046511105
+USER = User("seawall", "secret")
 LARGEST = 2**64 - 1
 MITO = {"Mito": {"manifest_version": 2, "flushed_entry_id": 7, "file_removed_cnt": 0}}
 METRIC = {
@@ -217,10 +220,52 @@ def test_a_statement_that_failed(code: int, final: bool) -> None:  # noqa: FBT00
     assert read_sql(sql(code=code, error="why")) == FlushFailure(f"{code}: why", final=final)
 
 
-def test_a_frontend_that_wants_a_password_is_told() -> None:
-    with pytest.raises(PartRefused, match="wants a user name and password") as refused:
-        read_sql(sql(code=7003, error="Not found http or grpc authorization header"))
+@pytest.mark.parametrize(
+    ("status", "body", "user", "sentence"),
+    [
+        (
+            401,
+            sql(code=7003),
+            None,
+            "401 (code 7003): it wants a user name and password, set dataPlane.greptimedb.auth",
+        ),
+        (401, sql(code=7000), USER, "401 (code 7000): it refused the user name or password, correct the Secret"),
+        (401, b"<html>", USER, "401: it refused the user name or password, correct the Secret"),
+        (403, sql(code=7006), USER, "403 (code 7006): the user may not do this, let it read and write"),
+        (403, b"", USER, "403: the user may not do this, let it read and write"),
+        (403, b'{"code":"7006"}', None, "403: it wants a user name and password"),
+    ],
+)
+def test_who_is_not_let_in_is_told_why(status: int, body: bytes, user: User | None, sentence: str) -> None:
+    with pytest.raises(PartRefused) as refused:
+        require_entry_as(user, Answer(status, body), FRONTEND, "https://db:4000/v1/sql")
     assert refused.value.why is NotReached.AUTHENTICATION_FAILED
+    assert str(refused.value).startswith(f"the frontend at https://db:4000 answers {sentence}")
+
+
+def test_a_region_that_is_read_only_is_no_matter_of_users() -> None:
+    """GreptimeDB answers 401 then, too."""
+    answer = Answer(401, sql(code=4007, error="Region is read-only"))
+    require_entry_as(USER, answer, FRONTEND, "https://db:4000")
+    assert read_sql(answer.body) == FlushFailure("4007: Region is read-only", final=False)
+
+
+@pytest.mark.parametrize("status", [200, 400, 404, 500, 503])
+def test_other_answers_say_nothing_of_users(status: int) -> None:
+    require_entry_as(None, Answer(status, sql(code=7003)), FRONTEND, "https://db:4000")
+    require_entry(Answer(status, b""), METASRV, "https://db:4000")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_metasrv_with_users_is_a_proxy(status: int) -> None:
+    with pytest.raises(PartRefused, match=rf"answers {status}, so a proxy before it wants a user") as refused:
+        require_entry(Answer(status, b""), METASRV, "https://db:4000")
+    assert refused.value.why is NotReached.AUTHENTICATION_FAILED
+
+
+def test_a_user_is_sent_in_utf8() -> None:
+    assert basic(None) == {}
+    assert basic(User("ü", "a:ß")) == {"Authorization": "Basic w7w6YTrDnw=="}
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"code":"1"}'])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 from tests.fakes.dataplane import FakeDataPlane, FakeMetadataStore, FakeRegion, etcd_of
 from tests.fakes.kafka import FakeKafka
@@ -141,7 +141,7 @@ class Network:
 
         return DataPlaneParts(_Routed("database", plane), _Routed("etcd", store))
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
         """Whoever answers at this address."""
         return _Routed("database", lambda _: self.databases[self.services[metasrv.rstrip("/")]].plane)
 

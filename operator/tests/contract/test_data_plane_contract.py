@@ -11,7 +11,7 @@ import pytest
 from seawall.adapters.greptimedb.clients import GreptimeDataPlanes
 from seawall.adapters.greptimedb.interfaces import GreptimeDB
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import SYSTEM_TRUST, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import NodeRole, weakest_version
 from seawall.domain.dataplane.reports import RegionReport, RegionRole, region_reports
 from seawall.ports import DataPlane, DataPlaneParts, DataPlanes
@@ -185,7 +185,7 @@ def metasrv(request: pytest.FixtureRequest) -> tuple[DataPlanes, str]:
 
 def test_maintenance_is_a_switch(metasrv: tuple[DataPlanes, str]) -> None:
     planes, address = metasrv
-    switch = planes.maintenance_of(WAL, address)
+    switch = planes.maintenance_of(WAL, address, SYSTEM_TRUST)
     assert switch.in_maintenance() is False
     for enabled in (True, True, False, False):
         switch.set_maintenance(enabled=enabled)
@@ -194,17 +194,17 @@ def test_maintenance_is_a_switch(metasrv: tuple[DataPlanes, str]) -> None:
 
 def test_maintenance_is_that_of_the_address_whichever_was_asked_for_before(metasrv: tuple[DataPlanes, str]) -> None:
     planes, address = metasrv
-    planes.maintenance_of(WAL, address).set_maintenance(enabled=True)
-    silent = planes.maintenance_of(WAL, NOBODY)
+    planes.maintenance_of(WAL, address, SYSTEM_TRUST).set_maintenance(enabled=True)
+    silent = planes.maintenance_of(WAL, NOBODY, SYSTEM_TRUST)
     for ask in (silent.in_maintenance, lambda: silent.set_maintenance(enabled=False)):
         with pytest.raises(PartUnavailable) as silence:
             ask()
         assert silence.value.why is NotReached.METASRV_UNREACHABLE
-    again = planes.maintenance_of(WAL, f"{address}/")
+    again = planes.maintenance_of(WAL, f"{address}/", SYSTEM_TRUST)
     assert again.in_maintenance() is True
     again.set_maintenance(enabled=False)
     planes.forget(WAL)
-    assert planes.maintenance_of(WAL, address).in_maintenance() is False
+    assert planes.maintenance_of(WAL, address, SYSTEM_TRUST).in_maintenance() is False
 
 
 @pytest.fixture(params=["fake", "nobody listens"])

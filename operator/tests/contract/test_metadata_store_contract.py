@@ -12,7 +12,14 @@ import pytest
 from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
-from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartUnavailable, PostgresConnection
+from seawall.domain.dataplane.connection import (
+    ClientTLS,
+    EtcdConnection,
+    NotReached,
+    PartUnavailable,
+    PostgresConnection,
+    User,
+)
 from seawall.domain.dataplane.metadata import (
     LeaderState,
     MarkerMove,
@@ -135,8 +142,8 @@ def world(request: pytest.FixtureRequest) -> World:
 
 def connection_to(etcd: EtcdProcess, prefix: str) -> EtcdConnection:
     access = etcd.access
-    pems = (access.ca_pem, access.client_cert_pem, access.client_key_pem)
-    return EtcdConnection((etcd.url,), prefix, *pems, access.username, access.password)
+    tls = ClientTLS(access.ca_pem, access.client_cert_pem, access.client_key_pem)
+    return EtcdConnection((etcd.url,), prefix, tls, User(access.username, access.password))
 
 
 def test_an_empty_store_is_an_empty_snapshot(world: World) -> None:

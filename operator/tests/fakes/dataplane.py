@@ -13,6 +13,7 @@ from typing import cast
 
 from seawall.api.meta import Key
 from seawall.domain.dataplane.connection import (
+    ClientTLS,
     DataPlaneConnection,
     EtcdConnection,
     NotReached,
@@ -330,7 +331,7 @@ class FakeDataPlanes:
         """The database at this address."""
         return self._at(connection.metasrv)
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
         """Of the database at this address."""
         return cast("FakeDataPlane", self._at(metasrv).data_plane)
 

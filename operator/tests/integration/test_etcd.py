@@ -18,7 +18,7 @@ from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.keys import KeyValue, Unchanged
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.times import HTTP_ANSWER_SECONDS
-from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable, User
 from seawall.domain.dataplane.metadata import MarkerMove, TopicMarker
 from seawall_e2e.loopback.etcd import TOKEN_SECONDS, EtcdProcess
 from seawall_e2e.loopback.pki import CertificateAuthority
@@ -42,6 +42,15 @@ def mine(etcd: EtcdProcess) -> EtcdConnection:
     return EtcdConnection((etcd.url,), f"{uuid.uuid4().hex}")
 
 
+def with_tls(connection: EtcdConnection, **changes: str | None) -> EtcdConnection:
+    return replace(connection, tls=replace(connection.tls, **changes))
+
+
+def with_user(connection: EtcdConnection, **changes: str) -> EtcdConnection:
+    assert connection.user is not None
+    return replace(connection, user=replace(connection.user, **changes))
+
+
 def said(connection: EtcdConnection, why: NotReached) -> str:
     """The sentence of a refusal, which stays the same."""
     sentences = set()
@@ -62,7 +71,7 @@ def trouble_with(connection: EtcdConnection) -> PartRefused | PartUnavailable:
 
 
 def test_a_wrong_password_is_told(secure: EtcdConnection) -> None:
-    sentence = said(replace(secure, password="wrong"), AUTHENTICATION)
+    sentence = said(with_user(secure, password="wrong"), AUTHENTICATION)
     assert sentence == (
         "etcd at URL refused the user name or password (authentication failed, invalid user ID or password):"
         " correct the Secret of etcd.auth"
@@ -70,7 +79,7 @@ def test_a_wrong_password_is_told(secure: EtcdConnection) -> None:
 
 
 def test_a_missing_user_is_told(secure: EtcdConnection) -> None:
-    sentence = said(replace(secure, username=None, password=None), AUTHENTICATION)
+    sentence = said(replace(secure, user=None), AUTHENTICATION)
     assert sentence == "etcd at URL wants a user name and password: set metadataStore.etcd.auth"
 
 
@@ -85,7 +94,7 @@ def test_a_user_without_the_right_is_told(secure: EtcdConnection) -> None:
 def test_a_client_certificate_with_a_common_name_is_told(secure: EtcdConnection, secure_etcd: EtcdProcess) -> None:
     """This is a rule of etcd: its gateway must not let a certificate's name pass for a user."""
     access = secure_etcd.access
-    named = replace(secure, client_cert_pem=access.named_cert_pem, client_key_pem=access.named_key_pem)
+    named = with_tls(secure, client_cert_pem=access.named_cert_pem, client_key_pem=access.named_key_pem)
     assert said(named, AUTHENTICATION) == (
         "etcd at URL refused our client certificate: with users, its JSON gateway wants client certificates without a"
         " common name"
@@ -94,7 +103,7 @@ def test_a_client_certificate_with_a_common_name_is_told(secure: EtcdConnection,
 
 def test_a_missing_client_certificate_is_told(secure: EtcdConnection) -> None:
     """Whether its alert comes before the end of the connection is chance."""
-    trouble = trouble_with(replace(secure, client_cert_pem=None, client_key_pem=None))
+    trouble = trouble_with(with_tls(secure, client_cert_pem=None, client_key_pem=None))
     assert trouble.why in {TLS, SILENT}
     assert "client certificate" in str(trouble)
 
@@ -102,7 +111,7 @@ def test_a_missing_client_certificate_is_told(secure: EtcdConnection) -> None:
 def test_an_unknown_ca_is_told(secure: EtcdConnection, tmp_path_factory: pytest.TempPathFactory) -> None:
     stranger = CertificateAuthority(tmp_path_factory.mktemp("ca")).cert.read_text()
     for ca in (stranger, None):
-        assert said(replace(secure, ca_pem=ca), TLS).startswith("etcd at URL: its certificate does not fit (")
+        assert said(with_tls(secure, ca_pem=ca), TLS).startswith("etcd at URL: its certificate does not fit (")
 
 
 CLOSES = "etcd at URL closes connections: check http:// or https://, and whether it wants a client certificate"
@@ -121,18 +130,18 @@ def test_tls_to_a_plain_port_is_told(mine: EtcdConnection) -> None:
 @pytest.mark.parametrize("text", ["", "no PEM", "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----"])
 def test_a_ca_that_is_none_is_told(secure: EtcdConnection, text: str) -> None:
     with pytest.raises(PartRefused, match=r"the CA certificate .* cannot be read .*: correct the Secret") as refused:
-        Etcd(replace(secure, ca_pem=text))
+        Etcd(with_tls(secure, ca_pem=text))
     assert refused.value.why is TLS
 
 
 def test_a_key_that_does_not_fit_is_told(secure: EtcdConnection, secure_etcd: EtcdProcess) -> None:
     for key in ("no PEM", secure_etcd.access.named_key_pem):
         with pytest.raises(PartRefused, match=r"the client certificate .* cannot be read \(.+\): correct the Secret"):
-            Etcd(replace(secure, client_key_pem=key))
+            Etcd(with_tls(secure, client_key_pem=key))
 
 
 def test_credentials_for_an_etcd_without_users_are_not_needed(mine: EtcdConnection) -> None:
-    assert Etcd(replace(mine, username="somebody", password="secret")).get("x") is None
+    assert Etcd(replace(mine, user=User("somebody", "secret"))).get("x") is None
 
 
 def test_a_token_that_expired_is_renewed(secure: EtcdConnection) -> None:

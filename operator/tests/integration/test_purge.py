@@ -17,6 +17,7 @@ import pytest
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses
+from seawall_e2e.loopback.refdb_access import RefDbAccess
 from seawall_e2e.waiting import wait_until
 from tests.support.kube import OBJECTS, KubeClient, Object
 from tests.support.local_verification import verify_on_this_machine
@@ -91,12 +92,12 @@ class Purged:
 @pytest.fixture
 def purged_cluster(
     kube: KubeClient, kafka: KafkaProcesses, etcd: EtcdProcess, operator: OperatorProcess
-) -> Callable[[], AbstractContextManager[Purged]]:
+) -> Callable[..., AbstractContextManager[Purged]]:
     """Makes databases on two datanodes, with a table of two regions and a WALCluster: Seawall moves the markers."""
 
     @contextmanager
-    def make() -> Iterator[Purged]:
-        with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2) as database:
+    def make(access: RefDbAccess | None = None) -> Iterator[Purged]:
+        with RefDbProcesses(kafka.bootstrap_servers, etcd, datanodes=2, access=access) as database:
             site = new_site(kube, kafka, operator)
             try:
                 make_pool_and_table(site, database)
@@ -109,6 +110,8 @@ def purged_cluster(
 
 def make_pool_and_table(site: Site, database: RefDbProcesses) -> None:
     """Declares the WALCluster, and makes a table of two regions."""
+    for name, values in {} if database.access is None else database.access.secrets().items():
+        site.make_secret(name, **values)
     greptimedb = database.declared(autoPrune="Disabled")
     site.declare(topics={"prefix": f"wal_{database.prefix}", "replicationFactor": 1}, greptimedb=greptimedb)
     site.wait_ready()
@@ -373,7 +376,7 @@ STORIES = (
 
 
 def test_a_purge_shrinks_topics_and_loses_no_row_and_whatever_must_stop_it_does(
-    purged_cluster: Callable[[], AbstractContextManager[Purged]],
+    purged_cluster: Callable[..., AbstractContextManager[Purged]],
 ) -> None:
     def tell(story: tuple[Callable[[Purged], None], ...]) -> None:
         with purged_cluster() as purged:

@@ -77,7 +77,7 @@ def check(runner: BackupRunner, purged: Purged, s3: S3Process, folder: Path) -> 
 
 
 def test_a_purge_takes_what_is_backed_up_and_nothing_that_is_not(
-    purged_cluster: Callable[[], AbstractContextManager[Purged]],  # noqa: F811 - the fixture
+    purged_cluster: Callable[..., AbstractContextManager[Purged]],  # noqa: F811 - the fixture
     tmp_path: Path,
 ) -> None:
     with purged_cluster() as purged, S3Process() as s3:

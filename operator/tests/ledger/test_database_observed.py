@@ -129,6 +129,10 @@ def test_what_was_found_by_another_spec_is_nobodys() -> None:
     watched.world.kube.apply(WAL, watched.world.spec(metadataStore=other))
     assert watched.watch.latest_database(watched.world.cluster()) is None
     assert isinstance(watched.observe(), DataPlaneView)
+    user = {"credentialsSecretRef": {"name": "user"}, "insecure": True}
+    watched.world.kube.apply(WAL, watched.world.spec(auth=user))
+    assert watched.watch.latest_database(watched.world.cluster()) is None
+    assert why(watched.observe()) is NotReached.SECRET_MISSING
 
 
 def test_the_database_is_looked_at_whatever_keeps_from_looking_at_the_ledger() -> None:

@@ -23,7 +23,7 @@ from seawall.api.v1alpha1.hold import HoldState, WALHold, WALHoldStatus
 from seawall.api.v1alpha1.policy import WALPurgePolicy
 from seawall.api.v1alpha1.purge import WALPurge
 from seawall.controllers.purge import WALPurgeController
-from seawall.domain.dataplane.connection import DataPlaneConnection
+from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.intents import FenceRecord
 from seawall.domain.ledger.observation import read_shards
@@ -122,7 +122,7 @@ class Databases:
         store = self.world.stores.get(etcd_of(connection), self.world.store)
         return DataPlaneParts(self.calls.guard(data_plane), self.calls.guard(store))
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:  # noqa: ARG002 - the port has it
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:  # noqa: ARG002 - the port
         """Of the database at this address."""
         switch: MaintenanceSwitch = self.calls.guard(self.world.data_planes.get(metasrv, self.world.data_plane))
         return switch

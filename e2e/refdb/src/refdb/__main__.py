@@ -18,6 +18,7 @@ from refdb.errors import DatabaseError, invalid
 from refdb.frontend.catalog import Catalog
 from refdb.frontend.database import Database
 from refdb.frontend.server import frontend_application
+from refdb.frontend.users import user_provider
 from refdb.meta.etcd import Etcd
 from refdb.meta.postgresql import Postgresql
 from refdb.meta.store import Store
@@ -31,7 +32,7 @@ from refdb.repeats import every, until_available
 from refdb.wal.log import WalLog
 from refdb.wal.options import WalOptions, wal_options
 from refdb.wal.topics import require_topics
-from refdb.web import NOTE, Client, serve
+from refdb.web import NOTE, Client, TlsPort, serve
 
 LOG = logging.getLogger("refdb")
 MOVE_PERIOD = 1.0
@@ -69,7 +70,7 @@ def run_metasrv(args: argparse.Namespace) -> None:
         prune = functools.partial(prune_topics, etcd, state, options.topics, delete)
         every(options.auto_prune_interval, "Prune", prune)
     listed = NodeListing(args.advertise or args.http, args.version, options.served)
-    serve(metasrv_application(listed, etcd, state, tables, migrations), args.http)
+    serve(metasrv_application(listed, etcd, state, tables, migrations), args.http, _tls(args))
 
 
 def run_datanode(args: argparse.Namespace) -> None:
@@ -89,7 +90,9 @@ def run_datanode(args: argparse.Namespace) -> None:
 
 def run_frontend(args: argparse.Namespace) -> None:
     """SQL."""
-    serve(frontend_application(Database(Catalog(_store(args)), Client(), args.metasrv)), args.http)
+    users = user_provider(args.user_provider) if args.user_provider else None
+    database = Database(Catalog(_store(args)), Client(), args.metasrv)
+    serve(frontend_application(database, users), args.http, _tls(args))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,6 +115,11 @@ def _parser() -> argparse.ArgumentParser:
     _flag(parser, "--lease", "4", "metasrv: seconds that a datanode may lead a region after a heartbeat", float)
     _flag(parser, "--dead-after", "5", "metasrv: seconds of silence after which a datanode counts as dead", float)
     _flag(parser, "--enable-region-failover", "false", "metasrv: move regions of dead datanodes")
+    _flag(parser, "--user-provider", "", "frontend: who may ask, as GreptimeDB's option; none: everybody")
+    _flag(parser, "--https", "", "metasrv, frontend: where to listen with TLS as well, as a proxy before it would")
+    _flag(parser, "--tls-cert", "", "the certificate for it, a PEM file")
+    _flag(parser, "--tls-key", "", "its private key, a PEM file")
+    _flag(parser, "--tls-client-ca", "", "the CA whose certificates clients must show there, a PEM file; none: no mTLS")
     return parser
 
 
@@ -125,6 +133,10 @@ def _wal(args: argparse.Namespace) -> WalOptions:
         return wal_options(Path(args.config).read_text(), os.environ)
     except OSError as error:
         raise invalid(f"--config: {error}") from None
+
+
+def _tls(args: argparse.Namespace) -> TlsPort | None:
+    return TlsPort(args.https, args.tls_cert, args.tls_key, args.tls_client_ca) if args.https else None
 
 
 def _store(args: argparse.Namespace) -> Store:

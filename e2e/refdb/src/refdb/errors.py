@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from http import HTTPStatus
 
 
 class StatusCode(IntEnum):
@@ -15,6 +16,20 @@ class StatusCode(IntEnum):
     REGION_NOT_FOUND = 4005
     REGION_NOT_READY = 4008
     REGION_BUSY = 4009
+    USER_NOT_FOUND = 7000
+    USER_PASSWORD_MISMATCH = 7002
+    AUTH_HEADER_NOT_FOUND = 7003
+    INVALID_AUTH_HEADER = 7004
+    PERMISSION_DENIED = 7006
+
+    @property
+    def http_status(self) -> HTTPStatus:
+        """Of an answer with this code."""
+        if self is StatusCode.PERMISSION_DENIED:
+            return HTTPStatus.FORBIDDEN
+        if self >= StatusCode.USER_NOT_FOUND:
+            return HTTPStatus.UNAUTHORIZED
+        return HTTPStatus.INTERNAL_SERVER_ERROR if self is StatusCode.INTERNAL else HTTPStatus.BAD_REQUEST
 
 
 class DatabaseError(Exception):

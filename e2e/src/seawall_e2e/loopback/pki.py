@@ -37,8 +37,8 @@ class CertificateAuthority:
         """The CA's own certificate."""
         return self._self.cert
 
-    def issue(self, name: str, subject: str, alt_names: str | None = None) -> Certificate:
-        """A certificate for servers and clients; without `alt_names` it is good for loopback."""
+    def issue(self, name: str, subject: str, alt_names: str | None = None, *, days: str = DAYS) -> Certificate:
+        """A certificate for servers and clients; without `alt_names` it is good for loopback, with -1 days expired."""
         issued = Certificate(self._folder / f"{name}.crt", self._folder / f"{name}.key")
         request, extensions = self._folder / f"{name}.csr", self._folder / f"{name}.ext"
         _new_key(issued.key)
@@ -48,7 +48,7 @@ class CertificateAuthority:
             f"subjectAltName={alt_names or 'IP:127.0.0.1,DNS:localhost'}\n"
         )
         run(
-            *("openssl", "x509", "-req", "-in", request, "-days", DAYS, "-extfile", extensions),
+            *("openssl", "x509", "-req", "-in", request, "-days", days, "-extfile", extensions),
             *("-CA", self._self.cert, "-CAkey", self._self.key, "-CAcreateserial", "-out", issued.cert),
         )
         return issued

@@ -16,6 +16,7 @@ from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.forked import ForkedProcess, Program
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.processes import Process, answers_ok, free_ports
+from seawall_e2e.loopback.refdb_access import RefDbAccess
 from seawall_e2e.waiting import wait_until
 
 START_TIMEOUT = 60
@@ -34,17 +35,25 @@ class RefDbProcesses:
         datanodes: int = 3,
         wal: Mapping[str, object] | None = None,
         flags: Sequence[str] = (),
+        access: RefDbAccess | None = None,
     ) -> None:
+        """With `access` metasrv and frontend listen with TLS, too, and the frontend wants a user."""
         self.folder = Path(tempfile.mkdtemp(prefix="seawall-refdb-"))
         self.prefix = self.folder.name.rsplit("-", 1)[1]
         self._store, self._flags = store, tuple(flags)
         self._servers, self._wal = bootstrap_servers, dict(wal or {})
         self._write_config(self._servers, self._wal)
-        metasrv_port, frontend_port, *ports = free_ports(2 + datanodes)
-        self.metasrv_address, self.frontend_address = f"127.0.0.1:{metasrv_port}", f"127.0.0.1:{frontend_port}"
-        self.addresses = [f"127.0.0.1:{port}" for port in ports]
-        self.metasrv = self._process("metasrv", "metasrv", self.metasrv_address)
-        self.frontend = self._process("frontend", "frontend", self.frontend_address)
+        self.access = access
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(4 + datanodes)]
+        self.metasrv_address, self.frontend_address, *secure = addresses[:4]
+        self.addresses = addresses[4:]
+        self.metasrv_url, self.frontend_url = f"http://{self.metasrv_address}", f"http://{self.frontend_address}"
+        own: list[list[str]] = [[], []]
+        if access is not None:
+            self.metasrv_url, self.frontend_url = (f"https://{address}" for address in secure)
+            own = [access.tls_flags(secure[0]), [*access.tls_flags(secure[1]), *access.user_flags()]]
+        self.metasrv = self._process("metasrv", "metasrv", self.metasrv_address, *own[0])
+        self.frontend = self._process("frontend", "frontend", self.frontend_address, *own[1])
         self.datanodes = [self.new_datanode(n, address) for n, address in enumerate(self.addresses)]
         try:
             self.start()
@@ -68,9 +77,10 @@ class RefDbProcesses:
         """`spec.dataPlane.greptimedb` of a WALCluster of this database."""
         return {
             "version": "1.1",
-            "metasrv": f"http://{self.metasrv_address}",
-            "frontend": f"http://{self.frontend_address}",
+            "metasrv": self.metasrv_url,
+            "frontend": self.frontend_url,
             "metadataStore": self._declared_store(),
+            **({} if self.access is None else self.access.declared()),
             **changes,
         }
 
@@ -91,6 +101,11 @@ class RefDbProcesses:
         """A datanode process, not started; `name` gives it another home."""
         name = name or f"datanode-{node_id}"
         return self._process(name, "datanode", address, f"--node-id={node_id}", f"--home={self.folder / name}")
+
+    def new_frontend(self, name: str, *own: str) -> tuple[Process, str]:
+        """Another frontend process, not started, and where it will listen."""
+        address = f"127.0.0.1:{free_ports(1)[0]}"
+        return self._process(name, "frontend", address, *own), address
 
     def start_datanode(self, index: int) -> None:
         """Starts a datanode that was killed and waits until it listens, which is after its replay."""
@@ -176,8 +191,10 @@ class RefDbProcesses:
         (self.folder / "wal.toml").write_text("\n".join(["[wal]", *lines, ""]))
 
     def _ask(self, address: str, path: str, data: bytes | None, timeout: float) -> Any:
+        headers = {} if self.access is None else self.access.headers()
+        request = urllib.request.Request(f"http://{address}{path}", data, headers)
         try:
-            with urllib.request.urlopen(f"http://{address}{path}", data, timeout) as answer:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - http
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             return json.load(error)

@@ -6,6 +6,14 @@ import os
 import ssl
 from enum import StrEnum
 
+_ADVICE = {
+    9: "it is for later: look at the clocks of both sides",
+    10: "renew it, where it is served",
+    62: "declare a name that it is for, or have one issued for this address",
+    64: "declare a name that it is for, or have one issued for this address",
+}
+"""By OpenSSL's codes (X509_V_ERR_CERT_NOT_YET_VALID, _CERT_HAS_EXPIRED, _HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH)."""
+
 
 class Pem(StrEnum):
     """What a PEM text holds, and where it is declared."""
@@ -42,14 +50,15 @@ def tls_context(ca_pem: str | None, client_cert_pem: str | None, client_key_pem:
     return context
 
 
-def tls_sentence(error: ssl.SSLError | None) -> str:
-    """What is wrong with a handshake, and what to do, as a clause."""
+def tls_sentence(error: ssl.SSLError | None, declared: str = "tls") -> str:
+    """What is wrong with a handshake, and what to do, as a clause; `declared` is where the spec has the Secrets."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        advice = "tls.caSecretRef must hold the CA that signed it, and it must be valid for the address"
+        advice = _ADVICE.get(error.verify_code, f"{declared}.caSecretRef must hold the CA that signed it")
         return f"its certificate does not fit ({error.verify_message.rstrip('.')}): {advice}"
     reason = (error.reason if error is not None else "").replace("_", " ").lower()
     if "alert" in reason:
-        return f"it refused our client certificate ({reason}): set tls.clientCertSecretRef to one that its CA signed"
+        advice = f"set {declared}.clientCertSecretRef to one that its CA signed and that has not expired"
+        return f"it refused our client certificate ({reason}): {advice}"
     return f"the TLS handshake failed ({reason or 'no reason given'}): check that it speaks TLS at this port"
 
 

@@ -175,7 +175,13 @@ class LedgerWatch(Controller[WALCluster, Watched, WALClusterStatus, LedgerAction
 def _addresses(cluster: WALCluster) -> object:
     """Where the spec says that the database is: with others it may be another one."""
     database = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.greptimedb
-    return database and (database.metasrv, database.frontend, database.metadata_store)
+    return database and (
+        database.metasrv,
+        database.frontend,
+        database.tls,
+        database.auth,
+        database.metadata_store,
+    )
 
 
 def _with_problem(page: LedgerPage | Unavailable, problem: str | None) -> LedgerPage | Unavailable:

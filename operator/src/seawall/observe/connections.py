@@ -7,16 +7,19 @@ from dataclasses import dataclass
 
 from seawall.api.meta import InvalidSpec, Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.data_plane import GreptimeDB
+from seawall.api.v1alpha1.data_plane import FrontendAuth, GreptimeDB, GreptimeTLS
 from seawall.api.v1alpha1.kafka_access import ExternalKafka, KafkaSASL
-from seawall.api.v1alpha1.metadata_store import Etcd, MetadataStore, PostgreSQL
+from seawall.api.v1alpha1.metadata_store import Etcd, EtcdAuth, EtcdTLS, MetadataStore, PostgreSQL
 from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.domain.dataplane.connection import (
+    SYSTEM_TRUST,
+    ClientTLS,
     DataPlaneConnection,
     EtcdConnection,
     NoDataPlane,
     NotReached,
     PostgresConnection,
+    User,
 )
 from seawall.domain.dataplane.wal_settings import WALSettings
 from seawall.domain.errors import Forbidden, OutsideUnavailable, Refused
@@ -130,12 +133,41 @@ def resolve_kafka(kafka: ExternalKafka, read_secret: ReadSecret) -> KafkaConnect
 
 def resolve_data_plane(greptimedb: GreptimeDB, read_secret: ReadSecret) -> DataPlaneConnection | NoDataPlane:
     """The connection to the data plane, or what is wrong with a Secret."""
+    texts = SecretTexts(read_secret)
     try:
-        store = _resolve_store(greptimedb.metadata_store, SecretTexts(read_secret))
+        store = _resolve_store(greptimedb.metadata_store, texts)
+        tls = _resolve_tls(greptimedb.tls, texts)
+        user = _resolve_user(greptimedb.auth, texts)
     except SecretProblem as problem:
         why = NotReached.SECRET_FORBIDDEN if problem.is_forbidden else NotReached.SECRET_MISSING
         return NoDataPlane(why, str(problem))
-    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store)
+    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store, tls, user)
+
+
+def required_metasrv_tls(kube: Kube, cluster: WALCluster) -> ClientTLS:
+    """TLS to a WALCluster's metasrv, as its spec says now; the system's trust store if it names no database any more.
+
+    Raises:
+        OutsideUnavailable: something is wrong with a Secret.
+    """
+    greptimedb = None if isinstance(cluster.spec, InvalidSpec) else cluster.spec.greptimedb
+    namespace = cluster.metadata.namespace
+    texts = SecretTexts(lambda name: kube.get_secret(Key(namespace, name)))
+    try:
+        return _resolve_tls(greptimedb.tls if greptimedb else None, texts)
+    except SecretProblem as problem:
+        raise OutsideUnavailable(str(problem)) from problem
+
+
+def _resolve_tls(tls: EtcdTLS | GreptimeTLS | None, texts: SecretTexts) -> ClientTLS:
+    if tls is None:
+        return SYSTEM_TRUST
+    return ClientTLS(texts.ca(tls.ca_secret_ref), *texts.client_cert(tls.client_cert_secret_ref))
+
+
+def _resolve_user(auth: EtcdAuth | FrontendAuth | None, texts: SecretTexts) -> User | None:
+    name, password = texts.credentials(auth.credentials_secret_ref if auth else None)
+    return None if name is None or password is None else User(name, password)
 
 
 def _resolve_store(store: MetadataStore, texts: SecretTexts) -> EtcdConnection | PostgresConnection:
@@ -147,11 +179,8 @@ def _resolve_store(store: MetadataStore, texts: SecretTexts) -> EtcdConnection |
 
 
 def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
-    ca = texts.ca(etcd.tls.ca_secret_ref if etcd.tls else None)
-    cert, key = texts.client_cert(etcd.tls.client_cert_secret_ref if etcd.tls else None)
-    username, password = texts.credentials(etcd.auth.credentials_secret_ref if etcd.auth else None)
     endpoints = tuple(endpoint.rstrip("/") for endpoint in etcd.endpoints)
-    return EtcdConnection(endpoints, etcd.prefix, ca, cert, key, username, password)
+    return EtcdConnection(endpoints, etcd.prefix, _resolve_tls(etcd.tls, texts), _resolve_user(etcd.auth, texts))
 
 
 def _resolve_postgresql(postgresql: PostgreSQL, texts: SecretTexts) -> PostgresConnection:

@@ -23,6 +23,7 @@ from seawall.domain.rollout.maintenance import Answers, address_of, why_other_da
 from seawall.domain.rollout.observed import Observed
 from seawall.domain.rollout.scans import suspicious_topics, with_scanned
 from seawall.domain.rollout.workload import StatefulSet
+from seawall.observe.connections import required_metasrv_tls
 from seawall.observe.database import DatabaseAnswers, read_database
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
@@ -42,14 +43,6 @@ BEFORE_THE_DATABASE = frozenset({UnavailableReason.POLICY_INVALID, UnavailableRe
 def lease_of(cluster: WALCluster) -> Maintenance | None:
     """The maintenance that the status remembers."""
     return None if cluster.status.restart is None else cluster.status.restart.maintenance
-
-
-def ask_metasrv(switch: MaintenanceSwitch) -> bool | None:
-    """Whether whoever answers there is in maintenance; None: nobody says."""
-    try:
-        return switch.in_maintenance()
-    except (OutsideUnavailable, Refused):
-        return None
 
 
 def witnesses(
@@ -162,9 +155,14 @@ class DatanodeObserver:
     def _with_answer(self, facts: Facts, obj: WALCluster) -> Facts:
         """What whoever answers says where the status remembers maintenance, or else at the spec's address."""
         metasrv = address_of(obj.status.restart or RestartStatus(), facts.metasrv)
-        return (
-            facts if metasrv is None else replace(facts, in_maintenance=ask_metasrv(self.maintenance_of(obj, metasrv)))
-        )
+        return facts if metasrv is None else replace(facts, in_maintenance=self._ask_metasrv(obj, metasrv))
+
+    def _ask_metasrv(self, obj: WALCluster, metasrv: str) -> bool | None:
+        """Whether whoever answers there is in maintenance; None: nobody says."""
+        try:
+            return self.maintenance_of(obj, metasrv).in_maintenance()
+        except (OutsideUnavailable, Refused):
+            return None
 
     def _of_its_database(
         self, facts: Facts, obj: WALCluster, observation: Observation | Unavailable, opened: OpenedCluster | Unavailable
@@ -184,8 +182,13 @@ class DatanodeObserver:
             raise Conflict(f"another database answers: {other}")
 
     def maintenance_of(self, obj: WALCluster, metasrv: str) -> MaintenanceSwitch:
-        """The maintenance of the database at this metasrv's URL."""
-        return self.data_planes.maintenance_of(obj.metadata.key, metasrv)
+        """The maintenance of the database at this metasrv's URL, with the TLS that the spec declares now.
+
+        Raises:
+            OutsideUnavailable: something is wrong with a Secret.
+            PartRefused: a certificate or key makes no sense.
+        """
+        return self.data_planes.maintenance_of(obj.metadata.key, metasrv, required_metasrv_tls(self.kube, obj))
 
     def open(self, obj: WALCluster) -> OpenedCluster:
         """The ports of a WALCluster, for who acts on what a look showed.

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from seawall.api.meta import Key
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.dataplane.connection import DataPlaneConnection, NoDataPlane
+from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection, NoDataPlane
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot, StoredMaintenance, StoreHead
@@ -161,12 +161,16 @@ class DataPlanes(Protocol):
         """The parts of the object `key`'s database; nothing is sent yet.
 
         Raises:
-            PartRefused: a certificate or key makes no sense.
+            PartRefused: a certificate, key or user name makes no sense.
         """
         ...
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
-        """The maintenance of the database at this metasrv's URL, on behalf of the object `key`; nothing is sent yet."""
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:
+        """The maintenance of the database at this metasrv's URL, on behalf of the object `key`; nothing is sent yet.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+        """
         ...
 
     def forget(self, key: Key) -> None:

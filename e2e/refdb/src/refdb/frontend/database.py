@@ -11,6 +11,7 @@ from typing import Any
 
 from refdb.errors import DatabaseError, StatusCode, Unavailable, invalid
 from refdb.frontend.catalog import Catalog, RoutedTable
+from refdb.frontend.users import User
 from refdb.schema import Column, ColumnType, Row, Table, arrow_table, rows_of
 from refdb.sql.query import Result, run_query
 from refdb.sql.statements import AdminCall, CreateTable, Insert, Query, parse_statement
@@ -54,9 +55,11 @@ class Database:
         self._catalog, self._client, self._metasrv = catalog, client, metasrv
         self._pool = ThreadPoolExecutor(32)
 
-    def execute(self, sql: str) -> Answer:
+    def execute(self, sql: str, user: User) -> Answer:
         """Runs one statement."""
-        match parse_statement(sql):
+        parsed = parse_statement(sql)
+        user.require(parsed)
+        match parsed:
             case CreateTable() as statement:
                 return self._create(statement)
             case Insert() as statement:

@@ -1,8 +1,12 @@
-"""The port `DataPlanes`: one set of clients for each object, made anew when its connection changes."""
+"""The port `DataPlanes`: one set of clients for each object, made anew when its connection changes.
+
+The clients of before close what they keep open: a connection was let in by a certificate or a user that may be revoked.
+"""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 
 from seawall.adapters.greptimedb.etcd import Etcd
 from seawall.adapters.greptimedb.interfaces import GreptimeDB, GreptimeMaintenance
@@ -10,7 +14,7 @@ from seawall.adapters.greptimedb.keys import KeyStore
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.api.meta import Key
-from seawall.domain.dataplane.connection import DataPlaneConnection, EtcdConnection, PostgresConnection
+from seawall.domain.dataplane.connection import ClientTLS, DataPlaneConnection, EtcdConnection, PostgresConnection
 from seawall.ports import DataPlaneParts, MaintenanceSwitch
 
 
@@ -19,36 +23,40 @@ class GreptimeDataPlanes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[Key, tuple[DataPlaneConnection, DataPlaneParts]] = {}
-        self._switches: dict[Key, tuple[str, MaintenanceSwitch]] = {}
+        self._open: dict[Key, _Database] = {}
+        self._switches: dict[Key, _Switch] = {}
 
     def connect(self, key: Key, connection: DataPlaneConnection) -> DataPlaneParts:
         """The clients of one object's database; nothing is connected yet.
 
         Raises:
-            PartRefused: a certificate or key makes no sense.
+            PartRefused: a certificate, key or user name makes no sense.
         """
         with self._lock:
             held = self._open.get(key)
-            if held is None or held[0] != connection:
-                database = GreptimeDB(connection.metasrv, connection.frontend)
-                metadata = GreptimeMetadata(key_store(connection.store))
-                held = self._open[key] = connection, DataPlaneParts(database, metadata)
-            return held[1]
+            if held is None or held.connection != connection:
+                _close(self._open.pop(key, None))
+                held = self._open[key] = _Database.of(connection)
+            return held.parts
 
-    def maintenance_of(self, key: Key, metasrv: str) -> MaintenanceSwitch:
-        """The switch at this address; one object has one at a time."""
+    def maintenance_of(self, key: Key, metasrv: str, tls: ClientTLS) -> MaintenanceSwitch:
+        """The switch at this address; one object has one at a time.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+        """
         with self._lock:
             held = self._switches.get(key)
-            if held is None or held[0] != metasrv:
-                held = self._switches[key] = metasrv, GreptimeMaintenance(metasrv)
-            return held[1]
+            if held is None or (held.metasrv, held.tls) != (metasrv, tls):
+                _close(self._switches.pop(key, None))
+                held = self._switches[key] = _Switch(metasrv, tls, GreptimeMaintenance(metasrv, tls))
+            return held.switch
 
     def forget(self, key: Key) -> None:
         """Drops the clients of an object."""
         with self._lock:
-            self._open.pop(key, None)
-            self._switches.pop(key, None)
+            _close(self._open.pop(key, None))
+            _close(self._switches.pop(key, None))
 
 
 def key_store(connection: EtcdConnection | PostgresConnection) -> KeyStore:
@@ -62,3 +70,40 @@ def key_store(connection: EtcdConnection | PostgresConnection) -> KeyStore:
             return Etcd(connection)
         case PostgresConnection():
             return PostgreSQL(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class _Database:
+    """The clients that one connection led to."""
+
+    connection: DataPlaneConnection
+    database: GreptimeDB
+    store: KeyStore
+    parts: DataPlaneParts
+
+    @classmethod
+    def of(cls, connection: DataPlaneConnection) -> _Database:
+        store = key_store(connection.store)
+        database = GreptimeDB(connection.metasrv, connection.frontend, connection.tls, connection.user)
+        return cls(connection, database, store, DataPlaneParts(database, GreptimeMetadata(store)))
+
+    def close(self) -> None:
+        self.database.close()
+        self.store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Switch:
+    """The client of one metasrv."""
+
+    metasrv: str
+    tls: ClientTLS
+    switch: GreptimeMaintenance
+
+    def close(self) -> None:
+        self.switch.close()
+
+
+def _close(held: _Database | _Switch | None) -> None:
+    if held is not None:
+        held.close()

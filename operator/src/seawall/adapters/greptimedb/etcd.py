@@ -45,6 +45,10 @@ class Etcd:
         """The keys at the newest revision; later ones may be written meanwhile."""
         yield EtcdView(self, self.head(TOPIC_NAMES))
 
+    def close(self) -> None:
+        """Closes what is kept open."""
+        self._gateway.close()
+
     def head(self, key: str) -> Head:
         """The newest revision, by way of a key that may be read, whether it is there or not."""
         answer = self._gateway.call("/v3/kv/range", {"key": self._encoded(key), "count_only": True})

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import json
-import ssl
 import threading
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from seawall.adapters.greptimedb.http import Answer, Http, Part, url_of
-from seawall.adapters.tls import UnreadablePem, tls_context
+from seawall.adapters.greptimedb.http import Answer, Http, Part, context_for, url_of
 from seawall.domain.dataplane.connection import EtcdConnection, NotReached, PartRefused, PartUnavailable
 
-
-def etcd_tls_context(connection: EtcdConnection) -> ssl.SSLContext:
-    """Verifies host names, by the given CA or the system's.
-
-    Raises:
-        PartRefused: a text is no PEM, or certificate and key do not fit.
-    """
-    try:
-        return tls_context(connection.ca_pem, connection.client_cert_pem, connection.client_key_pem)
-    except UnreadablePem as pem:
-        sentence = f"the {pem.what} of etcd cannot be read ({pem.why}): correct the Secret"
-        raise PartRefused(NotReached.TLS_FAILED, sentence) from pem
-
-
-ETCD = Part("etcd", "metadataStore.etcd.endpoints", NotReached.METADATA_STORE_UNREACHABLE)
+ETCD = Part("etcd", "metadataStore.etcd.endpoints", NotReached.METADATA_STORE_UNREACHABLE, "metadataStore.etcd.tls")
 
 
 class Code(IntEnum):
@@ -57,12 +41,15 @@ class Gateway:
     """One etcd cluster; safe to use from many threads."""
 
     def __init__(self, connection: EtcdConnection) -> None:
-        is_https = connection.endpoints[0].startswith("https://")
-        self._http = Http(ETCD, tls=etcd_tls_context(connection) if is_https else None)
+        self._http = Http(ETCD, tls=context_for(ETCD, connection.endpoints[0], connection.tls))
         self._connection = connection
         self._endpoints = list(connection.endpoints)
         self._lock = threading.Lock()
         self._token: str | None = None
+
+    def close(self) -> None:
+        """Closes what is kept open."""
+        self._http.close()
 
     def call(self, path: str, body: Mapping[str, Any]) -> Any:
         """The answer's JSON; a token that has expired is renewed once.
@@ -83,11 +70,12 @@ class Gateway:
 
     def _current_token(self) -> str | None:
         """Asks for a token while nobody else does; None without a user."""
-        if self._connection.username is None:
+        user = self._connection.user
+        if user is None:
             return None
         with self._lock:
             if self._token is None:
-                body = {"name": self._connection.username, "password": self._connection.password}
+                body = {"name": user.name, "password": user.password}
                 try:
                     self._token = str(self._ask("/v3/auth/authenticate", body, None)["token"])
                 except _AuthNotEnabled:
@@ -151,7 +139,7 @@ class Gateway:
             return _AuthNotEnabled(said)
         if code == Code.OUT_OF_RANGE or code in _PASSING:
             return PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, f"{where} cannot answer now ({said})")
-        if "user name is empty" in said or (code == Code.PERMISSION_DENIED and self._connection.username is None):
+        if "user name is empty" in said or (code == Code.PERMISSION_DENIED and self._connection.user is None):
             sentence = f"{where} wants a user name and password: set metadataStore.etcd.auth"
         elif code == Code.PERMISSION_DENIED:
             advice = "grant its role the keys below the prefix"

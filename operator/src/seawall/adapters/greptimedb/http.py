@@ -25,8 +25,8 @@ from urllib3.exceptions import (
 )
 
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS
-from seawall.adapters.tls import tls_sentence
-from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+from seawall.adapters.tls import UnreadablePem, tls_context, tls_sentence
+from seawall.domain.dataplane.connection import ClientTLS, NotReached, PartRefused, PartUnavailable
 
 MAX_BYTES = 48 * 2**20
 """No more of an answer is read: the largest is a metasrv's, 1.3 kB for each region, so this is some 37,000 regions.
@@ -40,11 +40,12 @@ SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the data plane: its name in sentences, where its address is declared, and the reason of its silence."""
+    """A part of the data plane: its name in sentences, where address and TLS are declared, its silence's reason."""
 
     name: str
     declared: str
     silent: NotReached
+    tls: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,10 @@ class Http:
         self.part = part
         options: dict[str, Any] = {} if tls is None else {"ssl_context": tls}
         self._pool = urllib3.PoolManager(maxsize=connections, retries=False, **options)
+
+    def close(self) -> None:
+        """Closes what is kept open; what waits for an answer gets it, and is closed then."""
+        self._pool.clear()
 
     def get(self, url: str) -> Answer:
         """GET.
@@ -126,12 +131,27 @@ class Http:
             advice = "check http:// or https://, and whether it wants a client certificate"
             return PartUnavailable(self.part.silent, f"{where} closes connections: {advice}")
         if isinstance(error, SSLError | ssl.SSLError):
-            return PartRefused(NotReached.TLS_FAILED, f"{where}: {tls_sentence(tls_error)}")
+            return PartRefused(NotReached.TLS_FAILED, f"{where}: {tls_sentence(tls_error, self.part.tls)}")
         if isinstance(error, LocationParseError | NameResolutionError):
             advice = f"correct {self.part.declared}, or the DNS"
             return PartUnavailable(self.part.silent, f"{where} has no IP address: {advice}")
         advice = "check that it runs and that network policies let Seawall in"
         return PartUnavailable(self.part.silent, f"{where} does not answer ({_silence(error, seconds)}): {advice}")
+
+
+def context_for(part: Part, url: str, tls: ClientTLS) -> ssl.SSLContext | None:
+    """Verifies names, by the given CA or the system's; None for an http:// URL.
+
+    Raises:
+        PartRefused: a text is no PEM, or certificate and key do not fit.
+    """
+    if not url.startswith("https://"):
+        return None
+    try:
+        return tls_context(tls.ca_pem, tls.client_cert_pem, tls.client_key_pem)
+    except UnreadablePem as pem:
+        sentence = f"the {pem.what} of {part.name} cannot be read ({pem.why}): correct the Secret"
+        raise PartRefused(NotReached.TLS_FAILED, sentence) from pem
 
 
 def url_of(url: str) -> str:

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from seawall.adapters.greptimedb.authorization import basic, require_entry, require_entry_as
 from seawall.adapters.greptimedb.heartbeats import read_heartbeats
-from seawall.adapters.greptimedb.http import Answer, Http, Part
+from seawall.adapters.greptimedb.http import Answer, Http, Part, context_for
 from seawall.adapters.greptimedb.settings import read_settings
 from seawall.adapters.times import FLUSH_SECONDS, HTTP_ANSWER_SECONDS
-from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import SYSTEM_TRUST, ClientTLS, NotReached, PartRefused, PartUnavailable, User
 from seawall.domain.dataplane.flush import FlushFailure
 from seawall.domain.dataplane.identity import Node, NodeRole
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports
@@ -21,7 +22,6 @@ from seawall.domain.dataplane.wal_settings import WALSettings
 
 _TRANSIENT = frozenset({1000, 1002, 1003, 1005, 1006, 1007, 1008, 4007, 4008, 4009, 4010, 5000, 5001, 6000, 6001})
 """Codes of failures that may pass: a datanode is away, the region is opening, busy or moving, storage is slow."""
-_AUTH = range(7000, 8000)
 
 
 class _Answer(BaseModel):
@@ -78,10 +78,9 @@ def read_sql(body: bytes) -> FlushFailure | None:
     """What became of a statement.
 
     Raises:
-        PartRefused: the frontend wants a user, or another one.
         ValueError: this is no answer to a statement.
     """
-    answer = _sql(body)
+    answer = _SQL_ANSWER.validate_json(body)
     if answer.code:
         return FlushFailure(f"{answer.code}: {answer.error}", final=answer.code not in _TRANSIENT)
     if answer.output is None:
@@ -93,10 +92,9 @@ def read_nodes(body: bytes) -> list[Node]:
     """The rows of NODES.
 
     Raises:
-        PartRefused: the frontend wants a user, or another one.
         ValueError: this is no such answer.
     """
-    answer = _sql(body)
+    answer = _SQL_ANSWER.validate_json(body)
     if answer.code or not answer.output:
         raise ValueError(f"information_schema.cluster_info cannot be read ({answer.code}: {answer.error})")
     records = _OUTPUT.validate_python(answer.output[0]).records
@@ -113,17 +111,10 @@ def _node(row: Mapping[str, Any]) -> Node:
     return Node(role, number, str(row.get("peer_addr") or ""), str(row.get("version") or ""))
 
 
-def _sql(body: bytes) -> _SQL:
-    answer = _SQL_ANSWER.validate_json(body)
-    if answer.code in _AUTH:
-        message = f"the frontend wants a user name and password ({answer.code}: {answer.error}), which Seawall has not"
-        raise PartRefused(NotReached.AUTHENTICATION_FAILED, message)
-    return answer
-
-
-METASRV = Part("the metasrv", "dataPlane.greptimedb.metasrv", NotReached.METASRV_UNREACHABLE)
-FRONTEND = Part("the frontend", "dataPlane.greptimedb.frontend", NotReached.FRONTEND_UNREACHABLE)
-SWITCH = Part("the metasrv", "its address", NotReached.METASRV_UNREACHABLE)
+_TLS = "dataPlane.greptimedb.tls"
+METASRV = Part("the metasrv", "dataPlane.greptimedb.metasrv", NotReached.METASRV_UNREACHABLE, _TLS)
+FRONTEND = Part("the frontend", "dataPlane.greptimedb.frontend", NotReached.FRONTEND_UNREACHABLE, _TLS)
+SWITCH = Part("the metasrv", "its address", NotReached.METASRV_UNREACHABLE, _TLS)
 """Its address may be one of before: it is not the spec that is to be corrected."""
 FLUSHES = 10
 """Flushes that are asked for at once."""
@@ -138,15 +129,33 @@ class GreptimeDB:
     Any metasrv of several may answer: those that do not lead ask their leader.
     """
 
-    def __init__(self, metasrv: str, frontend: str, *, flush_seconds: float = FLUSH_SECONDS) -> None:
-        self._metasrv, self._frontend = metasrv.rstrip("/"), frontend.rstrip("/")
-        self._admin, self._sql = Http(METASRV), Http(FRONTEND, connections=FLUSHES)
+    def __init__(
+        self,
+        metasrv: str,
+        frontend: str,
+        tls: ClientTLS = SYSTEM_TRUST,
+        user: User | None = None,
+        *,
+        flush_seconds: float = FLUSH_SECONDS,
+    ) -> None:
+        """Connects to nothing yet; the user is the frontend's, and the metasrv never hears of it.
+
+        Raises:
+            PartRefused: a certificate, key or user name makes no sense.
+        """
+        self._admin, self._frontend = _Metasrv(METASRV, metasrv, tls), frontend.rstrip("/")
+        self._sql = Http(FRONTEND, tls=context_for(FRONTEND, frontend, tls), connections=FLUSHES)
+        self._user, self._headers = user, {"Content-Type": "application/x-www-form-urlencoded", **basic(user)}
         self._flush_seconds = flush_seconds
+
+    def close(self) -> None:
+        """Closes what is kept open."""
+        self._admin.close()
+        self._sql.close()
 
     def reports(self) -> Sequence[DatanodeReport]:
         """The newest report of every datanode: the metasrv keeps the last few of each, the newest last."""
-        answer = self._admin.get(f"{self._metasrv}/admin/heartbeat")
-        return newest_reports(_read(METASRV, answer, read_heartbeats))
+        return newest_reports(_read(METASRV, self._admin.get("/admin/heartbeat"), read_heartbeats))
 
     def nodes(self) -> Sequence[Node]:
         """Asks by SQL."""
@@ -154,7 +163,7 @@ class GreptimeDB:
 
     def wal_settings(self) -> WALSettings:
         """Asks the metasrv for its options; they are its own, and it does not ask its leader for them."""
-        return _read(METASRV, self._admin.get(f"{self._metasrv}/config"), read_settings)
+        return _read(METASRV, self._admin.get("/config"), read_settings)
 
     def flush_regions(self, region_ids: Sequence[int]) -> Mapping[int, FlushFailure]:
         """Asks for flushes by SQL, a few at a time."""
@@ -171,27 +180,57 @@ class GreptimeDB:
 
     def _execute(self, statement: str, seconds: float) -> Answer:
         form = urlencode({"sql": statement}).encode()
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return self._sql.post(f"{self._frontend}/v1/sql", body=form, headers=headers, seconds=seconds)
+        answer = self._sql.post(f"{self._frontend}/v1/sql", body=form, headers=self._headers, seconds=seconds)
+        require_entry_as(self._user, answer, FRONTEND, self._frontend)
+        return answer
 
 
 class GreptimeMaintenance:
     """The switch of a GreptimeDB cluster, by the URL of its metasrv."""
 
-    def __init__(self, metasrv: str) -> None:
-        self._metasrv, self._admin = metasrv.rstrip("/"), Http(SWITCH, connections=1)
+    def __init__(self, metasrv: str, tls: ClientTLS = SYSTEM_TRUST) -> None:
+        """Connects to nothing yet.
+
+        Raises:
+            PartRefused: a certificate or key makes no sense.
+        """
+        self._admin = _Metasrv(SWITCH, metasrv, tls, connections=1)
+
+    def close(self) -> None:
+        """Closes what is kept open."""
+        self._admin.close()
 
     def set_maintenance(self, *, enabled: bool) -> None:
         """Turns it on or off, and believes only the answer."""
         switch = "enable" if enabled else "disable"
-        answer = self._admin.post(f"{self._metasrv}/admin/maintenance/{switch}")
+        answer = self._admin.post(f"/admin/maintenance/{switch}")
         if _read(SWITCH, answer, read_switch) is not enabled:
             raise PartRefused(NotReached.UNEXPECTED_ANSWER, f"the metasrv did not {switch} maintenance")
 
     def in_maintenance(self) -> bool:
         """Asks for the switch."""
-        answer = self._admin.get(f"{self._metasrv}/admin/maintenance/status")
-        return _read(SWITCH, answer, read_switch)
+        return _read(SWITCH, self._admin.get("/admin/maintenance/status"), read_switch)
+
+
+class _Metasrv:
+    """A metasrv's HTTP port, which knows no users."""
+
+    def __init__(self, part: Part, url: str, tls: ClientTLS, *, connections: int = 4) -> None:
+        self._part, self._url = part, url.rstrip("/")
+        self._http = Http(part, tls=context_for(part, url, tls), connections=connections)
+
+    def get(self, path: str) -> Answer:
+        return self._let_in(self._http.get(self._url + path))
+
+    def post(self, path: str) -> Answer:
+        return self._let_in(self._http.post(self._url + path))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _let_in(self, answer: Answer) -> Answer:
+        require_entry(answer, self._part, self._url)
+        return answer
 
 
 def _read(part: Part, answer: Answer, read: Callable[[bytes], T]) -> T:

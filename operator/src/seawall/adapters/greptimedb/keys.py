@@ -84,6 +84,10 @@ class KeyStore(Protocol):
         """What else than a change makes a write's comparison fail, as a clause; empty: nothing does."""
         ...
 
+    def close(self) -> None:
+        """Closes what is kept open."""
+        ...
+
     def view(self) -> AbstractContextManager[View]:
         """The keys as they are now, to be read before the end of the context."""
         ...

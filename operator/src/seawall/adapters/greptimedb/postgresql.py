@@ -58,6 +58,9 @@ class PostgreSQL:
             " (or a transaction that writes, in whatever database of this PostgreSQL, has been open since before then)"
         )
 
+    def close(self) -> None:
+        """Nothing is kept open."""
+
     @contextmanager
     def view(self) -> Iterator[PostgresView]:
         """The keys as they are now."""

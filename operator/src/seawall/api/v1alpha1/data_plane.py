@@ -12,6 +12,7 @@ from seawall.api.duration import Duration, duration_rule
 from seawall.api.meta import APIModel, Name, Rule
 from seawall.api.quantity import MI, Bytes, bytes_rule
 from seawall.api.v1alpha1.metadata_store import URL, MetadataStore
+from seawall.api.v1alpha1.secret_refs import ClientCertSecretRef, CredentialsSecretRef, SecretKeyRef
 from seawall.api.v1alpha1.topic_pool import TopicsSpec
 
 
@@ -28,6 +29,33 @@ class WALConfig(APIModel):
     def batch_bytes(self, topics: TopicsSpec) -> int:
         """The max_batch_bytes that is rendered."""
         return self.max_batch_bytes or min(topics.max_message_bytes, MI)
+
+
+def _is_https(url: str) -> bool:
+    return url.startswith("https://")
+
+
+class GreptimeTLS(APIModel):
+    """TLS to GreptimeDB's HTTP ports. PEM material is read from Secrets again at every reconciliation.
+
+    It is that of a proxy before them: GreptimeDB 0.16 to 1.2 serves HTTP without.
+    """
+
+    ca_secret_ref: SecretKeyRef | None = None
+    """CA certificates (PEM), of one CA or several, that sign the certificates of both URLs; absent means the system's
+    trust store."""
+    client_cert_secret_ref: ClientCertSecretRef | None = None
+    """Client certificate for mutual TLS; absent means none. It is the one way to prove to a metasrv who asks."""
+
+
+class FrontendAuth(APIModel):
+    """A user of the frontend (GreptimeDB's user provider), sent as HTTP Basic authentication."""
+
+    credentials_secret_ref: CredentialsSecretRef
+    """Where the user name and password are. The user must be allowed to read and write (`ReadWrite`, the default of
+    GreptimeDB): a flush counts as a write."""
+    insecure: StrictBool = False
+    """Allows a password without TLS, which sends it in clear text over the network."""
 
 
 class AutoPrune(StrEnum):
@@ -60,14 +88,31 @@ class GreptimeDB(APIModel):
             "GreptimeDB has the admin interface that Seawall needs since 0.16",
             lambda greptimedb: tuple(map(int, greptimedb.version.split("."))) >= (0, 16),
         ),
+        Rule(
+            "!has(self.tls) || self.metasrv.startsWith('https://') || self.frontend.startsWith('https://')",
+            "tls needs an https:// URL, of the metasrv or of the frontend",
+            lambda greptimedb: (
+                greptimedb.tls is None or _is_https(greptimedb.metasrv) or _is_https(greptimedb.frontend)
+            ),
+        ),
+        Rule(
+            "!has(self.auth) || self.auth.insecure || self.frontend.startsWith('https://')",
+            "auth without TLS sends the password in clear text: use an https:// URL of the frontend, or"
+            " auth.insecure: true",
+            lambda greptimedb: greptimedb.auth is None or greptimedb.auth.insecure or _is_https(greptimedb.frontend),
+        ),
     )
 
     version: Annotated[str, Field(min_length=3, max_length=5, pattern=r"^[0-9]{1,2}\.[0-9]{1,2}$")]
     """Major and minor version, as in "1.1": what a region reads when it opens differs between them."""
     metasrv: URL
-    """URL of the metasrv's HTTP port (http://host:4000)."""
+    """URL of the metasrv's HTTP port (http://host:4000). It knows no users: who reaches it may turn on maintenance."""
     frontend: URL
-    """URL of the frontend's HTTP port (http://host:4000), which must not ask for a password."""
+    """URL of the frontend's HTTP port (http://host:4000)."""
+    tls: GreptimeTLS | None = None
+    """TLS to those of the two URLs that are https://; absent means the system's trust store."""
+    auth: FrontendAuth | None = None
+    """User name and password for the frontend, and never sent to the metasrv; absent means none."""
     metadata_store: MetadataStore
     """Where the metasrv keeps its metadata."""
     auto_prune: AutoPrune = AutoPrune.PHYSICAL

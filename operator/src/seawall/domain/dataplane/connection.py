@@ -9,19 +9,40 @@ from seawall.domain.errors import OutsideUnavailable, Refused
 
 
 @dataclass(frozen=True, slots=True)
-class EtcdConnection:
-    """All that is needed to talk to etcd: URLs, the prefix of all keys, PEM texts and credentials, never logged."""
+class ClientTLS:
+    """What TLS needs on our side: PEM texts, never logged. No CA means the system's, no certificate shows none."""
 
-    endpoints: tuple[str, ...]
-    prefix: str = ""
     ca_pem: str | None = None
     client_cert_pem: str | None = None
     client_key_pem: str | None = None
-    username: str | None = None
-    password: str | None = None
 
     def __repr__(self) -> str:
-        return f"EtcdConnection({','.join(self.endpoints)})"
+        return "ClientTLS()"
+
+
+SYSTEM_TRUST = ClientTLS()
+"""Where nothing is declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user name and password, never logged."""
+
+    name: str
+    password: str
+
+    def __repr__(self) -> str:
+        return "User()"
+
+
+@dataclass(frozen=True, slots=True)
+class EtcdConnection:
+    """All that is needed to talk to etcd: URLs, the prefix of all keys, TLS and a user."""
+
+    endpoints: tuple[str, ...]
+    prefix: str = ""
+    tls: ClientTLS = SYSTEM_TRUST
+    user: User | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +76,13 @@ class PostgresConnection:
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneConnection:
-    """The URLs of a GreptimeDB cluster's metasrv and frontend, and its metadata store."""
+    """The URLs of a GreptimeDB cluster's metasrv and frontend, TLS to both, a user of the frontend, and its store."""
 
     metasrv: str
     frontend: str
     store: EtcdConnection | PostgresConnection
+    tls: ClientTLS = SYSTEM_TRUST
+    user: User | None = None
 
 
 class NotReached(StrEnum):
@@ -73,11 +96,12 @@ class NotReached(StrEnum):
     METADATA_STORE_UNREACHABLE = "MetadataStoreUnreachable"
     """No member of etcd, or no primary of PostgreSQL, answered: as for the metasrv."""
     AUTHENTICATION_FAILED = "DataPlaneAuthenticationFailed"
-    """etcd refused the user, wants one, or its role lacks the keys; PostgreSQL refused the user, or it lacks rights on
-    the table; or the frontend wants a password. Mend the Secret or the role; etcd's gateway wants client certificates
+    """etcd, PostgreSQL or the frontend refused the user, wants one, or does not let it do what it must; or a proxy
+    before the metasrv wants one. Mend the Secret, or the user's rights; etcd's gateway wants client certificates
     without a common name."""
     TLS_FAILED = "DataPlaneTLSFailed"
-    """A TLS handshake failed, CA, host name or client certificate: mend the Secret."""
+    """A TLS handshake failed: the CA is not the one that signed, the certificate has expired or is for another name, or
+    ours is refused. The message says which of them, and what to mend."""
     CONTRADICTION = "DatabaseContradictsItself"
     """Metasrv, store and frontend are not of one database: a datanode that reports is not in the store (by id and
     address), the frontend lists others, or the store knows none of the regions that report. Correct the address that is
