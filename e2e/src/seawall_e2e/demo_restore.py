@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 from seawall_e2e import guide
 from seawall_e2e.acked_rows import TABLE
@@ -41,9 +42,14 @@ def lose_kafka(wal: WALCluster, database: RefDb) -> None:
         done = jobs.wait_for_restore("Completed")
         run_and_show("-n", wal.namespace, "get", "walrs")
         say(json.dumps([row for row in done["topics"] if row["planned"]][:3], indent=1))
+    with step("Topics that no region has used are in no backup: a person gives them up, and they are made anew"):
+        until = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
+        run_and_show(
+            "-n", wal.namespace, "annotate", "walc", wal.name, f"seawall.dev/readopt=no region used them@{until}"
+        )
+        wal.wait("Ready", within=120)
     with step("The database starts, and replays the log at the offsets that it knows"):
         database.scale(DATANODES)
-        wal.wait("Ready", within=120)
         wal.wait("Intact", kind="WALIntact", within=120)
         if database.rows(guide.SELECT) != before:
             raise AssertionError("the rows are not the same")
