@@ -100,20 +100,6 @@ def test_a_user_whose_name_is_in_the_spec_is_named_by_the_comment_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "note"),
-    [
-        ("client", "Mount Secret ca and Secret client at /etc/greptimedb/wal-tls, by one projected volume."),
-        ("ca", "Mount Secret ca at /etc/greptimedb/wal-tls."),
-        (None, "Mount Secret ca at /etc/greptimedb/wal-tls."),
-    ],
-)
-def test_a_path_takes_one_volume(client: str | None, note: str) -> None:
-    tls = {"caSecretRef": {"name": "ca"}, **({"clientCertSecretRef": {"name": client}} if client else {})}
-    for text in render_wal_config(wal_spec({**SECURE, "tls": tls})).values():
-        assert [line for line in text.splitlines() if "Mount" in line] == [f"# {note}"]
-
-
-@pytest.mark.parametrize(
     ("message", "batch", "rendered"), [("512Ki", None, "512KB"), ("4Mi", None, "1MB"), ("4Mi", "3Mi", "3MB")]
 )
 def test_a_batch_never_exceeds_what_the_topics_accept(message: str, batch: str | None, rendered: str) -> None:

@@ -101,13 +101,8 @@ def _secret_notes(role: str, kafka: ExternalKafka) -> list[str]:
         user = f"from Secret {secret.name}, key {secret.username_key}"
         notes.append(f"Set {prefix}__USERNAME {user if kafka.sasl.username is None else f'to {kafka.sasl.username}'}.")
         notes.append(f"Set {prefix}__PASSWORD from Secret {secret.name}, key {secret.password_key}.")
-    if mounted := _tls_secrets(kafka):
-        together = ", by one projected volume" if len(mounted) > 1 else ""
-        notes.append(f"Mount {' and '.join(f'Secret {name}' for name in mounted)} at {TLS_MOUNT}{together}.")
+    if kafka.tls and (ca := kafka.tls.ca_secret_ref):
+        notes.append(f"Mount Secret {ca.name} at {TLS_MOUNT}.")
+    if kafka.tls and (client := kafka.tls.client_cert_secret_ref):
+        notes.append(f"Mount Secret {client.name} at {TLS_MOUNT}.")
     return notes
-
-
-def _tls_secrets(kafka: ExternalKafka) -> list[str]:
-    """Their names, each once: one path takes one volume."""
-    refs = (kafka.tls.ca_secret_ref, kafka.tls.client_cert_secret_ref) if kafka.tls else ()
-    return list(dict.fromkeys(ref.name for ref in refs if ref is not None))
