@@ -62,7 +62,7 @@ def test_two_clusters_of_one_name_in_two_namespaces_may_both_be_meant() -> None:
 
 def test_a_topic_that_is_not_managed_is_ours() -> None:
     view = StrimziView((), (KafkaTopic(FIRST, "wal_0", is_managed=False),))
-    assert sharing_of(view, CLUSTER_ID) == Sharing()
+    assert sharing_of(view, CLUSTER_ID).managed == {}
 
 
 @pytest.mark.parametrize("state", ["", "New", "PendingProposal", "ProposalReady", "Stopped", "NotReady", "Ready"])
@@ -184,6 +184,14 @@ def test_both_are_told_in_one_condition() -> None:
 def test_a_topic_of_somebody_elses_pool_is_none_of_ours() -> None:
     found = conditions_of(SPEC, observe(SPEC, BOTH, sharing=Sharing({"orders": FIRST})))
     assert found["SharedWithStrimzi"][:2] == ("False", "NotShared")
+
+
+def test_that_no_kafka_of_strimzis_is_this_one_is_told_too() -> None:
+    for kafkas, where in (((OTHER,), "set strimzi.namespaces"), ((), "set strimzi.namespaces"), ((OURS, OTHER), None)):
+        found = conditions_of(SPEC, observe(SPEC, BOTH, sharing=sharing_of(StrimziView(kafkas), CLUSTER_ID)))
+        status, reason, message = found["SharedWithStrimzi"]
+        assert (status, reason) == ("False", "NotShared")
+        assert (where is not None) is ("none of the Kafkas that were found is this one" in message)
 
 
 def test_what_cannot_be_read_is_told() -> None:

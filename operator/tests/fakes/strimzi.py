@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seawall.api.meta import Key
-from seawall.domain.errors import Forbidden
+from seawall.domain.errors import Forbidden, OutsideUnavailable
 from seawall.domain.sharing import KafkaRebalance, KafkaTopic, StrimziKafka, StrimziView
 
 
@@ -13,11 +13,12 @@ class FakeStrimzi:
     Attributes:
         is_installed: whether there are CRDs.
         is_forbidden: whether the operator's Role lacks the right to list them.
+        is_silent: whether the API server does not list them: it cannot convert one, or is overloaded.
     """
 
     def __init__(self, *, is_installed: bool = False) -> None:
         self.is_installed = is_installed
-        self.is_forbidden = False
+        self.is_forbidden = self.is_silent = False
         self._kafkas: dict[Key, StrimziKafka] = {}
         self._topics: dict[Key, KafkaTopic] = {}
         self._rebalances: dict[Key, KafkaRebalance] = {}
@@ -26,6 +27,8 @@ class FakeStrimzi:
         """All that there is."""
         if not self.is_installed:
             return None
+        if self.is_silent:
+            raise OutsideUnavailable("listing kafkas: 500 request to convert CR from an invalid group/version")
         if self.is_forbidden:
             raise Forbidden("listing kafkas: 403 kafkas.kafka.strimzi.io is forbidden")
         return StrimziView([*self._kafkas.values()], [*self._topics.values()], [*self._rebalances.values()])

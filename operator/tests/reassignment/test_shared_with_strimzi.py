@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from seawall.api.meta import Key
+import pytest
+
+from seawall.api.meta import ConditionType, Key
+from seawall.controllers.permission import require_unmanaged
+from seawall.domain.conditions import find_condition
+from seawall.domain.errors import Refused
 from tests.reassignment.test_reassignment_run import THREE, raising, reason_of
 from tests.reassignment.test_rebalance import led, restarted
 from tests.worlds.reassignment_world import TOPICS, World
@@ -76,6 +81,45 @@ def test_without_the_right_to_look_nothing_is_moved_and_the_run_says_why() -> No
     world.rounds(20)
     assert set(factors(world).values()) == {1}
     assert "what Strimzi manages cannot be read" in world.run().message
+
+
+def test_who_does_not_answer_for_strimzi_keeps_nobody_from_guarding() -> None:
+    world = World()
+    world.settle()
+    world.strimzi.is_installed = world.strimzi.is_silent = True
+    world.kafka.topics["wal_0"].configs["retention.ms"] = "604800000"
+    world.rounds(10)
+    assert world.kafka.topics["wal_0"].configs["retention.ms"] == "-1"
+    shared = find_condition(world.cluster().status.conditions, ConditionType.SHARED_WITH_STRIMZI)
+    assert shared is not None
+    assert (shared.status, shared.reason) == ("Unknown", "StrimziUnknown")
+    world.declare(replicationFactor=3)
+    world.rounds(10)
+    assert set(factors(world).values()) == {1}, "nothing is moved"
+
+
+def test_at_the_end_of_a_run_no_leader_is_elected_while_a_rebalance_runs() -> None:
+    world = raising()
+    world.settle(until=lambda: world.stage() == "Verifying")
+    world.strimzi.put_rebalance(REBALANCE, state="Rebalancing")
+    said = len(world.lines)
+    world.rounds(30)
+    assert not [line for line in world.lines[said:] if "LeadersElected" in line]
+
+
+@pytest.mark.parametrize("trouble", ["is_forbidden", "is_silent"])
+def test_topics_are_made_and_removed_only_by_who_knows_whose_they_are_and_guarded_by_all(trouble: str) -> None:
+    world = World()
+    world.settle()
+    world.strimzi.is_installed = True
+    setattr(world.strimzi, trouble, True)
+    with pytest.raises(Refused, match="what Strimzi manages"):
+        require_unmanaged(world.strimzi, world.cluster(), ["wal_0"])
+    require_unmanaged(world.strimzi, world.cluster(), ["wal_0"], may_be_unknown=True)
+    world.strimzi.put_topic(TOPIC, "wal_0")
+    setattr(world.strimzi, trouble, False)
+    with pytest.raises(Refused, match="KafkaTopic kafka/wal-0 manages topic wal_0"):
+        require_unmanaged(world.strimzi, world.cluster(), ["wal_0"], may_be_unknown=True)
 
 
 def test_preferred_leaders_that_are_asked_for_wait_until_a_rebalance_is_over() -> None:

@@ -217,6 +217,19 @@ def test_a_job_that_has_seawalls_own_user_is_warned_about() -> None:
     assert warned == [("Warning", sentence)]
 
 
+@pytest.mark.parametrize(("name", "reason"), [("seawall", "SeawallsUser"), ("reader", "OwnUser")])
+def test_a_copy_of_the_secret_is_still_seawalls_own_user(name: str, reason: str) -> None:
+    """Whoever says the same name twice has one user, however many Secrets have the password."""
+    world = VerificationWorld()
+    for secret in ("kafka-user", "kafka-copy"):
+        world.kube.secrets[Key(NAMESPACE, secret)] = {"password": b"secret"}
+    copy = {"kafkaUsername": name, "kafkaCredentialsSecretRef": {"name": "kafka-copy"}}
+    verified(world, {**DECLARED, **copy}, {**SECURED, "sasl": {**SECURED["sasl"], "username": "seawall"}})
+    found = user_condition(world)
+    assert found is not None
+    assert found[1] == reason
+
+
 def test_one_identity_of_two_that_is_seawalls_is_warned_about() -> None:
     world = VerificationWorld()
     both = {"tls": MUTUAL["tls"], "sasl": SECURED["sasl"]}

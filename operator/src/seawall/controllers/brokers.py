@@ -102,7 +102,7 @@ class BrokersController(Controller[WALCluster, Observed, WALClusterStatus, Repai
         """Corrects one of Kafka's own topics; then it is looked at anew."""
         key, connection = obj.metadata.key, required_kafka(self.kube, obj)
         try:
-            require_unmanaged(self.strimzi, obj, [action.change.topic])
+            require_unmanaged(self.strimzi, obj, [action.change.topic], may_be_unknown=True)
             self.kafka_clusters.connect(key, connection).alter_configs([action.change])
         except SeawallError as error:
             with self._lock:

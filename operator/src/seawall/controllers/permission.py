@@ -58,15 +58,20 @@ def claim_database(observer: LedgerObserver, cluster: WALCluster, action: ClaimD
         raise Conflict(f"the metadata store of WALCluster {cluster.metadata.key}, or its claim, changed")
 
 
-def require_unmanaged(strimzi: Strimzi | None, cluster: WALCluster, topics: Iterable[str]) -> None:
-    """That no KafkaTopic manages any of these topics of the WALCluster's Kafka, as far as anybody knows.
+def require_unmanaged(
+    strimzi: Strimzi | None, cluster: WALCluster, topics: Iterable[str], *, may_be_unknown: bool = False
+) -> None:
+    """That no KafkaTopic manages any of these topics of the WALCluster's Kafka.
+
+    With `may_be_unknown` it is enough that nobody knows of one: to guard and to repair goes on, whoever may look.
 
     Raises:
-        Refused: one does; the sentence says how it lets go.
-        OutsideUnavailable: the API server did not answer.
+        Refused: one does; the sentence says how it lets go. Or it cannot be known, and has to be.
     """
     kafka = cluster.status.kafka
     sharing = None if kafka is None else observe_sharing(strimzi, kafka.cluster_id)
+    if isinstance(sharing, str) and not may_be_unknown:
+        raise Refused(sharing)
     managed = sharing.among(sorted(topics)) if isinstance(sharing, Sharing) else []
     if isinstance(sharing, Sharing) and managed:
         raise Refused(f"{sharing.who_manages(managed)}: {LET_GO}")

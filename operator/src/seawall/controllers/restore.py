@@ -17,7 +17,7 @@ from seawall.controllers.topic_creation import with_brokers
 from seawall.domain.backup.retention import deleting
 from seawall.domain.cluster.identity import pool_of
 from seawall.domain.cluster_name import of_cluster
-from seawall.domain.dataplane.connection import PartRefused, PartUnavailable
+from seawall.domain.dataplane.connection import PartUnavailable
 from seawall.domain.errors import Conflict, Refused, SeawallError
 from seawall.domain.kafka import KafkaConnection
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets, TopicFailure
@@ -196,14 +196,16 @@ class WALRestoreController(Controller[WALRestore, Observed, WALRestoreStatus, Re
         return judge(pods, self._by_reports(cluster, asked) if pods.runs is False else None)
 
     def _by_reports(self, cluster: WALCluster, asked: WALRestoreSpec) -> DatabaseNow | None:
-        """None: nobody answers."""
+        """None: nobody answers. Who is not let in, or has no Secret to ask with, does not know that."""
         try:
             parts = self.observer.clusters.open_database(cluster)
             if not isinstance(parts, DataPlaneParts):
-                return None
+                return None if parts is None else DatabaseNow(None, parts.message)
             newest = newest_of(parts.data_plane.reports())
-        except (PartUnavailable, PartRefused, SeawallError):
+        except PartUnavailable:
             return None
+        except SeawallError as error:
+            return DatabaseNow(None, str(error))
         before, now = self.silences.get(cluster.metadata.key), self.stopwatch.milliseconds()
         self.silences[cluster.metadata.key], found = judge_reports(before, newest, now)
         return found if found is None or not asked.goes_back else judge_memory(found)

@@ -96,8 +96,8 @@ class Reason(StrEnum):
     NOT_SHARED = "NotShared"
     """False. SharedWithStrimzi: no KafkaTopic manages a topic of the pool, and no KafkaRebalance moves replicas."""
     STRIMZI_UNKNOWN = "StrimziUnknown"
-    """Unknown. SharedWithStrimzi: the operator may not read Strimzi's resources, so it moves no replicas and deletes no
-    topics: set the chart's `strimzi.namespaces`, or `strimzi.enabled: false`."""
+    """Unknown. SharedWithStrimzi: the operator may not read Strimzi's resources, or the API server does not list them,
+    so it moves no replicas and deletes no topics: set the chart's `strimzi.namespaces`, or `strimzi.enabled: false`."""
     CONFIG_MAP_TAKEN = "ConfigMapTaken"
     """Stalled. The ConfigMap exists and belongs to somebody else: set another configMapName, or delete it."""
     PARTITIONS_DIFFER = "PartitionsDiffer"

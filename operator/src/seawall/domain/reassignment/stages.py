@@ -32,7 +32,7 @@ from seawall.domain.reassignment.throttling import (
     why_slow,
 )
 from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress, asks, at_end, not_preferred, so_far
-from seawall.domain.sharing import LET_GO
+from seawall.domain.sharing import LET_GO, Sharing
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_POLL_SECONDS
 
 UNFINISHED = (Progress.IN_FLIGHT, Progress.TO_CANCEL, Progress.OPEN, Progress.UNKNOWN)
@@ -183,6 +183,8 @@ def _verify(case: Case, tracker: MoveTracker) -> Decision:
     others = not_preferred(tracker)
     since = case.status.stage_time or case.now
     if others and case.now < since + REASSIGNMENT_LEADERS_WAIT and not case.cluster.metadata.is_paused:
+        if (rebalance := _rebalance(case)) is not None:
+            return case.stays(f"{rebalance}: leaders are elected when it is over")
         return case.stays(
             f"it elects the preferred leaders of {shown(others)}", REASSIGNMENT_POLL_SECONDS, ElectLeaders(others)
         )
@@ -256,13 +258,17 @@ def _why_not_yet(case: Case, tracker: MoveTracker) -> str | None:
 def _who_else(case: Case, tracker: MoveTracker) -> str | None:
     """Who else moves replicas, or may. A KafkaTopic may have come after the plan was made."""
     sharing = case.kafka.sharing
-    if isinstance(sharing, str):
-        return sharing
-    if sharing is not None and (rebalance := sharing.who_rebalances()) is not None:
+    if (rebalance := _rebalance(case)) is not None:
         return rebalance
-    if sharing is not None and (managed := sharing.among(sorted(case.journal.topics))):
+    if isinstance(sharing, Sharing) and (managed := sharing.among(sorted(case.journal.topics))):
         return f"{sharing.who_manages(managed)}: {LET_GO}"
     return f"somebody else moves {shown(tracker.foreign)}" if tracker.foreign else None
+
+
+def _rebalance(case: Case) -> str | None:
+    """That Strimzi moves replicas and leaders, or why nobody knows whether it does."""
+    sharing = case.kafka.sharing
+    return sharing.who_rebalances() if isinstance(sharing, Sharing) else sharing
 
 
 def _is_given_up(tracker: MoveTracker) -> bool:

@@ -106,7 +106,7 @@ def kafka_user(
     if not used:
         return None
     of_job = _identities(kafka_of_job(spec, own))
-    shared = [ref for ref, secret in used.items() if of_job[ref] == secret]
+    shared = [ref for ref, secret in used.items() if of_job[ref] == secret or _is_same_name(spec, own, ref)]
     if not shared:
         secrets = " and ".join(secret for secret, *_ in of_job.values())
         return KafkaUser(User.OWN, f"the job {does} as the user of Secret {secrets}")
@@ -117,6 +117,13 @@ def kafka_user(
         f"the job {does} as Seawall's own user (Secret {secrets}), which may delete records: "
         f"set {fields} of WALCluster {cluster.metadata.name}",
     )
+
+
+def _is_same_name(spec: WALClusterSpec, own: JobDeclaration | None, ref: str) -> bool:
+    """Whether both say the same name: of a copy of a Secret, too, the user is one."""
+    sasl = spec.kafka.external.sasl
+    named = None if sasl is None else sasl.username
+    return ref == CREDENTIALS and named is not None and own is not None and own.kafka_username == named
 
 
 def own_secrets(own: JobDeclaration) -> tuple[str, ...]:
@@ -130,12 +137,15 @@ def _differs(asked: SparkOverrides, declared: SparkSpec, field: str) -> bool:
     return value is not None and value != getattr(declared, field)
 
 
+CREDENTIALS = "kafkaCredentialsSecretRef"
+
+
 def _identities(kafka: ExternalKafka) -> dict[str, tuple[str, ...]]:
     """By the field that stands in for it: the Secret and the keys by which a client proves who it is."""
     found: dict[str, tuple[str, ...]] = {}
     if kafka.sasl is not None:
         ref = kafka.sasl.credentials_secret_ref
-        found["kafkaCredentialsSecretRef"] = (ref.name, ref.username_key, ref.password_key)
+        found[CREDENTIALS] = (ref.name, ref.username_key, ref.password_key)
     if kafka.tls is not None and kafka.tls.client_cert_secret_ref is not None:
         cert = kafka.tls.client_cert_secret_ref
         found["kafkaClientCertSecretRef"] = (cert.name, cert.cert_key, cert.key_key)
