@@ -399,6 +399,36 @@ def test_a_restored_copy_of_the_files_has_an_older_revision(own: PostgresProcess
     assert after.revision < before.revision
 
 
+def test_a_restore_is_seen_while_somebody_writes_for_hours(own: PostgresProcess) -> None:
+    """In another database of the server: the newest revision of which all older ones are over stands still then."""
+    store = GreptimeMetadata(PostgreSQL(own.connection))
+    before = marked(store, own, "")
+    own.sql("CREATE TABLE etl (x int)", "postgres")
+    with own.open("postgres") as etl:
+        etl.run("BEGIN")
+        etl.run("INSERT INTO etl VALUES (1)")
+        own.put("lease", "1")
+        copy = own.back_up_online()
+        own.put("lease", "2")
+        own.put("__topic_name/kafka/t", '{"pruned_entry_id":7}')
+        decided = store.snapshot()
+        assert decided.revision - before.revision <= 2, "it stands still"
+    own.restore(copy)
+    own.put("lease", "3")
+    assert store.snapshot().issued_revision < decided.issued_revision
+    assert store.head().issued_revision < decided.issued_revision
+
+
+def test_a_marker_with_the_same_revision_and_another_value_does_not_move(own: PostgresProcess) -> None:
+    """After a restore transactions have ids that others had before."""
+    store = GreptimeMetadata(PostgreSQL(own.connection))
+    before = marked(store, own, "")
+    other = replace(before.topics["t"], pruned_entry_id=5)
+    refused = store.advance_markers([MarkerMove("t", 7, other, before.revision)], "wal", "me")
+    assert "is not the one that was read" in refused["t"]
+    assert store.advance_markers([MarkerMove("t", 7, before.topics["t"], before.revision)], "wal", "me") == {}
+
+
 def test_a_table_that_was_restored_from_a_dump_is_another_store(own: PostgresProcess) -> None:
     """However many transactions there have been since."""
     store = GreptimeMetadata(PostgreSQL(own.connection))

@@ -13,7 +13,7 @@ from seawall.domain.clocks import TrustedTime
 from seawall.domain.cluster.identity import is_about_the_claim, usable_readoption, why_other_database
 from seawall.domain.dataplane.connection import NoDataPlane, NotReached, PartRefused, PartUnavailable
 from seawall.domain.dataplane.identity import Node, find_contradiction, weakest_version
-from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.metadata import MetadataSnapshot, StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport
 from seawall.domain.dataplane.view import DataPlaneView, view_data_plane
 from seawall.domain.dataplane.wal_settings import WALSettings
@@ -178,7 +178,9 @@ def _nodes_or_none(answers: DatabaseAnswers) -> Sequence[Node] | None:
         return None
 
 
-def newest_revision(opened: OpenedCluster, snapshot: MetadataSnapshot, records: Mapping[str, FenceRecord]) -> int:
-    """The store's revision now, where a record is newer than the snapshot: another operator may have written it."""
-    newest = max((record.revision or 0 for record in records.values()), default=0)
-    return opened.parts.metadata_store.head().revision if newest > snapshot.revision else snapshot.revision
+def newest_head(
+    opened: OpenedCluster, snapshot: MetadataSnapshot, records: Mapping[str, FenceRecord]
+) -> StoreHead | None:
+    """The store's now, where a record is newer than the snapshot: another operator may have written it."""
+    newest = max((record.issued_revision or 0 for record in records.values()), default=0)
+    return opened.parts.metadata_store.head() if newest > snapshot.issued_revision else None

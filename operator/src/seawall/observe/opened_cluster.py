@@ -136,8 +136,8 @@ class ClusterOpener:
         other = why_other_database(cluster, head.store_id, head.claims)
         if other is not None:
             raise Blocked(other.why, other.message)
-        if head.revision < revision:
-            message = f"the metadata store's revision went back from {revision} to {head.revision}"
+        if head.issued_revision < revision:
+            message = f"the metadata store's revision went back from {revision} to {head.issued_revision}"
             raise Blocked(UnavailableReason.DATA_PLANE, message)
 
 

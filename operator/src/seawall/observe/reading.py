@@ -33,7 +33,7 @@ from seawall.observe.claims import (
     read_verifications,
     without_restored,
 )
-from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_revision, read_database
+from seawall.observe.database import DatabaseAnswers, DatabaseState, newest_head, read_database
 from seawall.observe.memory import Remembered
 from seawall.observe.opened_cluster import ClusterOpener, OpenedCluster, OwnedPool
 from seawall.observe.records import read_records
@@ -138,7 +138,7 @@ class LedgerReader:
                 cluster.metadata.uid,
                 cluster.metadata.generation,
                 current_licence(cluster, self.clock, follows_readopt=asked.readopts),
-                snapshot.revision,
+                snapshot.issued_revision,
                 parts.database.wal,
             ),
             parts.pool,
@@ -221,7 +221,7 @@ class LedgerReader:
             processes={datanode.datanode_id: datanode.node_epoch for datanode in database.reports},
             lost_records=frozenset() if begins_anew else parts.lost(cluster),
             contested=parts.owned.contender is not None,
-            newest_revision=newest_revision(opened, database.snapshot, records),
+            newest_head=newest_head(opened, database.snapshot, records),
             newest_ids=newest_ids(database.reports),
             newest_of={datanode.datanode_id: datanode.newest_ids for datanode in database.reports},
             earlier=parts.earlier,

@@ -41,6 +41,36 @@ def test_a_log_start_that_went_back_after_a_failover_is_legal() -> None:
     assert broken_by(log_start=0, leader_epoch=4) is None
 
 
+@pytest.mark.parametrize(
+    ("recorded", "observed", "is_back"),
+    [
+        ((100, None), (99, None), True),
+        ((100, None), (100, None), False),
+        ((100, 200), (150, 160), True),
+        ((100, 200), (100, 200), False),
+        ((100, 200), (90, 201), False),
+        ((100, 200), (150, None), True),
+        ((100, None), (50, 60), True),
+    ],
+)
+def test_a_store_goes_back_if_it_has_issued_less_than_before(
+    recorded: tuple[int, int | None], observed: tuple[int, int | None], *, is_back: bool
+) -> None:
+    """Where writes overlap the revision of a snapshot stands still, whatever the store issues meanwhile."""
+    record = replace(RECORD, revision=recorded[0], issued=recorded[1])
+    seen = replace(RECORDED_COLUMN, revision=observed[0], issued=observed[1])
+    found = find_break(record, seen)
+    assert (found is not None and found.what is Break.METADATA_WENT_BACK) is is_back
+
+
+def test_a_record_keeps_the_greatest_of_both_revisions() -> None:
+    seen = replace(RECORDED_COLUMN, revision=150, issued=160)
+    once = renew(replace(RECORD, revision=100, issued=120), seen, Verdict.WHOLE)
+    assert (once.revision, once.issued) == (150, 160)
+    again = renew(once, replace(seen, revision=170, issued=None), Verdict.WHOLE)
+    assert (again.revision, again.issued, again.issued_revision) == (170, None, 170)
+
+
 def test_another_topic_id_is_another_log() -> None:
     assert broken_by(topic_id="topic-b") is Break.TOPIC_ID_CHANGED
 

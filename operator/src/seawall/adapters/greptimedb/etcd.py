@@ -132,6 +132,11 @@ class EtcdView:
         """Etcd's own: every write makes the next one."""
         return self._head.revision
 
+    @property
+    def issued(self) -> int | None:
+        """Writes do not overlap."""
+        return None
+
     def range(self, start: str) -> Iterator[KeyValue]:
         """All keys that begin with `start`."""
         return self._etcd.range(start, self._head)

@@ -63,6 +63,11 @@ class View(Protocol):
         """What is written later has a greater one; what was read may have, too, where writes overlap."""
         ...
 
+    @property
+    def issued(self) -> int | None:
+        """The greatest revision that any writer may have had; None: `revision`, for writes do not overlap."""
+        ...
+
     def range(self, start: str) -> Iterable[KeyValue]:
         """All keys that begin with `start`, whole or not at all."""
         ...

@@ -29,8 +29,8 @@ from seawall.domain.dataplane.metadata import (
     TopicMarker,
 )
 
-MARKERS_AT_ONCE = MAX_OPERATIONS // 2 - 1
-"""Two comparisons each, and one of the claim."""
+MARKERS_AT_ONCE = MAX_OPERATIONS // 3 - 1
+"""Three comparisons each, and one of the claim."""
 
 CLAIMS = "seawall/claim/"
 """A key for each prefix of topics, beside the database's keys, which all begin with two underscores."""
@@ -45,7 +45,7 @@ class GreptimeMetadata:
     def head(self) -> StoreHead:
         """Which store this is, its newest revision, and who has claimed what."""
         with self._keys.view() as view:
-            return StoreHead(view.store_id, view.revision, _claims_in(view))
+            return StoreHead(view.store_id, view.revision, _claims_in(view), view.issued)
 
     def maintenance(self) -> StoredMaintenance:
         """Which store this is, and whether either key is there (`src/common/meta/src/key/runtime_switch.rs`)."""
@@ -70,6 +70,7 @@ class GreptimeMetadata:
                 without_topic=without - wal_topics.keys(),
                 routes=_routes(_pairs(view, values.TABLE_ROUTES)),
                 datanodes=_addresses(_pairs(view, values.DATANODE_ADDRESSES)),
+                issued=view.issued,
             )
 
     def claim(self, prefix: str, owner: str, before: str | None) -> bool:
@@ -86,7 +87,7 @@ class GreptimeMetadata:
         current: list[MarkerMove] = []
         changed: dict[str, str] = {}
         for move in moves:
-            if move.topic in held and held[move.topic].mod_revision == move.recorded.mod_revision:
+            if move.topic in held and _is_as_recorded(held[move.topic], move):
                 current.append(move)
             else:
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
@@ -104,6 +105,7 @@ class GreptimeMetadata:
                 written[pair.key] = values.marker_with(pair.value, move.marker)
             compare += [
                 Unchanged(pair.key, move.recorded.mod_revision),
+                HasValue(pair.key, pair.value),
                 NothingNewer(values.topic_regions(move.topic), move.revision),
             ]
         if self._keys.write(written, compare):
@@ -117,6 +119,13 @@ class GreptimeMetadata:
 
 
 Pairs = Iterable[tuple[str, KeyValue]]
+
+
+def _is_as_recorded(pair: KeyValue, move: MarkerMove) -> bool:
+    """Of a store that was restored meanwhile, another write may have the same revision."""
+    with _sense_of(pair):
+        marker = values.read_marker(pair.value)
+    return (pair.mod_revision, marker) == (move.recorded.mod_revision, move.recorded.pruned_entry_id)
 
 
 def _pairs(view: View, start: str) -> Pairs:

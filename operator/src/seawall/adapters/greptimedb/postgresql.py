@@ -27,6 +27,11 @@ class PostgresView:
     _before: int
     """The first transaction id that the snapshot cannot have."""
 
+    @property
+    def issued(self) -> int | None:
+        """All ids of transactions below the snapshot's end had been given out, whether they had ended or not."""
+        return self._before - 1
+
     def range(self, start: str) -> Iterator[KeyValue]:
         """All keys that begin with `start`."""
         first = self._prefix + start.encode()

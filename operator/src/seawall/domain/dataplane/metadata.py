@@ -64,6 +64,12 @@ class StoreHead:
     store_id: str
     revision: int
     claims: Mapping[str, str]
+    issued: int | None = None
+
+    @property
+    def issued_revision(self) -> int:
+        """As in `MetadataSnapshot`."""
+        return self.revision if self.issued is None else self.issued
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,15 @@ class MetadataSnapshot:
     database."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """By prefix of topics the UID of the WALCluster that announces their markers here."""
+    issued: int | None = None
+    """The greatest revision that any writer may have had; None: `revision`. It only rises, unless the store was
+    restored. Where writes overlap, what is newer than `revision` may be in this snapshot, and what is not newer than
+    this may not be."""
+
+    @property
+    def issued_revision(self) -> int:
+        """`issued`, whether it differs or not."""
+        return self.revision if self.issued is None else self.issued
 
 
 class Disagreement(StrEnum):

@@ -79,6 +79,13 @@ class ObservedLog:
     """`database_digest` of the store."""
     cut: str | None = None
     """What was cut off since this process observed the log last, as a clause: it may have grown beyond again."""
+    issued: int | None = None
+    """The greatest revision that any writer may have had then; None: `revision`."""
+
+    @property
+    def issued_revision(self) -> int | None:
+        """`issued`, whether it differs or not."""
+        return self.revision if self.issued is None else self.issued
 
 
 def find_break(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
@@ -150,9 +157,10 @@ def is_of_other_database(record: FenceRecord | None, observed: ObservedLog) -> b
 
 def _metadata_went_back(record: FenceRecord | None, observed: ObservedLog) -> Finding | None:
     """A store's revisions only rise; one that was restored has lost regions, checkpoints and markers."""
-    if record is None or record.revision is None or observed.revision is None or observed.revision >= record.revision:
+    was, now = None if record is None else record.issued_revision, observed.issued_revision
+    if was is None or now is None or now >= was:
         return None
-    sentence = f"the metadata store's revision went back from {record.revision} to {observed.revision}"
+    sentence = f"the metadata store's revision went back from {was} to {now}"
     return Finding(Break.METADATA_WENT_BACK, f"{sentence}: it was restored from an older copy, or it is another one")
 
 
@@ -198,6 +206,7 @@ def first_record(observed: ObservedLog, readopted: int | None = None) -> FenceRe
         readopted=readopted,
         revision=observed.revision,
         database=observed.database,
+        issued=observed.issued,
     )
 
 
@@ -205,17 +214,23 @@ def renew(record: FenceRecord, observed: ObservedLog, verdict: Verdict) -> Fence
     """The record after a look: what was seen when it was whole, and nothing but the verdict when it was not."""
     if verdict is not Verdict.WHOLE:
         return replace(record, broken=record.broken or verdict is Verdict.BROKEN)
-    greatest = [known for known in (record.max_flushed, observed.max_flushed) if known is not None]
+    revision = _greatest(record.revision, observed.revision)
+    issued = _greatest(record.issued_revision, observed.issued_revision)
     return replace(
         record,
         leader_epoch=observed.leader_epoch,
         log_start=observed.log_start,
         high_watermark=observed.high_watermark,
         min_flushed=observed.min_flushed,
-        max_flushed=max(greatest, default=None),
-        revision=max((known for known in (record.revision, observed.revision) if known is not None), default=None),
+        max_flushed=_greatest(record.max_flushed, observed.max_flushed),
+        revision=revision,
         database=observed.database or record.database,
+        issued=None if issued == revision else issued,
     )
+
+
+def _greatest(*numbers: int | None) -> int | None:
+    return max((number for number in numbers if number is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,9 @@ def find_identities(
     known = flushed_ids.greatest_known_ids(regions, topics.marker)
     lowest = offsets.flushed_to(regions).least_of_all_by(regions.topic, len(names))
     highest = flushed_ids.greatest_flushed_ids(regions, len(names))
-    revision, database = max(read.snapshot.revision, read.newest_revision), database_digest(read.snapshot.store_id)
+    heads = [head for head in (read.snapshot, read.newest_head) if head is not None]
+    revision, issued = max(head.revision for head in heads), max(head.issued_revision for head in heads)
+    database = database_digest(read.snapshot.store_id)
     found: dict[str, Identity] = {}
     for row, name in enumerate(names):
         log = read.logs.get(name)
@@ -134,6 +136,7 @@ def find_identities(
             revision,
             database,
             _cut_clause(memory, read, name),
+            issued if issued > revision else None,
         )
         found[name] = identify(read.records.get(name), observed, memory.findings.get(name), read.readoption, read.now)
     return found

@@ -8,15 +8,17 @@ beside.
 Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag` is a varint of a signed number):
 
     magic "SWL"   3 bytes
-    version       1 byte      2 lacks the flags 32 and 64 and is read, too; all others are refused
+    version       1 byte      2 lacks the flags 32 and 64 and is read, too, as are 3 and 4; all others are refused.
+                              4 is written where a record has flag 256, so that an older Seawall reads all others
     crc32         4 bytes     of all that follows, begun with the version's byte since version 3
     count         varint
     then for each record, sorted by name hash:
     name hash     8 bytes     blake2b of the topic's name
     topic id      16 bytes
-    flags         1 byte      1 leader epoch known · 2 min flushed known · 4 broken · 8 readopted
+    flags         1 byte, since version 4 a varint
+                              1 leader epoch known · 2 min flushed known · 4 broken · 8 readopted
                               16 max flushed known · 32 revision known · 64 database known
-                              128 it goes with its WALCluster; others are refused
+                              128 it goes with its WALCluster · 256 issued revision known; others are refused
     log start     varint
     end           varint      high watermark less log start
     intent        zigzag      intent less log start
@@ -28,6 +30,7 @@ Layout of a shard, version 3 (big-endian; `varint` is LEB128, unsigned; `zigzag`
     database      8 bytes     blake2b of the metadata store's id; only with flag 64
     going         4 bytes     crc32 of the uid of the WALCluster that it goes with; only with flag 128
     end then      zigzag      where the log ended when that was decided, less log start; only with flag 128
+    issued        varint      only with flag 256
 """
 
 from __future__ import annotations
@@ -42,14 +45,17 @@ from hashlib import blake2b
 from seawall.domain.errors import SeawallError
 
 SHARDS = 16
-VERSION = 3
-_READABLE = (2, 3)
+VERSION = 4
+_WITHOUT_ISSUED = 3
+_READABLE = (2, _WITHOUT_ISSUED, VERSION)
 _WITHOUT_VERSION_IN_CHECKSUM = 2
 _MAGIC = b"SWL"
 _HEAD = len(_MAGIC) + 1 + 4
 _HASH, _ID, _DATABASE_ID = 8, 16, 8
-_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE, _GOING = (1 << bit for bit in range(8))
-_FLAGS = _EPOCH | _MIN_FLUSHED | _BROKEN | _READOPTED | _MAX_FLUSHED | _REVISION | _DATABASE | _GOING
+_EPOCH, _MIN_FLUSHED, _BROKEN, _READOPTED, _MAX_FLUSHED, _REVISION, _DATABASE, _GOING, _ISSUED = (
+    1 << bit for bit in range(9)
+)
+_FLAGS = (1 << 9) - 1
 _MAX_VARINT = 10
 
 
@@ -92,6 +98,13 @@ class FenceRecord:
     """`database_digest` of the store that they were read from."""
     going: Going | None = None
     """None: no deletion was decided. What an older deletion decided, which was called off, stays and counts no more."""
+    issued: int | None = None
+    """The greatest revision that any writer of the metadata store may have had then; it only rises. None: as above."""
+
+    @property
+    def issued_revision(self) -> int | None:
+        """`issued`, whether it differs or not."""
+        return self.revision if self.issued is None else self.issued
 
 
 Shard = Mapping[bytes, FenceRecord]
@@ -124,8 +137,9 @@ def encode_shard(shard: Shard) -> bytes:
     Raises:
         ValueError: a topic id is none, or an offset is negative.
     """
-    body = b"".join((_varint(len(shard)), *(key + _encode(shard[key]) for key in sorted(shard))))
-    return _MAGIC + bytes([VERSION]) + _checksum(VERSION, body).to_bytes(4) + body
+    version = VERSION if any(record.issued is not None for record in shard.values()) else _WITHOUT_ISSUED
+    body = b"".join((_varint(len(shard)), *(key + _encode(shard[key], version) for key in sorted(shard))))
+    return _MAGIC + bytes([version]) + _checksum(version, body).to_bytes(4) + body
 
 
 def decode_shard(data: bytes) -> dict[bytes, FenceRecord]:
@@ -141,7 +155,8 @@ def decode_shard(data: bytes) -> dict[bytes, FenceRecord]:
     reader = _Reader(data, _HEAD)
     if _checksum(data[len(_MAGIC)], data[_HEAD:]) != int.from_bytes(data[_HEAD - 4 : _HEAD]):
         raise UnreadableRecord("the intents are damaged: their checksum is wrong")
-    found = {reader.take(_HASH): _decode(reader) for _ in range(reader.varint())}
+    version = data[len(_MAGIC)]
+    found = {reader.take(_HASH): _decode(reader, version) for _ in range(reader.varint())}
     if reader.at != len(data):
         raise UnreadableRecord("the intents have bytes beyond their end")
     return found
@@ -151,7 +166,7 @@ def _checksum(version: int, body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(bytes([version])) if version > _WITHOUT_VERSION_IN_CHECKSUM else 0)
 
 
-def _encode(record: FenceRecord) -> bytes:
+def _encode(record: FenceRecord, version: int) -> bytes:
     flags, tail = _BROKEN if record.broken else 0, b""
     optional = (
         (_EPOCH, record.leader_epoch, _varint),
@@ -168,13 +183,16 @@ def _encode(record: FenceRecord) -> bytes:
     if record.going is not None:
         end = _zigzag(record.going.end - record.log_start)
         flags, tail = flags | _GOING, tail + record.going.token.to_bytes(4) + end
+    if record.issued is not None:
+        flags, tail = flags | _ISSUED, tail + _varint(record.issued)
+    shown = _varint(flags) if version == VERSION else bytes([flags])
     offsets = _varint(record.log_start) + _varint(record.high_watermark - record.log_start)
-    return _id_bytes(record.topic_id) + bytes([flags]) + offsets + _zigzag(record.intent - record.log_start) + tail
+    return _id_bytes(record.topic_id) + shown + offsets + _zigzag(record.intent - record.log_start) + tail
 
 
-def _decode(reader: _Reader) -> FenceRecord:
+def _decode(reader: _Reader, version: int) -> FenceRecord:
     topic_id = base64.urlsafe_b64encode(reader.take(_ID)).rstrip(b"=").decode()
-    flags = reader.take(1)[0]
+    flags = reader.varint() if version == VERSION else reader.take(1)[0]
     if flags & ~_FLAGS:
         raise UnreadableRecord("an intent has a flag that this version of Seawall does not know")
     log_start = reader.varint()
@@ -190,6 +208,7 @@ def _decode(reader: _Reader) -> FenceRecord:
         revision=reader.varint() if flags & _REVISION else None,
         database=reader.take(_DATABASE_ID) if flags & _DATABASE else None,
         going=Going(int.from_bytes(reader.take(4)), log_start + reader.zigzag()) if flags & _GOING else None,
+        issued=reader.varint() if flags & _ISSUED else None,
         broken=bool(flags & _BROKEN),
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from seawall.domain.dataplane.metadata import MetadataSnapshot
+from seawall.domain.dataplane.metadata import MetadataSnapshot, StoreHead
 from seawall.domain.dataplane.reports import RegionReport
 from seawall.domain.ledger.bounds import Verified
 from seawall.domain.ledger.dead_watch import RegionWatch
@@ -62,7 +62,7 @@ class Read:
     """Topics whose shard of records is gone, although it was written once."""
     contested: bool = False
     """Another WALCluster claims the same topics."""
-    newest_revision: int = 0
+    newest_head: StoreHead | None = None
     """The metadata store's after the records were read, where any of them is newer than the snapshot."""
     newest_ids: Mapping[str, int] = field(default_factory=dict)
     """By topic the greatest id that any datanode's statistics know."""

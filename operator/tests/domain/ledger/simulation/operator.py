@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from seawall.domain.dataplane.metadata import StoreHead
 from seawall.domain.dataplane.reports import DatanodeReport, newest_reports, region_reports
 from seawall.domain.ledger.assess import Assessment, assess
 from seawall.domain.ledger.bounds import Verified
@@ -141,7 +142,7 @@ class Operator:
         self.records_version = store.records_version
         records = {name: record for name, record in store.records.items() if name not in self.unreadable}
         newest = max((record.revision or 0 for record in records.values()), default=0)
-        revision = database.revision if newest > snapshot.revision else snapshot.revision
+        head = StoreHead(snapshot.store_id, database.revision, {}) if newest > snapshot.revision else None
         yield "epoch ends"
         epochs = {name: record.leader_epoch for name, record in records.items()}
         ends = {name: log.end_of_epoch(epochs.get(name)) for name, log in database.logs.items()}
@@ -168,7 +169,7 @@ class Operator:
             now=START + timedelta(milliseconds=database.now),
             verified=verified,
             stopped=store.stopped,
-            newest_revision=revision,
+            newest_head=head,
             earlier=earlier,
         )
         found = assess(self.memory, self.read, self.prune_mode, (self.policy,))
