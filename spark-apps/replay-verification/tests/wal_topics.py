@@ -12,7 +12,12 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from wal_logs import DATA, OTHER, Record
 
 TIMEOUT = 30.0
-_NO_LEADER = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._NOENT}
+_NO_LEADER = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError._NOENT,
+}
 _URL_SAFE = str.maketrans("+/", "-_")
 """Java, and so Seawall, prints ids with - and _ where librdkafka has + and /."""
 
@@ -68,7 +73,7 @@ class Topics:
     def end(self, name: str) -> int:
         """The offset after the last one."""
         asked = {TopicPartition(name, 0): OffsetSpec.latest()}  # type: ignore[no-untyped-call]
-        return int(_of_a_leader(lambda: self._admin.list_offsets(asked)).offset)
+        return int(self._of_a_leader(lambda: self._admin.list_offsets(asked)).offset)
 
     def fill(self, logs: Mapping[str, Sequence[Record]]) -> None:
         """Makes topics with these records."""
@@ -77,7 +82,7 @@ class Topics:
 
     def delete_records(self, name: str, before: int) -> None:
         """Moves the log start."""
-        _of_a_leader(lambda: self._admin.delete_records([TopicPartition(name, 0, before)]))
+        self._of_a_leader(lambda: self._admin.delete_records([TopicPartition(name, 0, before)]))
 
     def delete(self, name: str) -> None:
         """Deletes a topic."""
@@ -109,41 +114,15 @@ class Topics:
             "regions": [{"id": region, "readsFrom": first, "flushed": None} for region, first in regions.items()],
         }
 
-
-def _of_a_leader(ask: Callable[[], Mapping[Any, Any]]) -> Any:
-    """The only answer; a new topic has no leader yet, and librdkafka finds none."""
-    give_up = time.monotonic() + TIMEOUT
-    while True:
-        (future,) = ask().values()
-        try:
-            return future.result(TIMEOUT)
-        except KafkaException as error:
-            if error.args[0].code() not in _NO_LEADER or time.monotonic() > give_up:
-                raise
-        time.sleep(0.05)
-
-
-def request_of(
-    servers: str,
-    level: str,
-    topics: Sequence[Mapping[str, Any]],
-    snapshot: str | None = None,
-    version: str | None = "1.1.3",
-) -> bytes:
-    """The bytes of a request; `version` is the database's."""
-    return json.dumps(
-        {
-            "version": 2,
-            "databaseVersion": version,
-            "verification": {
-                "namespace": "db",
-                "name": "test",
-                "uid": "6f1c1c1e-0000-4000-8000-000000000001",
-                "attempt": 1,
-            },
-            "level": level,
-            "kafka": {"bootstrapServers": servers.split(","), "clusterId": None, "tls": None, "sasl": None},
-            "topics": list(topics),
-            "snapshot": None if snapshot is None else {"uri": snapshot},
-        }
-    ).encode()
+    def _of_a_leader(self, ask: Callable[[], Mapping[Any, Any]]) -> Any:
+        """The only answer; a new topic has no leader yet, and librdkafka finds none until it asks for metadata."""
+        give_up = time.monotonic() + TIMEOUT
+        while True:
+            (future,) = ask().values()
+            try:
+                return future.result(TIMEOUT)
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_LEADER or time.monotonic() > give_up:
+                    raise
+            time.sleep(0.05)
+            self._admin.list_topics(timeout=TIMEOUT)

@@ -94,6 +94,7 @@ class TargetKafka:
             raise Interrupted(f"topic {topic} begins at offset {start} after its records before {before} were deleted")
 
     def _delete_records(self, before: TopicPartition) -> int:
+        self._admin.list_topics(timeout=SECONDS)  # else librdkafka goes on with a leader that is none any more (ADR 18)
         (future,) = self._admin.delete_records([before], request_timeout=SECONDS).values()
         return int(future.result(SECONDS).low_watermark)
 
