@@ -126,3 +126,29 @@ class Topics:
                     raise
             time.sleep(0.05)
             self._admin.list_topics(timeout=TIMEOUT)
+
+
+def request_of(
+    servers: str,
+    level: str,
+    topics: Sequence[Mapping[str, Any]],
+    snapshot: str | None = None,
+    version: str | None = "1.1.3",
+) -> bytes:
+    """The bytes of a request; `version` is the database's."""
+    return json.dumps(
+        {
+            "version": 2,
+            "databaseVersion": version,
+            "verification": {
+                "namespace": "db",
+                "name": "test",
+                "uid": "6f1c1c1e-0000-4000-8000-000000000001",
+                "attempt": 1,
+            },
+            "level": level,
+            "kafka": {"bootstrapServers": servers.split(","), "clusterId": None, "tls": None, "sasl": None},
+            "topics": list(topics),
+            "snapshot": None if snapshot is None else {"uri": snapshot},
+        }
+    ).encode()
