@@ -103,8 +103,8 @@ def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[],
     found = api.get(path)
     if found is None:
         raise Refused(f"there is no WALBackup {arguments.namespace}/{arguments.name}")
-    if not _is_told(found, arguments.snapshot):
-        _tell(found, arguments, api, path)
+    if not _is_recorded(found, arguments.snapshot):
+        _record(found, arguments, api, path)
     status = yield from follow(api, path, "backup", pause, _is_over)
     if status.get("stage") == JobStage.FAILED:
         raise Refused(f"there is no restore point {arguments.name}: {message_of(status)}")
@@ -112,12 +112,12 @@ def _end(arguments: argparse.Namespace, api: Api, path: str, pause: Callable[[],
     yield f"Restore point {arguments.name} belongs to snapshot {arguments.snapshot}: keep the two together."
 
 
-def _is_told(found: Mapping[str, Any], snapshot: str) -> bool:
+def _is_recorded(found: Mapping[str, Any], snapshot: str) -> bool:
     """Whether somebody has said so before: whoever was interrupted asks again, and follows."""
     return bool(found["metadata"].get("annotations", {}).get(SNAPSHOT_ANNOTATION) == snapshot)
 
 
-def _tell(found: Mapping[str, Any], arguments: argparse.Namespace, api: Api, path: str) -> None:
+def _record(found: Mapping[str, Any], arguments: argparse.Namespace, api: Api, path: str) -> None:
     status = found.get("status", {})
     if not _is_bracketed(status):
         raise Refused(f"WALBackup {arguments.name} holds no log for a snapshot now: {message_of(status)}")

@@ -67,12 +67,12 @@ class Sharing:
     Attributes:
         managed: the topics that a KafkaTopic manages, and by which.
         rebalance: a KafkaRebalance that moves replicas.
-        is_seen: whether a Kafka of Strimzi's is known to be this cluster.
+        is_found: whether a Kafka of Strimzi's is known to be this cluster.
     """
 
     managed: Mapping[str, Key] = field(default_factory=dict)
     rebalance: Key | None = None
-    is_seen: bool = True
+    is_found: bool = True
 
     def among(self, topics: Sequence[str]) -> list[str]:
         """Those of the topics that a KafkaTopic manages."""
@@ -96,7 +96,7 @@ def sharing_of(view: StrimziView, cluster_id: str) -> Sharing:
     running = (each for each in view.rebalances if each.state == REBALANCING)
     keys = [each.key for each in running if _may_be(view, each.cluster, cluster_id)]
     managed = {each.topic: each.key for each in sorted(topics, key=lambda each: by_number(each.topic))}
-    return Sharing(managed, min(keys, default=None), _is_seen(view, cluster_id))
+    return Sharing(managed, min(keys, default=None), _is_found(view, cluster_id))
 
 
 def _may_be(view: StrimziView, cluster: str | None, cluster_id: str) -> bool:
@@ -105,6 +105,6 @@ def _may_be(view: StrimziView, cluster: str | None, cluster_id: str) -> bool:
     return not known or None in known or cluster_id in known
 
 
-def _is_seen(view: StrimziView, cluster_id: str) -> bool:
+def _is_found(view: StrimziView, cluster_id: str) -> bool:
     """Whether a Kafka of Strimzi's is this cluster, where the operator may look."""
     return any(each.cluster_id == cluster_id for each in view.kafkas)

@@ -70,7 +70,7 @@ def _shared(sharing: Sharing, pool: Pool, build: Callable[..., Condition]) -> Co
         found.append(f"{rebalances}: no reassignment goes on until it is over")
     if not found:
         message = "no KafkaTopic manages a topic of the pool, and no KafkaRebalance moves replicas"
-        if not sharing.is_seen:
+        if not sharing.is_found:
             message += "; none of the Kafkas that were found is this one: if it is Strimzi's, set strimzi.namespaces"
         return build(KIND, "False", Reason.NOT_SHARED, message)
     return build(KIND, "True", Reason.TOPICS_MANAGED if managed else Reason.REBALANCE_RUNNING, "; ".join(found))
