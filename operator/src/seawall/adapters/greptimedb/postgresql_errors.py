@@ -28,8 +28,9 @@ _MEANINGS = {
     ),
 }
 """By SQLSTATE."""
-_PASSING = ("08", "40", "53", "55", "57", "58")
-"""Classes of SQLSTATE: it starts or stops, has too many connections, or somebody holds the table for too long."""
+_PASSING = ("08", "25P03", "25P04", "40", "53", "55", "57", "58")
+"""How a SQLSTATE begins: it starts or stops, has too many connections, somebody holds the table for too long, or we
+said nothing for too long."""
 
 
 class Late(Exception):  # noqa: N818 - never leaves the adapter
@@ -70,7 +71,7 @@ class Sentences:
 
     def _of_state(self, said: dict[str, str]) -> PartUnavailable | PartRefused:
         state, message, connection = said.get("C", ""), said.get("M", ""), self._connection
-        if state[:2] in _PASSING:
+        if state.startswith(_PASSING):
             sentence = f"{self._where} cannot answer now ({message})"
             return PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, sentence)
         if state not in _MEANINGS:

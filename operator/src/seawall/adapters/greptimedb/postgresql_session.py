@@ -7,14 +7,14 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection
 
 from seawall.adapters.greptimedb.postgresql_errors import Late, Sentences, Standby
-from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS, SQL_LOCK_SECONDS
+from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS, SQL_LOCK_SECONDS, SQL_WRITE_SECONDS
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
 
@@ -22,12 +22,13 @@ _BEGIN = (
     "BEGIN ISOLATION LEVEL {isolation}; SET LOCAL row_security = off; SET LOCAL bytea_output = hex;"
     " SET LOCAL synchronous_commit = on;"
     f" SET LOCAL statement_timeout = '{HTTP_ANSWER_SECONDS:g}s'; SET LOCAL lock_timeout = '{SQL_LOCK_SECONDS:g}s';"
-    f" SET LOCAL idle_in_transaction_session_timeout = '{2 * HTTP_ANSWER_SECONDS:g}s';"
-    " LOCK TABLE {table} IN {lock} MODE"
+    " SET LOCAL idle_in_transaction_session_timeout = '{idle:g}s'; LOCK TABLE {table} IN {lock} MODE;"
+    " SET LOCAL statement_timeout = '{statement:g}s'"
 )
 """The lock comes before the snapshot, which the first SELECT takes: whoever truncates or replaces the table meanwhile
 would leave an empty one to read. Rows that a policy hides are an error, never left out. Nothing outlasts the
-transaction, for a pooler may give the connection to others."""
+transaction, for a pooler may give the connection to others. The wait for the lock has a limit of its own, beside that
+of the statements after it."""
 _PRIMARY = """
 SELECT pg_is_in_recovery(), (SELECT system_identifier::text FROM pg_control_system()),
        (SELECT oid::text FROM pg_database WHERE datname = current_database()), '{table}'::regclass::oid::text,
@@ -56,15 +57,24 @@ class Primary:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """How a transaction begins: what it sees, and whom it keeps from the table."""
+    """How a transaction begins: what it sees, whom it keeps from the table, and when the server ends it by itself.
+
+    Attributes:
+        isolation: of SQL.
+        lock: of the table.
+        idle: seconds in which we say nothing.
+        statement: seconds of one statement, once the table is locked.
+    """
 
     isolation: str
     lock: str
+    idle: float
+    statement: float
 
 
-READ = Transaction("REPEATABLE READ, READ ONLY", "ACCESS SHARE")
+READ = Transaction("REPEATABLE READ, READ ONLY", "ACCESS SHARE", 2 * HTTP_ANSWER_SECONDS, HTTP_ANSWER_SECONDS)
 """One snapshot; the table stays the same one."""
-WRITE = Transaction("SERIALIZABLE", "SHARE ROW EXCLUSIVE")
+WRITE = Transaction("SERIALIZABLE", "SHARE ROW EXCLUSIVE", SQL_WRITE_SECONDS, SQL_WRITE_SECONDS)
 """No transaction that has written to the table is open then, and none can until the end: GreptimeDB writes checkpoints
 outside of transactions, so a conflict with them would not show. One of its own transactions that began before, and has
 read what we write, fails by being serializable, too, and is tried again by it."""
@@ -181,7 +191,7 @@ class Hosts:
         session = Session(address, self._connection, self._tls, sentences)
         try:
             table = self._connection.table_name
-            session.rows(_BEGIN.format(isolation=kind.isolation, table=table, lock=kind.lock))
+            session.rows(_BEGIN.format(table=table, **asdict(kind)))
             (row,) = session.rows(_PRIMARY.format(table=table))
             with sentences.translated():
                 return session, _primary(row)

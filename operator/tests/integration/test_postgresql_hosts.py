@@ -1,0 +1,72 @@
+"""PostgreSQL with more than one server or Seawall: who freezes, who follows, who refuses, and two who lead."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from seawall.adapters.greptimedb.keys import HasValue
+from seawall.adapters.greptimedb.postgresql import PostgreSQL
+from seawall.adapters.times import SQL_WRITE_SECONDS
+from seawall.domain.dataplane.connection import PostgresConnection
+from seawall_e2e.loopback.postgresql import PostgresProcess
+
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("postgresql")]
+
+_WRITER = """
+import os, signal, sys
+from seawall.adapters.greptimedb.keys import HasValue
+from seawall.adapters.greptimedb.postgresql import PostgreSQL
+from seawall.domain.dataplane.connection import PartUnavailable, PostgresConnection
+
+class Freezing(PostgreSQL):
+    def _is_old(self, session, compare):
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return super()._is_old(session, compare)
+
+port, password = sys.argv[1:]
+store = Freezing(PostgresConnection((("127.0.0.1", int(port)),), "metadata", "seawall", password))
+try:
+    print(store.write({"x": "late"}, [HasValue("x", None)]))
+except PartUnavailable as silence:
+    print(silence)
+"""
+
+
+@pytest.fixture
+def own() -> Iterator[PostgresProcess]:
+    """A server that only one test has."""
+    with PostgresProcess() as process:
+        yield process
+
+
+@contextmanager
+def frozen_writer(connection: PostgresConnection) -> Iterator[subprocess.Popen[str]]:
+    """Another Seawall, which is stopped while it holds the lock of a write."""
+    arguments = [sys.executable, "-c", _WRITER, str(connection.hosts[0][1]), connection.password]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as writer:  # noqa: S603 - ours
+        try:
+            os.waitid(os.P_PID, writer.pid, os.WSTOPPED | os.WNOWAIT)
+            yield writer
+        finally:
+            writer.kill()
+
+
+def test_a_seawall_that_freezes_in_a_write_lets_others_go_on(own: PostgresProcess) -> None:
+    """The metasrv's lease ends after 5 s, and it renews it in this table."""
+    with frozen_writer(own.connection) as writer:
+        begin = time.monotonic()
+        own.put("lease", "renewed")
+        assert time.monotonic() - begin < SQL_WRITE_SECONDS + 1.5
+        writer.send_signal(signal.SIGCONT)
+        said, _ = writer.communicate(timeout=30)
+    assert said.startswith("PostgreSQL at"), "it is told when it wakes"
+    assert own.get("x") is None, "and has written nothing"
+    assert PostgreSQL(own.connection).write({"x": "1"}, [HasValue("x", None)])
