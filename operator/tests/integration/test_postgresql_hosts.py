@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from seawall.adapters.greptimedb.keys import HasValue
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.adapters.times import SQL_WRITE_SECONDS
-from seawall.domain.dataplane.connection import PostgresConnection
+from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
 from seawall_e2e.loopback.postgresql import PostgresProcess
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("postgresql")]
@@ -47,6 +48,12 @@ def own() -> Iterator[PostgresProcess]:
         yield process
 
 
+def with_hosts(first: PostgresProcess, *others: PostgresProcess) -> PostgresConnection:
+    """The first one's user at all of them, in this order."""
+    hosts = (host for server in (first, *others) for host in server.connection.hosts)
+    return replace(first.connection, hosts=tuple(hosts))
+
+
 @contextmanager
 def frozen_writer(connection: PostgresConnection) -> Iterator[subprocess.Popen[str]]:
     """Another Seawall, which is stopped while it holds the lock of a write."""
@@ -70,3 +77,36 @@ def test_a_seawall_that_freezes_in_a_write_lets_others_go_on(own: PostgresProces
     assert said.startswith("PostgreSQL at"), "it is told when it wakes"
     assert own.get("x") is None, "and has written nothing"
     assert PostgreSQL(own.connection).write({"x": "1"}, [HasValue("x", None)])
+
+
+def test_a_write_that_meets_a_standby_first_finds_the_primary(own: PostgresProcess) -> None:
+    """A standby refuses what a write begins with, before it says what it is."""
+    with PostgresProcess(standby_of=own) as standby:
+        assert PostgreSQL(with_hosts(standby, own)).write({"x": "1"}, [HasValue("x", None)])
+        assert own.get("x") == "1"
+        with pytest.raises(PartUnavailable, match="is a standby, which may lag: name the primary"):
+            PostgreSQL(standby.connection).write({"y": "1"}, [HasValue("y", None)])
+
+
+def test_who_refuses_hides_no_primary_behind_it(own: PostgresProcess) -> None:
+    with PostgresProcess() as stranger:
+        with PostgreSQL(replace(own.connection, hosts=with_hosts(stranger, own).hosts)).view() as view:
+            assert view.get("x") is None
+        own.kill()
+        with (
+            pytest.raises(PartRefused, match="refused the user name or password") as refused,
+            PostgreSQL(replace(own.connection, hosts=with_hosts(own, stranger).hosts)).view(),
+        ):
+            pass
+        assert refused.value.why is NotReached.AUTHENTICATION_FAILED, "which tells more than that nobody is there"
+
+
+def test_a_primary_that_lets_nobody_write_is_told(own: PostgresProcess) -> None:
+    """As some do when their disk is nearly full."""
+    own.sql("ALTER ROLE seawall SET default_transaction_read_only = on")
+    store = PostgreSQL(own.connection)
+    with pytest.raises(PartRefused, match=r"lets nobody write \(cannot execute INSERT in") as refused:
+        store.write({"x": "1"}, [HasValue("x", None)])
+    assert refused.value.why is NotReached.AUTHENTICATION_FAILED
+    with store.view() as view:
+        assert view.get("x") is None

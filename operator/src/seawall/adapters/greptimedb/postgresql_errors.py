@@ -19,6 +19,7 @@ RIGHTS = "SELECT on the table, EXECUTE on pg_control_system(), and INSERT and UP
 _MEANINGS = {
     "28P01": (NotReached.AUTHENTICATION_FAILED, f"refused the user name or password: correct the Secret of {_OF}.auth"),
     "28000": (NotReached.AUTHENTICATION_FAILED, f"does not let us in ({{said}}): correct {_OF}, or its pg_hba.conf"),
+    "25006": (NotReached.AUTHENTICATION_FAILED, "lets nobody write ({said}): end its default_transaction_read_only"),
     "42501": (NotReached.AUTHENTICATION_FAILED, f"does not let the user do this ({{said}}): it needs {RIGHTS}"),
     "3D000": (NotReached.UNEXPECTED_ANSWER, f"has no database {{database}}: correct {_OF}.database"),
     "3F000": (NotReached.UNEXPECTED_ANSWER, f"has no schema {{schema}}: correct {_OF}.schemaName"),

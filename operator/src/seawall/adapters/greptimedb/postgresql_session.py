@@ -29,6 +29,8 @@ _BEGIN = (
 would leave an empty one to read. Rows that a policy hides are an error, never left out. Nothing outlasts the
 transaction, for a pooler may give the connection to others. The wait for the lock has a limit of its own, beside that
 of the statements after it."""
+_LEADS = "SELECT pg_is_in_recovery(), extract(epoch FROM pg_postmaster_start_time())::text"
+"""In no transaction: a standby refuses the isolation and the lock of a write."""
 _PRIMARY = """
 SELECT pg_is_in_recovery(), (SELECT system_identifier::text FROM pg_control_system()),
        (SELECT oid::text FROM pg_database WHERE datname = current_database()), '{table}'::regclass::oid::text,
@@ -117,6 +119,19 @@ class Session:
         with self._sentences.translated(), self._deadline():
             return list(self._connection.run(sql, **values) or ())
 
+    def leads_since(self) -> str:
+        """When the server started, unless it is a standby: the same for all names that a server has.
+
+        Raises:
+            PartUnavailable: it is one; else as `rows`.
+        """
+        (row,) = self.rows(_LEADS)
+        is_standby, since = row
+        with self._sentences.translated():
+            if is_standby:
+                raise Standby
+        return str(since)
+
     def close(self) -> None:
         """Ends it, whatever it is doing."""
         with suppress(InterfaceError, OSError):
@@ -168,20 +183,20 @@ class Hosts:
             session.close()
 
     def _open(self, kind: Transaction) -> tuple[Session, Primary]:
-        """Tries the hosts, first the one that was the primary last. What tells most is raised."""
-        trouble: PartUnavailable | PartRefused | None = None
+        """Tries the hosts, first the one that was the primary last. A refusal is raised rather than a silence."""
+        silent: PartUnavailable | None = None
+        refused: PartRefused | None = None
         for address in self._addresses:
             try:
                 found = self._begin(address, kind)
             except PartUnavailable as error:
-                trouble = trouble or error
+                silent = silent or error
             except PartRefused as error:
-                if error.why is not NotReached.TLS_FAILED:
-                    raise
-                trouble = error
+                refused = refused or error
             else:
                 self._addresses = (address, *(other for other in self._addresses if other != address))
                 return found
+        trouble = refused or silent
         if trouble is None:
             raise ValueError("no hosts")
         raise trouble
@@ -190,6 +205,7 @@ class Hosts:
         sentences = Sentences(address, self._connection)
         session = Session(address, self._connection, self._tls, sentences)
         try:
+            session.leads_since()
             table = self._connection.table_name
             session.rows(_BEGIN.format(table=table, **asdict(kind)))
             (row,) = session.rows(_PRIMARY.format(table=table))
