@@ -15,7 +15,7 @@ import pytest
 
 from seawall.adapters.greptimedb.keys import HasValue
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
-from seawall.adapters.times import SQL_WRITE_SECONDS
+from seawall.adapters.times import SQL_OTHERS_SECONDS, SQL_WRITE_SECONDS
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
 from seawall_e2e.loopback.postgresql import PostgresProcess
 
@@ -110,3 +110,59 @@ def test_a_primary_that_lets_nobody_write_is_told(own: PostgresProcess) -> None:
     assert refused.value.why is NotReached.AUTHENTICATION_FAILED
     with store.view() as view:
         assert view.get("x") is None
+
+
+def promoted(standby: PostgresProcess) -> None:
+    """Returns when it leads."""
+    standby.promote()
+    deadline = time.monotonic() + 20
+    while standby.sql("SELECT pg_is_in_recovery()") != [[False]]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_two_primaries_are_neither_read_nor_written(own: PostgresProcess) -> None:
+    """A failover while the old primary lived: what is written to either is missing in the other."""
+    with PostgresProcess(standby_of=own) as standby:
+        stores = [PostgreSQL(with_hosts(own, standby)), PostgreSQL(with_hosts(standby, own))]
+        for store in stores:
+            with store.view() as view:
+                assert view.get("x") is None, "a standby is no second primary"
+        promoted(standby)
+        standby.put("x", "new")
+        sentences = set()
+        for store in stores:
+            with pytest.raises(PartRefused) as read, store.view():
+                pass
+            with pytest.raises(PartRefused) as written:
+                store.write({"y": "1"}, [HasValue("y", None)])
+            assert read.value.why is written.value.why is NotReached.CONTRADICTION
+            sentences |= {str(read.value), str(written.value)}
+        hosts = sorted(with_hosts(own, standby).hosts)
+        leaders = ", ".join(f"{host}:{port}" for host, port in hosts)
+        advice = "fence the old one, or correct metadataStore.postgresql.hosts"
+        assert sentences == {f"two primaries of PostgreSQL answer ({leaders}): {advice}"}
+        assert own.get("y") is standby.get("y") is None
+        own.kill()
+        for store in stores:
+            with store.view() as view:
+                found = view.get("x")
+            assert found is not None, "one is left"
+            assert found.value == "new"
+
+
+def test_one_server_by_two_names_is_one_primary(own: PostgresProcess) -> None:
+    ((_, port),) = own.connection.hosts
+    store = PostgreSQL(replace(own.connection, hosts=(("127.0.0.1", port), ("127.1", port))))
+    assert store.write({"x": "1"}, [HasValue("x", None)])
+
+
+def test_another_host_that_hangs_holds_up_nobody_for_long(own: PostgresProcess) -> None:
+    with PostgresProcess(standby_of=own) as standby:
+        standby.pause()
+        store = PostgreSQL(with_hosts(own, standby))
+        begin = time.monotonic()
+        assert store.write({"x": "1"}, [HasValue("x", None)])
+        took = time.monotonic() - begin
+        standby.resume()
+        assert took < SQL_OTHERS_SECONDS + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pg8000.exceptions import DatabaseError, InterfaceError
@@ -82,6 +82,12 @@ class Sentences:
         why, meaning = _MEANINGS[state]
         names = {"database": connection.database, "schema": connection.schema, "table": connection.table_name}
         return PartRefused(why, f"{self._where} {meaning.format(said=message, **names)}")
+
+
+def two_primaries(addresses: Iterable[tuple[str, int]]) -> str:
+    """What is wrong when more than one server leads."""
+    leaders = ", ".join(f"{host}:{port}" for host, port in addresses)
+    return f"two primaries of PostgreSQL answer ({leaders}): fence the old one, or correct {_OF}.hosts"
 
 
 def _silence(error: BaseException) -> str:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection
 
-from seawall.adapters.greptimedb.postgresql_errors import Late, Sentences, Standby
-from seawall.adapters.times import HTTP_ANSWER_SECONDS, HTTP_CONNECT_SECONDS, SQL_LOCK_SECONDS, SQL_WRITE_SECONDS
+from seawall.adapters.greptimedb.postgresql_errors import Late, Sentences, Standby, two_primaries
+from seawall.adapters.times import (
+    HTTP_ANSWER_SECONDS,
+    HTTP_CONNECT_SECONDS,
+    SQL_LOCK_SECONDS,
+    SQL_OTHERS_SECONDS,
+    SQL_WRITE_SECONDS,
+)
 from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
 
@@ -83,14 +90,23 @@ read what we write, fails by being serializable, too, and is tried again by it."
 
 
 class Session:
-    """One connection. It is closed in any case, which rolls back what was not committed."""
+    """One connection. It is closed in any case, which rolls back what was not committed.
+
+    Args:
+        patience: seconds for each answer.
+    """
 
     def __init__(
-        self, address: tuple[str, int], connection: PostgresConnection, tls: ssl.SSLContext | None, sentences: Sentences
+        self,
+        address: tuple[str, int],
+        connection: PostgresConnection,
+        tls: ssl.SSLContext | None,
+        sentences: Sentences,
+        patience: float = HTTP_ANSWER_SECONDS,
     ) -> None:
-        self._sentences = sentences
+        self._sentences, self._patience = sentences, patience
         with sentences.translated():
-            plain = socket.create_connection(address, HTTP_CONNECT_SECONDS)
+            plain = socket.create_connection(address, min(HTTP_CONNECT_SECONDS, patience))
         plain.settimeout(None)  # each answer has a deadline; the socket's own would count anew with every byte
         self._guard = plain.dup()
         try:
@@ -148,7 +164,7 @@ class Session:
             with suppress(OSError):
                 self._guard.shutdown(socket.SHUT_RDWR)
 
-        timer = threading.Timer(HTTP_ANSWER_SECONDS, cut)
+        timer = threading.Timer(self._patience, cut)
         timer.daemon = True
         timer.start()
         try:
@@ -192,9 +208,11 @@ class Hosts:
             except PartUnavailable as error:
                 silent = silent or error
             except PartRefused as error:
+                if error.why is NotReached.CONTRADICTION:
+                    raise
                 refused = refused or error
             else:
-                self._addresses = (address, *(other for other in self._addresses if other != address))
+                self._addresses = (address, *self._addresses_without(address))
                 return found
         trouble = refused or silent
         if trouble is None:
@@ -205,7 +223,7 @@ class Hosts:
         sentences = Sentences(address, self._connection)
         session = Session(address, self._connection, self._tls, sentences)
         try:
-            session.leads_since()
+            self._leads_alone(address, session.leads_since())
             table = self._connection.table_name
             session.rows(_BEGIN.format(table=table, **asdict(kind)))
             (row,) = session.rows(_PRIMARY.format(table=table))
@@ -214,6 +232,39 @@ class Hosts:
         except BaseException:
             session.close()
             raise
+
+    def _leads_alone(self, address: tuple[str, int], since: str) -> None:
+        """Asks the other hosts, too: an old primary that came back knows nothing of what the new one has.
+
+        Raises:
+            PartRefused: another server leads. Who is silent or refuses says nothing.
+        """
+        others = self._leaders(self._addresses_without(address))
+        leaders = {address, *(other for other, started in others.items() if started != since)}
+        if len(leaders) > 1:
+            raise PartRefused(NotReached.CONTRADICTION, two_primaries(sorted(leaders)))
+
+    def _leaders(self, addresses: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
+        """Since when which of these lead, as far as they say so in time; all are asked at once."""
+        found: dict[tuple[str, int], str] = {}
+
+        def ask(address: tuple[str, int]) -> None:
+            sentences = Sentences(address, self._connection)
+            with suppress(PartUnavailable, PartRefused):
+                session = Session(address, self._connection, self._tls, sentences, SQL_OTHERS_SECONDS)
+                with closing(session):
+                    found[address] = session.leads_since()
+
+        threads = [threading.Thread(target=ask, args=(address,), daemon=True) for address in addresses]
+        end = time.monotonic() + SQL_OTHERS_SECONDS
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(max(0, end - time.monotonic()))
+        return dict(found)
+
+    def _addresses_without(self, address: tuple[str, int]) -> tuple[tuple[str, int], ...]:
+        return tuple(other for other in self._addresses if other != address)
 
 
 def _primary(row: list[Any]) -> Primary:
