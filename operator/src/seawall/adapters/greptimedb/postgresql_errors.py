@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import Iterable, Iterator
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pg8000.exceptions import DatabaseError, InterfaceError
+from scramp import ScramException
 
 from seawall.adapters.times import HTTP_ANSWER_SECONDS
 from seawall.adapters.tls import tls_sentence
@@ -34,6 +36,10 @@ _PASSING = ("08", "25P03", "25P04", "40", "53", "55", "57", "58")
 said nothing for too long."""
 
 
+_NONSENSE = (LookupError, AttributeError, TypeError, ValueError, OverflowError, struct.error)
+"""What the client library raises of bytes that it does not expect. It checks few of them."""
+
+
 class Late(Exception):  # noqa: N818 - never leaves the adapter
     """There was no whole answer in time."""
 
@@ -53,7 +59,7 @@ class Sentences:
         """Raises PartUnavailable or PartRefused instead of what the client library and sockets raise."""
         try:
             yield
-        except (DatabaseError, InterfaceError, OSError, Late, Standby) as error:
+        except (DatabaseError, InterfaceError, OSError, Late, Standby, ScramException, *_NONSENSE) as error:
             raise self._meaning(error) from error
 
     def _meaning(self, error: BaseException) -> PartUnavailable | PartRefused:
@@ -68,7 +74,23 @@ class Sentences:
         if "refuses SSL" in str(error):
             advice = f"turn its ssl on, or remove {_OF}.tls"
             return PartRefused(NotReached.TLS_FAILED, f"{self._where} speaks no TLS: {advice}")
-        return PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, f"{self._where} {_silence(error)}")
+        nonsense = self._nonsense(chain if isinstance(error, InterfaceError) else [error])
+        return nonsense or PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, f"{self._where} {_silence(error)}")
+
+    def _nonsense(self, chain: Sequence[BaseException]) -> PartRefused | None:
+        """What the client library cannot make sense of: our words, or the server's."""
+        for each in chain:
+            match each:
+                case ScramException(args=(said, *_)):
+                    sentence = f"{self._where} does not let us in ({said}): correct the Secret of {_OF}.auth"
+                    return PartRefused(NotReached.AUTHENTICATION_FAILED, sentence)
+                case UnicodeError() if not isinstance(each, UnicodeDecodeError):
+                    sentence = f"{self._where} is no name of a host: correct {_OF}.hosts"
+                    return PartRefused(NotReached.UNEXPECTED_ANSWER, sentence)
+                case error if isinstance(error, _NONSENSE):
+                    sentence = f"{self._where} does not speak PostgreSQL's protocol: correct {_OF}.hosts"
+                    return PartRefused(NotReached.UNEXPECTED_ANSWER, sentence)
+        return None
 
     def _of_state(self, said: dict[str, str]) -> PartUnavailable | PartRefused:
         state, message, connection = said.get("C", ""), said.get("M", ""), self._connection

@@ -141,9 +141,8 @@ class Session:
         Raises:
             PartUnavailable: it is one; else as `rows`.
         """
-        (row,) = self.rows(_LEADS)
-        is_standby, since = row
         with self._sentences.translated():
+            ((is_standby, since),) = self.rows(_LEADS)
             if is_standby:
                 raise Standby
         return str(since)
@@ -226,8 +225,8 @@ class Hosts:
             self._leads_alone(address, session.leads_since())
             table = self._connection.table_name
             session.rows(_BEGIN.format(table=table, **asdict(kind)))
-            (row,) = session.rows(_PRIMARY.format(table=table))
             with sentences.translated():
+                (row,) = session.rows(_PRIMARY.format(table=table))
                 return session, _primary(row)
         except BaseException:
             session.close()
