@@ -222,6 +222,63 @@ def test_what_closes_connections_is_told(mine: PostgresConnection) -> None:
     assert sentence == "PostgreSQL at HOST closes connections: check that it is PostgreSQL, and that it runs"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u3\r\n",
+        bytes(64),
+        b"R\0\0\0\x00" + bytes(64),
+        b"R\0\0\0\x06\0\0",
+        b"R\0\0\0\x0c\0\0\0\x0bxxxx",
+        b"R\0\0\0\x0c\0\0\0\x0a\xff\xfe\0\0",
+        b"R\0\0\0\x08\0\0\0\0S\0\0\0\x0cclient_enc\0",
+        b"R\0\0\0\x08\0\0\0\0" + 4 * b"Z\0\0\0\x05I",
+    ],
+    ids=["HTTP", "SSH", "zeros", "no length", "short", "no SCRAM before", "no text", "no pair", "answers to nothing"],
+)
+def test_what_speaks_otherwise_is_told(mine: PostgresConnection, answer: bytes) -> None:
+    with server(answer) as port:
+        trouble = trouble_with(replace(mine, hosts=(("127.0.0.1", port),)))
+    assert str(trouble).startswith(f"PostgreSQL at 127.0.0.1:{port} "), trouble
+    told = trouble.why, "correct metadataStore.postgresql.hosts" in str(trouble)
+    assert told in {(UNEXPECTED, True), (SILENT, False)}, "it may close before it is understood"
+
+
+def test_bytes_that_are_not_the_protocol_are_told(mine: PostgresConnection) -> None:
+    with server(bytes(64), pause=1) as port:
+        assert said(replace(mine, hosts=(("127.0.0.1", port),)), UNEXPECTED) == (
+            "PostgreSQL at HOST does not speak PostgreSQL's protocol: correct metadataStore.postgresql.hosts"
+        )
+
+
+@pytest.mark.parametrize("host", ["pg..svc", "a" * 70 + ".svc"], ids=["empty label", "long label"])
+def test_a_host_that_cannot_be_one_is_told(mine: PostgresConnection, host: str) -> None:
+    assert said(replace(mine, hosts=((host, 5432),)), UNEXPECTED) == (
+        "PostgreSQL at HOST is no name of a host: correct metadataStore.postgresql.hosts"
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "what"),
+    [
+        ({"password": "line\n"}, "control"),
+        ({"password": "\0"}, "control"),
+        ({"password": "\ue000"}, "private use"),
+        ({"username": "line\n"}, "control"),
+    ],
+    ids=["new line", "NUL", "private", "user"],
+)
+def test_a_user_or_password_that_cannot_be_one_is_told(
+    mine: PostgresConnection, user: dict[str, str], what: str
+) -> None:
+    """The new line at the end of a file, most often."""
+    assert said(replace(mine, **user), AUTHENTICATION) == (  # type: ignore[arg-type]
+        f"PostgreSQL at HOST does not let us in ({what} characters forbidden):"
+        " correct the Secret of metadataStore.postgresql.auth"
+    )
+
+
 def test_a_trickle_is_cut_in_time(mine: PostgresConnection) -> None:
     """A timeout of the socket would count anew with every byte."""
     begin = time.monotonic()

@@ -29,3 +29,8 @@ LEASE_RETRY_SECONDS = 2.0
 SQL_LOCK_SECONDS = 2.0
 """Of waiting for whoever holds the table of metadata in PostgreSQL. The database's writes wait behind us meanwhile, and
 its metasrv must renew its lease within 5 s. PostgreSQL takes a vacuum's lock away after 1 s."""
+SQL_OTHERS_SECONDS = 0.5
+"""How long each view and write waits for the hosts of PostgreSQL that are not its primary to say that they are not."""
+SQL_WRITE_SECONDS = 1.0
+"""Of one statement, and of silence between two, while we hold that table against writers: a Seawall that freezes there
+(SIGSTOP, a lost node) must let go well within the metasrv's 5 s, of which 2 s may pass before it renews."""

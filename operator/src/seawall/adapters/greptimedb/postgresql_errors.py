@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pg8000.exceptions import DatabaseError, InterfaceError
+from scramp import ScramException
 
 from seawall.adapters.times import HTTP_ANSWER_SECONDS
 from seawall.adapters.tls import tls_sentence
@@ -19,6 +21,7 @@ RIGHTS = "SELECT on the table, EXECUTE on pg_control_system(), and INSERT and UP
 _MEANINGS = {
     "28P01": (NotReached.AUTHENTICATION_FAILED, f"refused the user name or password: correct the Secret of {_OF}.auth"),
     "28000": (NotReached.AUTHENTICATION_FAILED, f"does not let us in ({{said}}): correct {_OF}, or its pg_hba.conf"),
+    "25006": (NotReached.AUTHENTICATION_FAILED, "lets nobody write ({said}): end its default_transaction_read_only"),
     "42501": (NotReached.AUTHENTICATION_FAILED, f"does not let the user do this ({{said}}): it needs {RIGHTS}"),
     "3D000": (NotReached.UNEXPECTED_ANSWER, f"has no database {{database}}: correct {_OF}.database"),
     "3F000": (NotReached.UNEXPECTED_ANSWER, f"has no schema {{schema}}: correct {_OF}.schemaName"),
@@ -28,8 +31,13 @@ _MEANINGS = {
     ),
 }
 """By SQLSTATE."""
-_PASSING = ("08", "40", "53", "55", "57", "58")
-"""Classes of SQLSTATE: it starts or stops, has too many connections, or somebody holds the table for too long."""
+_PASSING = ("08", "25P03", "25P04", "40", "53", "55", "57", "58")
+"""How a SQLSTATE begins: it starts or stops, has too many connections, somebody holds the table for too long, or we
+said nothing for too long."""
+
+
+_NONSENSE = (LookupError, AttributeError, TypeError, ValueError, OverflowError, struct.error)
+"""What the client library raises of bytes that it does not expect. It checks few of them."""
 
 
 class Late(Exception):  # noqa: N818 - never leaves the adapter
@@ -51,7 +59,7 @@ class Sentences:
         """Raises PartUnavailable or PartRefused instead of what the client library and sockets raise."""
         try:
             yield
-        except (DatabaseError, InterfaceError, OSError, Late, Standby) as error:
+        except (DatabaseError, InterfaceError, OSError, Late, Standby, ScramException, *_NONSENSE) as error:
             raise self._meaning(error) from error
 
     def _meaning(self, error: BaseException) -> PartUnavailable | PartRefused:
@@ -66,11 +74,27 @@ class Sentences:
         if "refuses SSL" in str(error):
             advice = f"turn its ssl on, or remove {_OF}.tls"
             return PartRefused(NotReached.TLS_FAILED, f"{self._where} speaks no TLS: {advice}")
-        return PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, f"{self._where} {_silence(error)}")
+        nonsense = self._nonsense(chain if isinstance(error, InterfaceError) else [error])
+        return nonsense or PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, f"{self._where} {_silence(error)}")
+
+    def _nonsense(self, chain: Sequence[BaseException]) -> PartRefused | None:
+        """What the client library cannot make sense of: our words, or the server's."""
+        for each in chain:
+            match each:
+                case ScramException(args=(said, *_)):
+                    sentence = f"{self._where} does not let us in ({said}): correct the Secret of {_OF}.auth"
+                    return PartRefused(NotReached.AUTHENTICATION_FAILED, sentence)
+                case UnicodeError() if not isinstance(each, UnicodeDecodeError):
+                    sentence = f"{self._where} is no name of a host: correct {_OF}.hosts"
+                    return PartRefused(NotReached.UNEXPECTED_ANSWER, sentence)
+                case error if isinstance(error, _NONSENSE):
+                    sentence = f"{self._where} does not speak PostgreSQL's protocol: correct {_OF}.hosts"
+                    return PartRefused(NotReached.UNEXPECTED_ANSWER, sentence)
+        return None
 
     def _of_state(self, said: dict[str, str]) -> PartUnavailable | PartRefused:
         state, message, connection = said.get("C", ""), said.get("M", ""), self._connection
-        if state[:2] in _PASSING:
+        if state.startswith(_PASSING):
             sentence = f"{self._where} cannot answer now ({message})"
             return PartUnavailable(NotReached.METADATA_STORE_UNREACHABLE, sentence)
         if state not in _MEANINGS:
@@ -80,6 +104,12 @@ class Sentences:
         why, meaning = _MEANINGS[state]
         names = {"database": connection.database, "schema": connection.schema, "table": connection.table_name}
         return PartRefused(why, f"{self._where} {meaning.format(said=message, **names)}")
+
+
+def two_primaries(addresses: Iterable[tuple[str, int]]) -> str:
+    """What is wrong when more than one server leads."""
+    leaders = ", ".join(f"{host}:{port}" for host, port in addresses)
+    return f"two primaries of PostgreSQL answer ({leaders}): fence the old one, or correct {_OF}.hosts"
 
 
 def _silence(error: BaseException) -> str:

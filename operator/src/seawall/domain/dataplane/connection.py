@@ -105,7 +105,8 @@ class NotReached(StrEnum):
     CONTRADICTION = "DatabaseContradictsItself"
     """Metasrv, store and frontend are not of one database: a datanode that reports is not in the store (by id and
     address), the frontend lists others, or the store knows none of the regions that report. Correct the address that is
-    another database's; for a datanode that has just joined it passes by itself."""
+    another database's; for a datanode that has just joined it passes by itself. Or two servers of PostgreSQL lead:
+    fence the old one."""
     UNEXPECTED_ANSWER = "UnexpectedAnswer"
     """Something else answered at this address, or a report or key makes no sense: correct the address, or upgrade
     Seawall when GreptimeDB is newer."""
