@@ -100,6 +100,56 @@ def test_a_user_whose_name_is_in_the_spec_is_named_by_the_comment_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("external", "text"),
+    [
+        (
+            {},
+            """\
+# Written by Seawall: edit the WALCluster instead.
+
+[wal]
+provider = "kafka"
+broker_endpoints = [
+    "kafka:9092",
+]
+max_batch_bytes = "1MB"
+""",
+        ),
+        (
+            SECURE,
+            """\
+# Written by Seawall: edit the WALCluster instead.
+# Set GREPTIMEDB_DATANODE__WAL__SASL__USERNAME from Secret user, key username.
+# Set GREPTIMEDB_DATANODE__WAL__SASL__PASSWORD from Secret user, key secret-key.
+# Mount Secret ca at /etc/greptimedb/wal-tls.
+# Mount Secret client at /etc/greptimedb/wal-tls.
+
+[wal]
+provider = "kafka"
+broker_endpoints = [
+    "kafka-0:9093",
+    "kafka-1:9093",
+]
+max_batch_bytes = "1MB"
+
+[wal.sasl]
+type = "SCRAM-SHA-512"
+
+[wal.tls]
+server_ca_cert_path = "/etc/greptimedb/wal-tls/ca.crt"
+client_cert_path = "/etc/greptimedb/wal-tls/tls.crt"
+client_key_path = "/etc/greptimedb/wal-tls/tls.key"
+""",
+        ),
+    ],
+    ids=["plain", "secure"],
+)
+def test_what_datanodes_get_is_the_same_text_in_every_release(external: dict[str, Any], text: str) -> None:
+    """Another one, if only in a comment, restarts all datanodes of everybody who upgrades: its hash is of the text."""
+    assert render_wal_config(wal_spec(external))["datanode.toml"] == text
+
+
+@pytest.mark.parametrize(
     ("message", "batch", "rendered"), [("512Ki", None, "512KB"), ("4Mi", None, "1MB"), ("4Mi", "3Mi", "3MB")]
 )
 def test_a_batch_never_exceeds_what_the_topics_accept(message: str, batch: str | None, rendered: str) -> None:
