@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -316,6 +317,41 @@ def test_who_has_not_claimed_the_store_moves_no_marker(world: World) -> None:
     recorded = world.make_topic()
     assert world.store.claim("wal", "another", OWNER)
     assert "the claim" in (world.advance(7, recorded) or "")
+    assert world.marker().pruned_entry_id == 0
+
+
+KEY_STORES = [pytest.param(name, marks=pytest.mark.integration) for name in ("etcd", "postgresql")]
+
+
+def right_before_the_first_write(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Between the look at what may succeed and the write, which compares it again."""
+    acts = [act]
+
+    def late(write: Callable[..., bool]) -> Callable[..., bool]:
+        def write_late(*arguments: object) -> bool:
+            if acts:
+                acts.pop()()
+            return write(*arguments)
+
+        return write_late
+
+    for keys in (Etcd, PostgreSQL):
+        monkeypatch.setattr(keys, "write", late(keys.write))
+
+
+@pytest.mark.parametrize("world", KEY_STORES, indirect=True)
+def test_a_region_born_right_before_the_write_stops_the_marker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = world.make_topic()
+    right_before_the_first_write(monkeypatch, lambda: world.database.put_region(world.topic, REGION + 1, 1, None))
+    assert f"region of {world.topic} changed" in (world.advance(7, recorded) or "")
+    assert world.marker().pruned_entry_id == 0
+
+
+@pytest.mark.parametrize("world", KEY_STORES, indirect=True)
+def test_a_claim_taken_right_before_the_write_stops_the_marker(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = world.make_topic()
+    right_before_the_first_write(monkeypatch, lambda: world.store.claim("wal", "another", OWNER))
+    assert "or the claim did" in (world.advance(7, recorded) or "")
     assert world.marker().pruned_entry_id == 0
 
 

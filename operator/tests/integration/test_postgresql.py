@@ -6,14 +6,14 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
-from seawall.adapters.greptimedb.keys import HasValue, NothingNewer, Unchanged
+from seawall.adapters.greptimedb.keys import Comparison, HasValue, NothingNewer, Unchanged
 from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.adapters.greptimedb.postgresql_errors import RIGHTS
@@ -388,6 +388,50 @@ def test_a_marker_waits_for_whoever_is_writing(mine: PostgresConnection, postgre
             birth.run("COMMIT")
             assert "region of t changed" in waiting.result(10)["t"]
     assert store.snapshot().topics["t"].pruned_entry_id == 0
+
+
+class Counting(PostgreSQL):
+    """Counts the writes that are tried."""
+
+    writes = 0
+
+    def write(self, values: Mapping[str, str], compare: Sequence[Comparison]) -> bool:
+        self.writes += 1
+        return super().write(values, compare)
+
+
+def topics_of_an_open_transaction(mine: PostgresConnection, server: PostgresProcess, count: int) -> None:
+    """Topics with a region each, all of which count as newer than what is read."""
+    for form, value in (("__topic_name/kafka/t_%s", '{"pruned_entry_id":1}'), ("__topic_region/t_%s/1", "")):
+        server.sql(
+            f"INSERT INTO {TABLE} SELECT convert_to(format(:form, n), 'UTF8'), convert_to(:value, 'UTF8')"
+            f" FROM generate_series(1, {count}) AS n",
+            form=mine.prefix + form,
+            value=value,
+        )
+
+
+def test_markers_that_cannot_move_are_not_written(mine: PostgresConnection, postgresql: PostgresProcess) -> None:
+    """Each write locks the table, and its metasrv waits."""
+    keys = Counting(mine)
+    store = GreptimeMetadata(keys)
+    assert store.claim("wal", "me", None)
+    with postgresql.open("postgres") as elsewhere:
+        elsewhere.run("BEGIN")
+        elsewhere.run("SELECT pg_current_xact_id()")
+        topics_of_an_open_transaction(mine, postgresql, 200)
+        before = store.snapshot()
+    moves = [MarkerMove(topic, 7, marker, before.revision) for topic, marker in before.topics.items()]
+    keys.writes = 0
+    refused = store.advance_markers(moves, "wal", "me")
+    assert len(refused) == 200
+    assert all("has been open since before then" in why for why in refused.values())
+    assert len(store.advance_markers(moves, "wal", "another")) == 200
+    assert keys.writes == 0
+    again = store.snapshot()
+    moves = [MarkerMove(topic, 7, marker, again.revision) for topic, marker in again.topics.items()]
+    assert store.advance_markers(moves, "wal", "me") == {}, "it was that transaction"
+    assert keys.writes < 10
 
 
 def test_a_table_that_is_filled_anew_while_somebody_waits_to_read_it_is_read_whole(

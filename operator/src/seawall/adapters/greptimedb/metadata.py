@@ -78,19 +78,29 @@ class GreptimeMetadata:
         return self._keys.write({CLAIMS + prefix: owner}, [HasValue(CLAIMS + prefix, before)])
 
     def advance_markers(self, moves: Sequence[MarkerMove], prefix: str, owner: str) -> Mapping[str, str]:
-        """Moves markers up, if nothing happened since they and their topics' regions were read."""
+        """Moves markers up, if nothing happened since they and their topics' regions were read.
+
+        Only what may succeed is tried: each write locks a table of PostgreSQL, and each that fails is two more.
+        """
         if not moves:
             return {}
         with self._keys.view() as view:
             held = dict(_pairs(view, values.TOPIC_NAMES))
+            # Where a comparison fails for hours, it is not tried by halves; else it is no reason to read all regions.
+            newest = _newest_regions(_pairs(view, values.TOPIC_REGIONS)) if self._keys.doubt else {}
+            claimed = view.get(CLAIMS + prefix)
+        if claimed is None or claimed.value != owner:
+            return {move.topic: f"the claim of the topics {prefix} is somebody else's" for move in moves}
         claim = HasValue(CLAIMS + prefix, owner)
         current: list[MarkerMove] = []
         changed: dict[str, str] = {}
         for move in moves:
-            if move.topic in held and _is_as_recorded(held[move.topic], move):
-                current.append(move)
-            else:
+            if move.topic not in held or not _is_as_recorded(held[move.topic], move):
                 changed[move.topic] = f"the pruned marker of {move.topic} is not the one that was read"
+            elif newest.get(move.topic, 0) > move.revision:
+                changed[move.topic] = f"a region of {move.topic} changed since it was read{self._keys.doubt}"
+            else:
+                current.append(move)
         for first in range(0, len(current), self._markers_at_once):
             changed |= self._advance(current[first : first + self._markers_at_once], held, claim)
         return changed
@@ -142,6 +152,15 @@ def _markers(pairs: Pairs) -> Mapping[str, TopicMarker]:
     for topic, pair in pairs:
         with _sense_of(pair):
             found[topic] = TopicMarker(values.read_marker(pair.value), pair.mod_revision)
+    return found
+
+
+def _newest_regions(pairs: Pairs) -> Mapping[str, int]:
+    """By topic: the greatest revision of its regions' keys."""
+    found: defaultdict[str, int] = defaultdict(int)
+    for rest, pair in pairs:
+        topic, _, _ = rest.rpartition("/")
+        found[topic] = max(found[topic], pair.mod_revision)
     return found
 
 

@@ -189,7 +189,7 @@ class Hosts:
 
         Raises:
             PartUnavailable: no primary answered.
-            PartRefused: one does not let us in, or there is no such table.
+            PartRefused: none does, and one does not let us in or has no such table; or two lead.
         """
         session, primary = self._open(kind)
         try:
