@@ -379,5 +379,5 @@ def silent_store(request: pytest.FixtureRequest) -> MetadataStore:
         return fake
     if request.param == "no postgresql":
         hosts = (("127.0.0.1", 1), ("localhost", 1))
-        return GreptimeMetadata(PostgreSQL(PostgresConnection(hosts, "metadata", "nobody", "")))
+        return GreptimeMetadata(PostgreSQL(PostgresConnection(hosts, "metadata", User("nobody", ""))))
     return GreptimeMetadata(Etcd(EtcdConnection(("http://127.0.0.1:1", "http://localhost:1"))))

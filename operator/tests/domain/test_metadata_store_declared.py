@@ -10,11 +10,13 @@ from pydantic import ValidationError
 
 from seawall.api.v1alpha1.data_plane import GreptimeDB
 from seawall.domain.dataplane.connection import (
+    ClientTLS,
     DataPlaneConnection,
     EtcdConnection,
     NoDataPlane,
     NotReached,
     PostgresConnection,
+    User,
 )
 from seawall.observe.connections import resolve_data_plane
 
@@ -45,12 +47,8 @@ def test_postgresql_is_reached_by_what_its_secrets_say() -> None:
     assert resolved({"postgresql": POSTGRESQL}) == PostgresConnection(
         hosts=(("pg-0", 5432), ("pg-1", 5433)),
         database="metadata",
-        username="wal",
-        password="secret",
-        is_tls=True,
-        ca_pem="CA",
-        client_cert_pem="CERT",
-        client_key_pem="KEY",
+        user=User("wal", "secret"),
+        tls=ClientTLS("CA", "CERT", "KEY"),
     )
 
 
@@ -87,7 +85,7 @@ def test_a_password_without_tls_must_be_wanted() -> None:
         declared({"postgresql": plain})
     found = resolved({"postgresql": {**plain, "auth": {**plain["auth"], "insecure": True}}})
     assert isinstance(found, PostgresConnection)
-    assert not found.is_tls
+    assert found.tls is None
 
 
 @pytest.mark.parametrize("name", ['a"b', "a b", "", "a;b", "1a", "x" * 64])

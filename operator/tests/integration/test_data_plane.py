@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from seawall.domain.dataplane.connection import SYSTEM_TRUST
 from seawall_e2e.loopback.etcd import EtcdProcess
 from seawall_e2e.loopback.postgresql import PostgresProcess
 from seawall_e2e.loopback.refdb import RefDbProcesses, wait_healthy
@@ -123,6 +124,17 @@ def test_a_hanging_part_delays_no_topic(site: Site, refdb: RefDbProcesses) -> No
         assert condition(found, KIND)["status"] == "Unknown", "the topics are ready before the look has ended"
 
 
+def lets_in_who_has_the_right_password(served: Site, username: str, password: str) -> None:
+    """A wrong one is told; the right one leads to a store, which is empty, and not that of the metasrv."""
+    served.make_secret("user", username=username, password="wrong")
+    refused = sentence(served.wait_for(KIND, "False", "DataPlaneAuthenticationFailed"))
+    assert "refused the user name or password" in refused
+    encoded = base64.b64encode(password.encode()).decode()
+    served.kube.merge(served.core("secrets", "user"), {"data": {"password": encoded}})
+    served.wait_for(KIND, "False", "DatabaseContradictsItself")
+    assert password not in served.operator.log()
+
+
 def test_etcd_is_reached_by_mutual_tls_and_a_user(
     served: Site, refdb: RefDbProcesses, secure_etcd: EtcdProcess
 ) -> None:
@@ -131,14 +143,7 @@ def test_etcd_is_reached_by_mutual_tls_and_a_user(
     assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret ca does not exist"
     served.make_secret("ca", ca_crt=access.ca_pem)
     served.make_secret("client", tls_crt=access.client_cert_pem, tls_key=access.client_key_pem)
-    served.make_secret("user", username=access.username, password="wrong")
-    refused = sentence(served.wait_for(KIND, "False", "DataPlaneAuthenticationFailed"))
-    assert "refused the user name or password" in refused
-    password = base64.b64encode(access.password.encode()).decode()
-    served.kube.merge(served.core("secrets", "user"), {"data": {"password": password}})
-    # It answers; but it is an empty store, and not that of the metasrv.
-    served.wait_for(KIND, "False", "DatabaseContradictsItself")
-    assert access.password not in served.operator.log()
+    lets_in_who_has_the_right_password(served, access.username, access.password)
 
 
 def test_postgresql_is_reached_by_tls_a_client_certificate_and_a_user(
@@ -154,16 +159,10 @@ def test_postgresql_is_reached_by_tls_a_client_certificate_and_a_user(
     }
     served.declare(greptimedb=greptimedb(refdb, metadataStore={"postgresql": store}))
     assert sentence(served.wait_for(KIND, "False", "SecretMissing")) == "Secret client does not exist"
-    served.make_secret("client", tls_crt=access.client_cert_pem or "", tls_key=access.client_key_pem or "")
-    served.make_secret("ca", ca_crt=access.ca_pem or "")
-    served.make_secret("user", username=access.username, password="wrong")
-    refused = sentence(served.wait_for(KIND, "False", "DataPlaneAuthenticationFailed"))
-    assert "refused the user name or password" in refused
-    password = base64.b64encode(access.password.encode()).decode()
-    served.kube.merge(served.core("secrets", "user"), {"data": {"password": password}})
-    # It answers; but it is an empty store, and not that of the metasrv.
-    served.wait_for(KIND, "False", "DatabaseContradictsItself")
-    assert access.password not in served.operator.log()
+    client = access.tls or SYSTEM_TRUST
+    served.make_secret("client", tls_crt=client.client_cert_pem or "", tls_key=client.client_key_pem or "")
+    served.make_secret("ca", ca_crt=client.ca_pem or "")
+    lets_in_who_has_the_right_password(served, access.user.name, access.user.password)
 
 
 def test_a_database_that_is_declared_no_more_is_not_shown(site: Site, refdb: RefDbProcesses) -> None:

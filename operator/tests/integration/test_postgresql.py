@@ -18,7 +18,13 @@ from seawall.adapters.greptimedb.metadata import GreptimeMetadata
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
 from seawall.adapters.greptimedb.postgresql_errors import RIGHTS
 from seawall.adapters.times import HTTP_ANSWER_SECONDS, SQL_LOCK_SECONDS
-from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
+from seawall.domain.dataplane.connection import (
+    SYSTEM_TRUST,
+    NotReached,
+    PartRefused,
+    PartUnavailable,
+    PostgresConnection,
+)
 from seawall.domain.dataplane.metadata import MarkerMove, MetadataSnapshot
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.postgresql import TABLE, PostgresProcess
@@ -49,6 +55,15 @@ def own() -> Iterator[PostgresProcess]:
         yield process
 
 
+def as_user(connection: PostgresConnection, **change: str) -> PostgresConnection:
+    return replace(connection, user=replace(connection.user, **change))
+
+
+def with_tls(connection: PostgresConnection, **change: str | None) -> PostgresConnection:
+    assert connection.tls is not None
+    return replace(connection, tls=replace(connection.tls, **change))
+
+
 def trouble_with(connection: PostgresConnection) -> PartRefused | PartUnavailable:
     try:
         with PostgreSQL(connection).view():
@@ -71,7 +86,7 @@ def said(connection: PostgresConnection, why: NotReached) -> str:
 
 
 def test_a_wrong_password_is_told(mine: PostgresConnection) -> None:
-    for wrong in (replace(mine, password="wrong"), replace(mine, username="nobody"), replace(mine, password="")):
+    for wrong in (as_user(mine, password="wrong"), as_user(mine, name="nobody"), as_user(mine, password="")):
         assert said(wrong, AUTHENTICATION) == (
             "PostgreSQL at HOST refused the user name or password: correct the Secret of metadataStore.postgresql.auth"
         )
@@ -148,19 +163,19 @@ def test_a_table_in_a_schema_is_found(mine: PostgresConnection, postgresql: Post
 
 
 def test_a_missing_client_certificate_is_told(secure: PostgresConnection) -> None:
-    sentence = said(replace(secure, client_cert_pem=None, client_key_pem=None), AUTHENTICATION)
+    sentence = said(with_tls(secure, client_cert_pem=None, client_key_pem=None), AUTHENTICATION)
     assert sentence.startswith("PostgreSQL at HOST does not let us in (connection requires a valid client certificate)")
 
 
 def test_no_tls_to_a_server_that_wants_it_is_told(secure: PostgresConnection) -> None:
-    sentence = said(replace(secure, is_tls=False), AUTHENTICATION)
+    sentence = said(replace(secure, tls=None), AUTHENTICATION)
     assert sentence.startswith('PostgreSQL at HOST does not let us in (no pg_hba.conf entry for host "127.0.0.1"')
 
 
 def test_an_unknown_ca_is_told(secure: PostgresConnection, tmp_path_factory: pytest.TempPathFactory) -> None:
     stranger = CertificateAuthority(tmp_path_factory.mktemp("ca")).cert.read_text()
     for ca in (stranger, None):
-        assert said(replace(secure, ca_pem=ca), TLS).startswith("PostgreSQL at HOST: its certificate does not fit (")
+        assert said(with_tls(secure, ca_pem=ca), TLS).startswith("PostgreSQL at HOST: its certificate does not fit (")
 
 
 def test_a_certificate_for_another_host_is_told(secure: PostgresConnection) -> None:
@@ -170,7 +185,7 @@ def test_a_certificate_for_another_host_is_told(secure: PostgresConnection) -> N
 
 
 def test_tls_to_a_server_without_is_told(mine: PostgresConnection) -> None:
-    assert said(replace(mine, is_tls=True), TLS) == (
+    assert said(replace(mine, tls=SYSTEM_TRUST), TLS) == (
         "PostgreSQL at HOST speaks no TLS: turn its ssl on, or remove metadataStore.postgresql.tls"
     )
 
@@ -178,7 +193,7 @@ def test_tls_to_a_server_without_is_told(mine: PostgresConnection) -> None:
 @pytest.mark.parametrize("text", ["", "no PEM", "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----"])
 def test_a_ca_that_is_none_is_told(secure: PostgresConnection, text: str) -> None:
     with pytest.raises(PartRefused, match=r"the CA certificate .* of PostgreSQL cannot be read") as refused:
-        PostgreSQL(replace(secure, ca_pem=text))
+        PostgreSQL(with_tls(secure, ca_pem=text))
     assert refused.value.why is TLS
 
 
@@ -265,7 +280,7 @@ def test_a_host_that_cannot_be_one_is_told(mine: PostgresConnection, host: str) 
         ({"password": "line\n"}, "control"),
         ({"password": "\0"}, "control"),
         ({"password": "\ue000"}, "private use"),
-        ({"username": "line\n"}, "control"),
+        ({"name": "line\n"}, "control"),
     ],
     ids=["new line", "NUL", "private", "user"],
 )
@@ -273,7 +288,7 @@ def test_a_user_or_password_that_cannot_be_one_is_told(
     mine: PostgresConnection, user: dict[str, str], what: str
 ) -> None:
     """The new line at the end of a file, most often."""
-    assert said(replace(mine, **user), AUTHENTICATION) == (  # type: ignore[arg-type]
+    assert said(as_user(mine, **user), AUTHENTICATION) == (
         f"PostgreSQL at HOST does not let us in ({what} characters forbidden):"
         " correct the Secret of metadataStore.postgresql.auth"
     )

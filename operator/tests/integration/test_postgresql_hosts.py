@@ -25,15 +25,15 @@ _WRITER = """
 import os, signal, sys
 from seawall.adapters.greptimedb.keys import HasValue
 from seawall.adapters.greptimedb.postgresql import PostgreSQL
-from seawall.domain.dataplane.connection import PartUnavailable, PostgresConnection
+from seawall.domain.dataplane.connection import PartUnavailable, PostgresConnection, User
 
 class Freezing(PostgreSQL):
-    def _is_old(self, session, compare):
+    def _is_old(self, session, compare, before):
         os.kill(os.getpid(), signal.SIGSTOP)
-        return super()._is_old(session, compare)
+        return super()._is_old(session, compare, before)
 
 port, password = sys.argv[1:]
-store = Freezing(PostgresConnection((("127.0.0.1", int(port)),), "metadata", "seawall", password))
+store = Freezing(PostgresConnection((("127.0.0.1", int(port)),), "metadata", User("seawall", password)))
 try:
     print(store.write({"x": "late"}, [HasValue("x", None)]))
 except PartUnavailable as silence:
@@ -57,7 +57,7 @@ def with_hosts(first: PostgresProcess, *others: PostgresProcess) -> PostgresConn
 @contextmanager
 def frozen_writer(connection: PostgresConnection) -> Iterator[subprocess.Popen[str]]:
     """Another Seawall, which is stopped while it holds the lock of a write."""
-    arguments = [sys.executable, "-c", _WRITER, str(connection.hosts[0][1]), connection.password]
+    arguments = [sys.executable, "-c", _WRITER, str(connection.hosts[0][1]), connection.user.password]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as writer:  # noqa: S603 - ours
         try:
             os.waitid(os.P_PID, writer.pid, os.WSTOPPED | os.WNOWAIT)

@@ -34,8 +34,8 @@ def purged(
     with RefDbProcesses(kafka.bootstrap_servers, own, datanodes=2) as database:
         site = new_site(kube, kafka, operator)
         try:
-            access = own.connection
-            site.make_secret("postgresql", username=access.username, password=access.password)
+            user = own.connection.user
+            site.make_secret("postgresql", username=user.name, password=user.password)
             make_pool_and_table(site, database)
             yield Purged(site, database)
         finally:

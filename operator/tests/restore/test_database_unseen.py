@@ -16,29 +16,26 @@ from seawall.controllers import restore
 from seawall.domain.dataplane.connection import NotReached, PartRefused
 from seawall.domain.errors import OutsideUnavailable, SeawallError
 from tests.restore.test_restore import nothing_was_made
+from tests.restore.test_restore_crash import approved
 from tests.support.mutants import Mutant, find_survivors
 from tests.worlds.purge_world import NAMESPACE, WAL
-from tests.worlds.restore_world import RestoreWorld, lost
+from tests.worlds.restore_world import RestoreWorld
 from tests.worlds.verification_world import why
 
 Patch = pytest.MonkeyPatch
 SECRET = Key(NAMESPACE, "ca")
 
 
-def approved() -> RestoreWorld:
+def one_elsewhere() -> RestoreWorld:
     """No pod of the StatefulSet is left, and datanode 2 lives elsewhere."""
-    world = lost()
-    world.bring_back()
-    world.live_until(RestoreStage.AWAITING_APPROVAL)
-    world.stop_database()
+    world = approved()
     world.data_plane.stopped = {0, 1}
-    world.approve()
     return world
 
 
 def behind_tls() -> RestoreWorld:
     """The metasrv is reached by a private CA."""
-    world = approved()
+    world = one_elsewhere()
     spec = world.spec()
     urls = {"frontend": "https://frontend:4000", "tls": {"caSecretRef": {"name": SECRET.name}}}
     spec["dataPlane"]["greptimedb"] = {**spec["dataPlane"]["greptimedb"], **urls}
@@ -80,7 +77,7 @@ def test_a_datanode_that_reports_runs_and_without_the_secret_nobody_knows() -> N
     ids=["401", "expired", "no API server"],
 )
 def test_who_is_not_let_in_does_not_know(error: Exception) -> None:
-    world = approved()
+    world = one_elsewhere()
     refuse(world, error)
     waits(world, "DatabaseUnknown")
     assert str(error) in why(world.walrestore())[1]
@@ -88,7 +85,7 @@ def test_who_is_not_let_in_does_not_know(error: Exception) -> None:
 
 def test_a_topic_with_a_row_is_not_deleted_by_who_is_not_let_in() -> None:
     """The first job breaks off; the datanode elsewhere writes before its topics would be made anew."""
-    world = approved()
+    world = one_elsewhere()
     world.half_written, world.data_plane.stopped = 1, {0, 1, 2}
     process = world.restorer()
     for _ in range(200):

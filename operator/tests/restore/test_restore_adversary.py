@@ -150,12 +150,8 @@ def test_a_statefulset_that_is_not_there_says_nothing_about_its_pods() -> None:
 
 
 def test_pods_that_are_gone_are_not_all_where_datanodes_report() -> None:
-    world = lost()
-    world.bring_back()
-    world.live_until(RestoreStage.AWAITING_APPROVAL)
-    world.stop_database()
+    world = approved()
     world.data_plane.stopped = {0, 1}
-    world.approve()
     world.settle_restore(ticks=40)
     assert why(world.walrestore()) == ("DatabaseRunning", "datanodes report: stop all of them")
     nothing_was_made(world)

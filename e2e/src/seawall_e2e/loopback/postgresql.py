@@ -14,7 +14,7 @@ from typing import Any, Self
 from pg8000.exceptions import Error
 from pg8000.native import Connection
 
-from seawall.domain.dataplane.connection import PostgresConnection
+from seawall.domain.dataplane.connection import ClientTLS, PostgresConnection, User
 from seawall_e2e.commands import run
 from seawall_e2e.loopback.pki import CertificateAuthority
 from seawall_e2e.loopback.processes import Process, free_ports, platform_folder
@@ -60,12 +60,9 @@ class PostgresProcess:
     @property
     def connection(self) -> PostgresConnection:
         """How Seawall gets in."""
-        ca, client = self._authority.cert.read_text(), self._client
-        pems = (ca, client.cert.read_text(), client.key.read_text()) if self._secure else (None, None, None)
-        address = (("127.0.0.1", self._port),)
-        return PostgresConnection(
-            address, DATABASE, "seawall", self._passwords[1], None, TABLE, "", self._secure, *pems
-        )
+        ca, client, address = self._authority.cert.read_text(), self._client, (("127.0.0.1", self._port),)
+        tls = ClientTLS(ca, client.cert.read_text(), client.key.read_text()) if self._secure else None
+        return PostgresConnection(address, DATABASE, User("seawall", self._passwords[1]), table=TABLE, tls=tls)
 
     @property
     def passwords(self) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from seawall.domain.ledger.observation import ObservedCluster, Unavailable, read
 from seawall.domain.ledger.shards import PoolId, shards_of
 from seawall.domain.min_isr import why_not_cancel, why_not_fewer
 from seawall.domain.partitions import Partition, PartitionId
-from seawall.domain.sharing import LET_GO, Sharing
+from seawall.domain.sharing import Sharing
 from seawall.observe.claims import current_licence
 from seawall.observe.ledger import LedgerObserver
 from seawall.observe.opened_cluster import Blocked, OpenedCluster
@@ -70,11 +70,11 @@ def require_unmanaged(
     """
     kafka = cluster.status.kafka
     sharing = None if kafka is None else observe_sharing(strimzi, kafka.cluster_id)
-    if isinstance(sharing, str) and not may_be_unknown:
-        raise Refused(sharing)
-    managed = sharing.among(sorted(topics)) if isinstance(sharing, Sharing) else []
-    if isinstance(sharing, Sharing) and managed:
-        raise Refused(f"{sharing.who_manages(managed)}: {LET_GO}")
+    match sharing:
+        case Sharing() if why := sharing.why_not_ours(sorted(topics)):
+            raise Refused(why)
+        case str() if not may_be_unknown:
+            raise Refused(sharing)
 
 
 def require_open(observer: LedgerObserver, cluster: WALCluster) -> OpenedCluster:

@@ -85,6 +85,11 @@ class Sharing:
             return f"{first} manages {listed([*topics])}"
         return f"{first} and {len(topics) - 1} more manage {listed([*topics])}"
 
+    def why_not_ours(self, topics: Sequence[str]) -> str | None:
+        """Who manages one of these topics, and how it lets go; None: nobody does."""
+        managed = self.among(topics)
+        return f"{self.who_manages(managed)}: {LET_GO}" if managed else None
+
     def who_rebalances(self) -> str | None:
         """Who moves replicas, as a clause."""
         return None if self.rebalance is None else f"KafkaRebalance {self.rebalance} moves replicas"

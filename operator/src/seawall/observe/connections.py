@@ -184,21 +184,16 @@ def _resolve_etcd(etcd: Etcd, texts: SecretTexts) -> EtcdConnection:
 
 
 def _resolve_postgresql(postgresql: PostgreSQL, texts: SecretTexts) -> PostgresConnection:
-    tls, names = postgresql.tls, postgresql.auth.credentials_secret_ref
-    cert, key = texts.client_cert(tls.client_cert_secret_ref if tls else None)
-    username, password = texts.required_credentials(names)
+    tls = postgresql.tls
+    client = texts.client_cert(tls.client_cert_secret_ref if tls else None)
     return PostgresConnection(
         hosts=tuple(_host_and_port(address) for address in postgresql.hosts),
         database=postgresql.database,
-        username=username,
-        password=password,
+        user=User(*texts.required_credentials(postgresql.auth.credentials_secret_ref)),
         schema=postgresql.schema_name,
         table=postgresql.table_name,
         prefix=postgresql.prefix,
-        is_tls=tls is not None,
-        ca_pem=texts.ca(tls.ca_secret_ref if tls else None),
-        client_cert_pem=cert,
-        client_key_pem=key,
+        tls=None if tls is None else ClientTLS(texts.ca(tls.ca_secret_ref), *client),
     )
 
 

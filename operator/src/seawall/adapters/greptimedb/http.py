@@ -145,12 +145,15 @@ def context_for(part: Part, url: str, tls: ClientTLS) -> ssl.SSLContext | None:
     Raises:
         PartRefused: a text is no PEM, or certificate and key do not fit.
     """
-    if not url.startswith("https://"):
-        return None
+    return client_context(part.name, tls) if url.startswith("https://") else None
+
+
+def client_context(name: str, tls: ClientTLS) -> ssl.SSLContext:
+    """The same for a part of this name that speaks TLS at any address."""
     try:
         return tls_context(tls.ca_pem, tls.client_cert_pem, tls.client_key_pem)
     except UnreadablePem as pem:
-        sentence = f"the {pem.what} of {part.name} cannot be read ({pem.why}): correct the Secret"
+        sentence = f"the {pem.what} of {name} cannot be read ({pem.why}): correct the Secret"
         raise PartRefused(NotReached.TLS_FAILED, sentence) from pem
 
 

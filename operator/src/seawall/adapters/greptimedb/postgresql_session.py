@@ -14,6 +14,7 @@ from typing import Any
 from pg8000.exceptions import InterfaceError
 from pg8000.native import Connection
 
+from seawall.adapters.greptimedb.http import client_context
 from seawall.adapters.greptimedb.postgresql_errors import Late, Sentences, Standby, two_primaries
 from seawall.adapters.times import (
     HTTP_ANSWER_SECONDS,
@@ -22,7 +23,6 @@ from seawall.adapters.times import (
     SQL_OTHERS_SECONDS,
     SQL_WRITE_SECONDS,
 )
-from seawall.adapters.tls import UnreadablePem, tls_context
 from seawall.domain.dataplane.connection import NotReached, PartRefused, PartUnavailable, PostgresConnection
 
 _BEGIN = (
@@ -54,7 +54,7 @@ class Primary:
         database_oid: of the database in it.
         table_oid: of the table; one that was dropped and made anew has another one.
         xmin: all transactions below this one had ended.
-        xmax: the first that had not begun.
+        xmax: the first that had not begun. Both kinds of transaction have one snapshot: it is that of each statement.
     """
 
     system_identifier: str
@@ -112,10 +112,10 @@ class Session:
         try:
             with sentences.translated(), self._deadline():
                 self._connection = Connection(
-                    connection.username,
+                    connection.user.name,
                     host=address[0],
                     database=connection.database,
-                    password=connection.password,
+                    password=connection.user.password,
                     ssl_context=False if tls is None else tls,
                     application_name="seawall",
                     sock=plain,
@@ -181,7 +181,7 @@ class Hosts:
 
     def __init__(self, connection: PostgresConnection) -> None:
         self._connection, self._addresses = connection, connection.hosts
-        self._tls = _context_of(connection)
+        self._tls = None if connection.tls is None else client_context("PostgreSQL", connection.tls)
 
     @contextmanager
     def primary(self, kind: Transaction) -> Iterator[tuple[Session, Primary]]:
@@ -271,18 +271,3 @@ def _primary(row: list[Any]) -> Primary:
     if is_standby:
         raise Standby
     return Primary(*found)
-
-
-def _context_of(connection: PostgresConnection) -> ssl.SSLContext | None:
-    """Verifies host names, by the given CA or the system's; None without TLS.
-
-    Raises:
-        PartRefused: a text is no PEM, or certificate and key do not fit.
-    """
-    if not connection.is_tls:
-        return None
-    try:
-        return tls_context(connection.ca_pem, connection.client_cert_pem, connection.client_key_pem)
-    except UnreadablePem as pem:
-        sentence = f"the {pem.what} of PostgreSQL cannot be read ({pem.why}): correct the Secret"
-        raise PartRefused(NotReached.TLS_FAILED, sentence) from pem

@@ -24,7 +24,7 @@ from seawall.domain.ledger.columns import Mask
 from seawall.domain.ledger.held import Hold
 from seawall.domain.ledger.holds import lowest_claims
 from seawall.domain.ledger.observation import Observation, Unavailable
-from seawall.domain.sharing import LET_GO, Sharing
+from seawall.domain.sharing import Sharing
 from seawall.domain.text import listed
 from seawall.domain.times import CLUSTER_RETRY_SECONDS
 
@@ -59,10 +59,8 @@ def _contended(contender: Key | str | None) -> Verdict | None:
 def _managed(sharing: Sharing | str | None, topics: Sequence[str]) -> Verdict | None:
     if isinstance(sharing, str):
         return _waits(Reason.USE_UNKNOWN, f"a KafkaTopic may manage the topics: {sharing}, {WAY_OUT}")
-    managed = [] if sharing is None else sharing.among(topics)
-    if sharing is None or not managed:
-        return None
-    return _waits(Reason.TOPICS_MANAGED, f"{sharing.who_manages(managed)}: {LET_GO}, {WAY_OUT}")
+    why = None if sharing is None else sharing.why_not_ours(topics)
+    return None if why is None else _waits(Reason.TOPICS_MANAGED, f"{why}, {WAY_OUT}")
 
 
 def _held(holds: Sequence[Hold] | str, topics: Sequence[str]) -> Verdict | None:

@@ -47,22 +47,18 @@ class EtcdConnection:
 
 @dataclass(frozen=True, slots=True)
 class PostgresConnection:
-    """All that is needed to talk to PostgreSQL: hosts, the table, PEM texts and credentials, never logged.
+    """All that is needed to talk to PostgreSQL: hosts, a user, the table, TLS; None: without.
 
     Without a schema, the user's search path finds the table.
     """
 
     hosts: tuple[tuple[str, int], ...]
     database: str
-    username: str
-    password: str
+    user: User
     schema: str | None = None
     table: str = "greptime_metakv"
     prefix: str = ""
-    is_tls: bool = False
-    ca_pem: str | None = None
-    client_cert_pem: str | None = None
-    client_key_pem: str | None = None
+    tls: ClientTLS | None = None
 
     @property
     def table_name(self) -> str:

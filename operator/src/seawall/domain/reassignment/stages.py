@@ -32,7 +32,7 @@ from seawall.domain.reassignment.throttling import (
     why_slow,
 )
 from seawall.domain.reassignment.tracker import Direction, MoveTracker, Progress, asks, at_end, not_preferred, so_far
-from seawall.domain.sharing import LET_GO, Sharing
+from seawall.domain.sharing import Sharing
 from seawall.domain.times import REASSIGNMENT_LEADERS_WAIT, REASSIGNMENT_POLL_SECONDS
 
 UNFINISHED = (Progress.IN_FLIGHT, Progress.TO_CANCEL, Progress.OPEN, Progress.UNKNOWN)
@@ -260,8 +260,8 @@ def _who_else(case: Case, tracker: MoveTracker) -> str | None:
     sharing = case.kafka.sharing
     if (rebalance := _rebalance(case)) is not None:
         return rebalance
-    if isinstance(sharing, Sharing) and (managed := sharing.among(sorted(case.journal.topics))):
-        return f"{sharing.who_manages(managed)}: {LET_GO}"
+    if isinstance(sharing, Sharing) and (why := sharing.why_not_ours(sorted(case.journal.topics))) is not None:
+        return why
     return f"somebody else moves {shown(tracker.foreign)}" if tracker.foreign else None
 
 
