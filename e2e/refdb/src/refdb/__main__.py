@@ -85,7 +85,7 @@ def run_datanode(args: argparse.Namespace) -> None:
     until_available(node.open_all)
     start_heartbeats(node, args.metasrv, args.heartbeat)
     LOG.info("datanode %d starts to listen, epoch %d", peer.id, epoch)
-    serve(datanode_application(node), args.http)
+    serve(datanode_application(node, options.served), args.http)
 
 
 def run_frontend(args: argparse.Namespace) -> None:

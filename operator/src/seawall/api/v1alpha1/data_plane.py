@@ -109,6 +109,9 @@ class GreptimeDB(APIModel):
     """URL of the metasrv's HTTP port (http://host:4000). It knows no users: who reaches it may turn on maintenance."""
     frontend: URL
     """URL of the frontend's HTTP port (http://host:4000)."""
+    datanode_http_port: Annotated[int, Field(ge=1, le=65_535)] = 4000
+    """HTTP port of the datanodes, at the host that each of them reports to the metasrv: what they run with is read
+    there, to tell people where it differs. One that does not answer there is no obstacle."""
     tls: GreptimeTLS | None = None
     """TLS to those of the two URLs that are https://; absent means the system's trust store."""
     auth: FrontendAuth | None = None
