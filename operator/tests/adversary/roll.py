@@ -126,6 +126,7 @@ class RollArena(Arena):
                 self.unobserved |= self.in_maintenance()
 
     def _store_at(self, spec: GreptimeDB) -> str:
+        assert spec.metadata_store is not None
         etcd = spec.metadata_store.etcd
         assert etcd is not None
         return self.network.databases[self.network.stores[etcd.endpoints[0]]].store.head().store_id

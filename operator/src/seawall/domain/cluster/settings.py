@@ -15,12 +15,16 @@ from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.greptimedb_cluster import GreptimeDBCluster
+from seawall.domain.dataplane.pasted import not_pasted
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.dataplane.wal_settings import Declared, WALSettings, differences
 from seawall.domain.ledger.mode import cure_of
 from seawall.domain.step import Event, EventType
+from seawall.domain.walconfig.render import render_wal_config
 
 KIND = ConditionType.DATA_PLANE_CONFIG_DIFFERS
+MOST_NAMED = 4
 
 
 def settings_conditions(
@@ -40,7 +44,10 @@ def _found(
     build: Callable[..., Condition],
 ) -> Condition:
     before = find_condition(cluster.status.conditions, KIND)
+    pasted = _not_pasted(spec, observed)
     match observed.data_plane:
+        case None | NoDataPlane() if pasted is not None:
+            return build(KIND, "True", Reason.CONFIG_NOT_PASTED, pasted)
         case None if before is not None and before.observed_generation == cluster.metadata.generation:
             return before
         case None:
@@ -48,7 +55,7 @@ def _found(
         case NoDataPlane():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the data plane does not answer")
         case DataPlaneView() as view if view.wal is not None:
-            return _compared(spec, greptimedb, view, view.wal, build)
+            return _compared(spec, greptimedb, view, view.wal, observed, build)
         case DataPlaneView():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the metasrv does not answer GET /config")
 
@@ -58,18 +65,40 @@ def _compared(
     greptimedb: GreptimeDB,
     view: DataPlaneView,
     wal: WALSettings,
+    observed: Observed,
     build: Callable[..., Condition],
 ) -> Condition:
     found = differences(wal, _declared(spec, greptimedb))
     listed = "; ".join(map(str, found))
     if wal.deletes:
-        cure = cure_of(view.version or greptimedb.version)
+        cure = cure_of(view.version or observed.declared_version(greptimedb) or "")
         said = f"; {listed}" if found else ""
         message = f"the database deletes records by itself, through any hold: set {cure} in every metasrv's [wal]{said}"
         return build(KIND, "True", Reason.SECOND_PRUNER, message)
     if found:
         return build(KIND, "True", Reason.CONFIG_DIFFERS, f"in the metasrv's [wal] {listed}; what runs counts")
+    pasted = _not_pasted(spec, observed)
+    if pasted is not None:
+        return build(KIND, "True", Reason.CONFIG_NOT_PASTED, pasted)
     return build(KIND, "False", Reason.AS_DECLARED, "the metasrv's [wal] is as declared")
+
+
+def _not_pasted(spec: WALClusterSpec, observed: Observed) -> str | None:
+    """What of the rendered `[wal]` a GreptimeDBCluster lacks, and where to paste it; None: nothing, or there is none."""
+    found = observed.greptimedb_cluster
+    if not isinstance(found, GreptimeDBCluster) or spec.wal_config is None or spec.greptimedb is None:
+        return None
+    rendered = render_wal_config(spec, observed.declared_version(spec.greptimedb))
+    lacking = not_pasted(found, rendered)
+    if not lacking:
+        return None
+    listed = "; ".join(f"in {where} {difference}" for where, difference in lacking[:MOST_NAMED])
+    more = f" (and {len(lacking) - MOST_NAMED} more)" if len(lacking) > MOST_NAMED else ""
+    name = spec.wal_config.config_map_name
+    return (
+        f"GreptimeDBCluster {found.key.name}: {listed}{more}; paste [wal] of ConfigMap {name}: metasrv.toml into"
+        " spec.meta.config, datanode.toml into the config of the datanodes"
+    )
 
 
 def _declared(spec: WALClusterSpec, greptimedb: GreptimeDB) -> Declared:
