@@ -37,8 +37,8 @@ from seawall.domain.restore.database import (
     judge,
     judge_memory,
     judge_pods,
-    judge_sets,
     judge_reports,
+    judge_sets,
     newest_of,
 )
 from seawall.domain.restore.decide import decide

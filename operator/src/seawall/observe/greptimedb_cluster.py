@@ -63,7 +63,8 @@ def read_cluster(kube: Kube, cluster: WALCluster) -> GreptimeDBCluster | Absence
     try:
         return kube.get_greptimedb_cluster(Key(cluster.metadata.namespace, name))
     except Forbidden:
-        return f"the operator may not read GreptimeDBCluster {name}: set greptimedbOperator.enabled: true in the chart's values"
+        cure = "set greptimedbOperator.enabled: true in the chart's values"
+        return f"the operator may not read GreptimeDBCluster {name}: {cure}"
 
 
 def find_database(kube: Kube, cluster: WALCluster) -> Database | NoDataPlane | None:

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from seawall.adapters.kube.greptimedb_cluster import read_greptimedb_cluster
 from seawall.adapters.kube.api import KubeApi
+from seawall.adapters.kube.greptimedb_cluster import read_greptimedb_cluster
 from seawall.adapters.times import EVENT_REPEAT_SECONDS
 from seawall.api.meta import GROUP, VERSION, Key, Kind
 from seawall.api.resource import AnyResource, Listing, Resource, ResourceT, SpecT, StatusT
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.dataplane.greptimedb_cluster import Absence, GreptimeDBCluster
+from seawall.domain.errors import Forbidden, Refused, SeawallError
 from seawall.domain.kubernetes import ConfigMap
 from seawall.domain.step import Event
 

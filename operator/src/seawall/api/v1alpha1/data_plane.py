@@ -143,8 +143,8 @@ class GreptimeDB(APIModel):
     auth: FrontendAuth | None = None
     """User name and password for the frontend, and never sent to the metasrv; absent means none."""
     metadata_store: MetadataStore | None = None
-    """Where the metasrv keeps its metadata. Absent: the etcd that the GreptimeDBCluster names; one with TLS or users, and
-    PostgreSQL, are declared here beside `clusterRef`."""
+    """Where the metasrv keeps its metadata. Absent: the etcd that the GreptimeDBCluster names; one with TLS or users,
+    and PostgreSQL, are declared here beside `clusterRef`."""
     auto_prune: AutoPrune = AutoPrune.PHYSICAL
     """What the metasrv's `[wal]` says. `Logical`: `auto_prune_logical_delete = true`, it moves the pruned marker and
     Seawall deletes. `Disabled`: `auto_prune_interval = "0s"`, Seawall does both. `Physical`, GreptimeDB's own default:
@@ -209,7 +209,8 @@ class DataPlane(APIModel):
     wal_config: WALConfig | None = None
     """Renders the database's WAL configuration."""
     datanodes: Datanodes | None = None
-    """The pods to watch and to restart; absent: those of `greptimedb.clusterRef`. Without both Seawall restarts nobody."""
+    """The pods to watch and to restart; absent: those of `greptimedb.clusterRef`, and without that Seawall restarts
+    nobody."""
     restart: RestartSpec | None = None
     """How they are restarted; absent: with the defaults."""
 

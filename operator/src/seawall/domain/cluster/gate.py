@@ -1,4 +1,4 @@
-"""Whether an edit of the GreptimeDBCluster waits for Seawall before it restarts a datanode: the condition RestartsGated.
+"""Whether an edit of the GreptimeDBCluster waits for Seawall before it restarts datanodes: the condition RestartsGated.
 
 greptimedb-operator (v0.6.0, `deployers/datanode.go`) writes `rollingUpdate.partition` of the GreptimeDBCluster into the
 StatefulSet with every edit, and leaves it alone in between. So the gate is what the GreptimeDBCluster declares: with a
@@ -41,7 +41,7 @@ def gate_event(cluster: WALCluster, status: WALClusterStatus) -> Event | None:
     """One event when the gate is found open, or shut again."""
     was, now = find_condition(cluster.status.conditions, KIND), find_condition(status.conditions, KIND)
     before = None if was is None else was.status
-    if now is None or now.status == before or now.status == "Unknown":
+    if now is None or now.status in {before, "Unknown"}:
         return None
     if now.status == "False":
         return Event(EventType.WARNING, now.reason, now.message)

@@ -50,8 +50,8 @@ class Reason(StrEnum):
     GATED = "Gated"
     """True. RestartsGated: an edit of the GreptimeDBCluster restarts no datanode before Seawall lets it."""
     PARTITION_OPEN = "PartitionOpen"
-    """False. RestartsGated: Kubernetes restarts datanodes by itself when the GreptimeDBCluster is edited, **whether their
-    WAL can be replayed or not**: set `rollingUpdate.partition` as the message says
+    """False. RestartsGated: Kubernetes restarts datanodes by itself when the GreptimeDBCluster is edited, **whether
+    their WAL can be replayed or not**: set `rollingUpdate.partition` as the message says
     (docs/greptimedb-operator.md#gate-the-restarts)."""
     CLUSTER_UNKNOWN = "GreptimeDBClusterUnknown"
     """Unknown. RestartsGated: the GreptimeDBCluster cannot be read; DataPlaneReachable says why."""

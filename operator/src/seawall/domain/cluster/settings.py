@@ -7,6 +7,7 @@ address it is one of them, so all must have the same settings.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
@@ -55,36 +56,38 @@ def _found(
         case NoDataPlane():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the data plane does not answer")
         case DataPlaneView() as view if view.wal is not None:
-            return _compared(spec, greptimedb, view, view.wal, observed, build)
+            return _compared(Case(spec, greptimedb, observed), view, view.wal, build)
         case DataPlaneView():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the metasrv does not answer GET /config")
 
 
-def _compared(
-    spec: WALClusterSpec,
-    greptimedb: GreptimeDB,
-    view: DataPlaneView,
-    wal: WALSettings,
-    observed: Observed,
-    build: Callable[..., Condition],
-) -> Condition:
-    found = differences(wal, _declared(spec, greptimedb))
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is declared, and what was observed."""
+
+    spec: WALClusterSpec
+    greptimedb: GreptimeDB
+    observed: Observed
+
+
+def _compared(case: Case, view: DataPlaneView, wal: WALSettings, build: Callable[..., Condition]) -> Condition:
+    found = differences(wal, _declared(case.spec, case.greptimedb))
     listed = "; ".join(map(str, found))
     if wal.deletes:
-        cure = cure_of(view.version or observed.declared_version(greptimedb) or "")
+        cure = cure_of(view.version or case.observed.declared_version(case.greptimedb) or "")
         said = f"; {listed}" if found else ""
         message = f"the database deletes records by itself, through any hold: set {cure} in every metasrv's [wal]{said}"
         return build(KIND, "True", Reason.SECOND_PRUNER, message)
     if found:
         return build(KIND, "True", Reason.CONFIG_DIFFERS, f"in the metasrv's [wal] {listed}; what runs counts")
-    pasted = _not_pasted(spec, observed)
+    pasted = _not_pasted(case.spec, case.observed)
     if pasted is not None:
         return build(KIND, "True", Reason.CONFIG_NOT_PASTED, pasted)
     return build(KIND, "False", Reason.AS_DECLARED, "the metasrv's [wal] is as declared")
 
 
 def _not_pasted(spec: WALClusterSpec, observed: Observed) -> str | None:
-    """What of the rendered `[wal]` a GreptimeDBCluster lacks, and where to paste it; None: nothing, or there is none."""
+    """What of the rendered `[wal]` a GreptimeDBCluster lacks, and where to paste it; None: nothing."""
     found = observed.greptimedb_cluster
     if not isinstance(found, GreptimeDBCluster) or spec.wal_config is None or spec.greptimedb is None:
         return None

@@ -1,9 +1,9 @@
 """A GreptimeDBCluster of greptimedb-operator, as far as Seawall reads it, and the database that it makes.
 
-greptimedb-operator v0.6.0 (ADR 43 has the files): a cluster `db` has the Services `db-meta` and `db-frontend` (of a group
-`a` `db-frontend-a`), and the StatefulSets `db-datanode`, or `db-datanode-a` of each of the `datanodeGroups`. A component's
-`config` is the TOML that it starts with; what the operator would write itself (`spec.wal.kafka`, the metadata store) is
-added where the text does not have it.
+greptimedb-operator v0.6.0 (ADR 43 has the files): a cluster `db` has the Services `db-meta` and `db-frontend` (of a
+group `a` `db-frontend-a`), and the StatefulSets `db-datanode`, or `db-datanode-a` of each of the `datanodeGroups`. A
+component's `config` is the TOML that it starts with; what the operator would write itself (`spec.wal.kafka`, the
+metadata store) is added where the text does not have it.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _found_store(found: GreptimeDBCluster) -> MetadataStore | str:
             endpoints = tuple(f"http://{each.removeprefix('http://')}" for each in found.etcd_endpoints)
             return _etcd(endpoints, prefix)
         case Storage.POSTGRESQL:
-            return "its metadata is in PostgreSQL: say in greptimedb.metadataStore as whom Seawall reads it, and by which TLS"
+            return "its metadata is in PostgreSQL: say in greptimedb.metadataStore as whom Seawall reads it, and how"
         case Storage.MYSQL:
             return "its metadata is in MySQL, which Seawall cannot read: only etcd and PostgreSQL are supported"
         case Storage.NONE:
