@@ -68,7 +68,7 @@ class ManagedRefDb(RefDb):
         return len(self.groups) or int(example("greptimedbcluster")["spec"]["datanode"]["replicas"])
 
     def declared(self) -> Object:
-        """The example's GreptimeDBCluster, with refdb's image, and what refdb needs beside GreptimeDB's configuration."""
+        """The example's GreptimeDBCluster, with refdb's image, and what refdb needs besides."""
         found = deepcopy(example("greptimedbcluster"))
         spec = found["spec"]
         spec["initializer"] = {"image": self.initializer}

@@ -138,8 +138,8 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
     def _set_partition(self, obj: WALCluster, action: SetPartition) -> None:
         self._require_unchanged(obj)
         if action.partition < action.statefulset.partition:
-            self._require_gate(obj, action)
             self._require_alone(obj, f"{action.statefulset.key.name}-{_number(action)}")
+            self._require_gate(obj, action)
         self.datanodes.set_partition(action.statefulset, action.partition)
 
     def _require_unchanged(self, obj: WALCluster) -> None:

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Any
 
 from seawall.api.meta import Key
@@ -36,7 +36,7 @@ class Storage(StrEnum):
     NONE = "none"
 
 
-class Absence(StrEnum):
+class Absence(Enum):
     """Why there is no GreptimeDBCluster; each value is a clause about its name."""
 
     NO_CRD = "there is no GreptimeDBCluster {name}, because its CRD is not installed: install greptimedb-operator"
@@ -210,14 +210,20 @@ def _found_store(found: GreptimeDBCluster) -> MetadataStore | str:
     match found.storage:
         case Storage.ETCD:
             prefix = str(config.get("store_key_prefix", found.etcd_prefix))
-            endpoints = tuple(f"http://{each.removeprefix('http://')}" for each in found.etcd_endpoints)
-            return _etcd(endpoints, prefix)
+            endpoints = (each.removeprefix("http://") for each in found.etcd_endpoints)
+            return _etcd(tuple(f"http://{_reached_from_elsewhere(each, found)}" for each in endpoints), prefix)
         case Storage.POSTGRESQL:
             return "its metadata is in PostgreSQL: say in greptimedb.metadataStore as whom Seawall reads it, and how"
         case Storage.MYSQL:
             return "its metadata is in MySQL, which Seawall cannot read: only etcd and PostgreSQL are supported"
         case Storage.NONE:
             return "it has no spec.meta.backendStorage: a memory store forgets which topic is whose"
+
+
+def _reached_from_elsewhere(endpoint: str, found: GreptimeDBCluster) -> str:
+    """A name without a dot is a Service of the namespace in which the metasrv runs, and Seawall may run in another."""
+    host, colon, port = endpoint.partition(":")
+    return endpoint if "." in host or not host else f"{host}.{found.key.namespace}.svc{colon}{port}"
 
 
 def _etcd(endpoints: tuple[str, ...], prefix: str) -> MetadataStore | str:
