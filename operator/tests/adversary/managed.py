@@ -39,6 +39,7 @@ class ManagedArena(RollArena):
         super().__post_init__()
         self.kube.greptimedb_clusters[MANAGER] = managed_cluster()
         self.network.services |= {f"http://db-{part}.{WAL.namespace}.svc:4000": "prod" for part in ("meta", "frontend")}
+        self.network.stores[f"http://etcd.{WAL.namespace}.svc:2379"] = "prod"
         controller = managed_cluster().controller
         rolling = UpdateStrategy.ROLLING_UPDATE
         self.datanodes.apply(SET, strategy=rolling, partition=NEVER_TOO_LOW, controller=controller)
