@@ -121,7 +121,7 @@ class ManagedRefDb(RefDb):
 
     def partitions(self) -> dict[str, int]:
         """Of the StatefulSets of the datanodes."""
-        sets = [each for each in items(self.namespace, "statefulsets") if COMPONENT in each["metadata"]["labels"]]
+        sets = items(self.namespace, "statefulsets", labels=COMPONENT)
         return {each["metadata"]["name"]: each["spec"]["updateStrategy"]["rollingUpdate"]["partition"] for each in sets}
 
     def datanode_pods(self) -> list[Object]:

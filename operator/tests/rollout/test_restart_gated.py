@@ -221,7 +221,7 @@ def test_of_two_wal_clusters_that_name_it_the_older_one_restarts() -> None:
     found = world.kube.get(type(world.cluster()), younger)
     assert found is not None
     assert found.status.restart is not None
-    assert "the older WALCluster wal names these datanodes" in found.status.restart.message
+    assert "the older WALCluster wal names GreptimeDBCluster db" in found.status.restart.message
 
 
 @pytest.mark.parametrize("partition_declared", [DATANODES, NEVER_TOO_LOW])

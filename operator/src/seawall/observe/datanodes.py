@@ -114,7 +114,8 @@ class DatanodeObserver:
         facts = with_people(facts, self.clock.trusted(), obj, spec, self._config_map(obj, spec))
         ahead = find_older_owner(obj, self.kube.list(WALCluster, obj.metadata.namespace).items)
         if ahead is not None:
-            return Observed(replace(facts, statefulset_problem=f"the older WALCluster {ahead} names these datanodes"))
+            problem = f"the older WALCluster {ahead} names {described_datanodes(spec)}"
+            return Observed(replace(facts, statefulset_problem=problem))
         facts = self._with_pods(facts, obj)
         facts = with_ledger(facts, obj, observation, kafka, beside)
         return Observed(
@@ -253,6 +254,14 @@ class DatanodeObserver:
         if spec.wal_config is None:
             return None
         return self.kube.get_config_map(Key(obj.metadata.namespace, spec.wal_config.config_map_name))
+
+
+def described_datanodes(spec: WALClusterSpec) -> str:
+    """As the spec names them, which names some."""
+    plane = spec.data_plane
+    if plane is not None and plane.datanodes is not None:
+        return f"StatefulSet {plane.datanodes.stateful_set_ref.name}"
+    return "" if plane is None or plane.cluster_ref is None else f"GreptimeDBCluster {plane.cluster_ref.name}"
 
 
 def names_datanodes(spec: WALClusterSpec | InvalidSpec) -> bool:
