@@ -44,6 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "frontend": {},
             "meta": {"httpPort": 5001, "config": "[wal]", **ETCD},
             "datanode": {
+                "httpPort": 5002,
                 "config": "[wal]\nmax_batch_bytes = '1MB'",
                 "rollingUpdate": {"partition": 1000},
                 "template": {"main": {"image": "greptimedb:v1.2.0"}},
@@ -51,7 +52,9 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "wal": {"kafka": {"brokerEndpoints": ["kafka:9092"]}},
         },
         {
-            "datanodes": (DatanodeSet("db-datanode", "spec.datanode", 1, 1000, "[wal]\nmax_batch_bytes = '1MB'"),),
+            "datanodes": (
+                DatanodeSet("db-datanode", "spec.datanode", 1, 1000, "[wal]\nmax_batch_bytes = '1MB'", 5002),
+            ),
             "tag": "v1.2.0",
             "meta_config": "[wal]",
             "meta_port": 5001,

@@ -70,6 +70,7 @@ def test_metasrv_frontend_store_and_version_are_found() -> None:
     assert database.metadata_store.etcd is not None
     assert database.metadata_store.etcd.endpoints == ("http://etcd.default.svc:2379",), "as the metasrv resolves it"
     assert database.version == "1.1"
+    assert database.datanode_http_port == 4000
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def run_datanode(args: argparse.Namespace) -> None:
     until_available(node.open_all)
     start_heartbeats(node, args.metasrv, args.heartbeat)
     LOG.info("datanode %d starts to listen, epoch %d", peer.id, epoch)
-    serve(datanode_application(node), args.http, also=args.also_http)
+    serve(datanode_application(node, options.served), args.http, also=args.also_http)
 
 
 def run_frontend(args: argparse.Namespace) -> None:

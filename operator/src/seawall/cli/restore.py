@@ -8,7 +8,8 @@ from typing import Any
 from seawall.adapters.kube.api import KubeApi
 from seawall.adapters.kube.objects import KubeAdapter, path_of
 from seawall.api.meta import RESTORE_ANNOTATION, Key
-from seawall.api.v1alpha1.restore import WAL_RESTORE, RestoredTopic, RestorePlanStatus, RestoreStage, WALRestore
+from seawall.api.v1alpha1.restore import WAL_RESTORE, WALRestore
+from seawall.api.v1alpha1.restore_status import RestoredTopic, RestorePlanStatus, RestoreStage
 from seawall.domain.errors import Refused
 
 

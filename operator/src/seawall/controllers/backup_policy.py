@@ -12,7 +12,8 @@ from seawall.api.v1alpha1.hold import WALHold
 from seawall.api.v1alpha1.restore import WALRestore
 from seawall.controllers.controller import Controller
 from seawall.domain.backup.drills import CreateDrill, DrillAction, RemoveDrill, expected_drills
-from seawall.domain.backup.policy import BackupPolicyDecision, Observed, decide, expected_period
+from seawall.domain.backup.policy import BackupPolicyDecision, decide, expected_period
+from seawall.domain.backup.policy_case import Observed
 from seawall.domain.backup.runs import CreateBackup, HoldForNext, PolicyAction, RemoveBackup
 from seawall.domain.conditions import find_condition
 from seawall.domain.spark_job.actions import ReleaseHold

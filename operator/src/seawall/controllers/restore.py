@@ -9,7 +9,8 @@ from typing import ClassVar, assert_never
 from seawall.api.meta import SCRATCH_FINALIZER, InvalidSpec, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec
-from seawall.api.v1alpha1.restore import RestoreStage, WALRestore, WALRestoreSpec, WALRestoreStatus
+from seawall.api.v1alpha1.restore import WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoreStage, WALRestoreStatus
 from seawall.controllers.controller import Controller
 from seawall.controllers.job_secrets import require_secrets
 from seawall.controllers.permission import require_unmanaged

@@ -142,7 +142,7 @@ def resolve_data_plane(greptimedb: Database, read_secret: ReadSecret) -> DataPla
     except SecretProblem as problem:
         why = NotReached.SECRET_FORBIDDEN if problem.is_forbidden else NotReached.SECRET_MISSING
         return NoDataPlane(why, str(problem))
-    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store, tls, user)
+    return DataPlaneConnection(greptimedb.metasrv, greptimedb.frontend, store, tls, user, greptimedb.datanode_http_port)
 
 
 def required_metasrv_tls(kube: Kube, cluster: WALCluster) -> ClientTLS:

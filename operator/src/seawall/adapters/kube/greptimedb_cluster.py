@@ -75,6 +75,7 @@ def _set(stateful_set: str, where: str, raw: Raw) -> DatanodeSet:
         replicas=int(raw.get("replicas", _REPLICAS)),
         partition=int(partition or 0),
         config=raw.get("config") or "",
+        http_port=int(raw.get("httpPort") or _HTTP_PORT),
     )
 
 

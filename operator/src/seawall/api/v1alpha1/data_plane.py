@@ -138,6 +138,10 @@ class GreptimeDB(APIModel):
     Absent: `clusterRef` finds it."""
     frontend: URL | None = None
     """URL of the frontend's HTTP port (http://host:4000). Absent: `clusterRef` finds it."""
+    datanode_http_port: Annotated[int, Field(ge=1, le=65_535)] = 4000
+    """HTTP port of the datanodes, at the host that each of them reports to the metasrv: what they run with is read
+    there, to tell people where it differs. One that does not answer there is no obstacle.
+    With `clusterRef` it is found, and this one is not looked at."""
     tls: GreptimeTLS | None = None
     """TLS to those of the two URLs that are https://; absent means the system's trust store."""
     auth: FrontendAuth | None = None

@@ -20,14 +20,8 @@ from seawall.api.meta import Condition, ConditionType, InvalidSpec, Key
 from seawall.api.v1alpha1.backup import WALBackup
 from seawall.api.v1alpha1.backup_policy import DrillStatus, WALBackupPolicy, WALBackupPolicySpec
 from seawall.api.v1alpha1.cluster import WALCluster
-from seawall.api.v1alpha1.restore import (
-    RestoreSource,
-    RestoreStage,
-    RestoreTarget,
-    ScratchTopics,
-    WALRestore,
-    WALRestoreSpec,
-)
+from seawall.api.v1alpha1.restore import RestoreSource, RestoreTarget, ScratchTopics, WALRestore, WALRestoreSpec
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.backup.reasons import DrillReason
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, as_status, find_condition
 from seawall.domain.schedule import BadSchedule, TimeInName, beyond_history, controlled_by, newest, period, read_cron

@@ -72,13 +72,17 @@ class PostgresConnection:
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneConnection:
-    """The URLs of a GreptimeDB cluster's metasrv and frontend, TLS to both, a user of the frontend, and its store."""
+    """The URLs of a GreptimeDB cluster's metasrv and frontend, TLS to both, a user of the frontend, and its store.
+
+    Datanodes have no TLS, and their HTTP is at this port of the host that each reports.
+    """
 
     metasrv: str
     frontend: str
     store: EtcdConnection | PostgresConnection
     tls: ClientTLS = SYSTEM_TRUST
     user: User | None = None
+    datanode_http_port: int = 4000
 
 
 class NotReached(StrEnum):

@@ -56,6 +56,7 @@ class DatanodeSet:
         replicas: how many there are.
         partition: `rollingUpdate.partition`: an edit of the GreptimeDBCluster restarts pods from this ordinal on.
         config: their TOML.
+        http_port: where they serve HTTP.
     """
 
     stateful_set: str
@@ -63,6 +64,7 @@ class DatanodeSet:
     replicas: int
     partition: int
     config: str = ""
+    http_port: int = 4000
 
     @property
     def keeps_all(self) -> bool:
@@ -129,6 +131,7 @@ class Database:
     auto_prune: AutoPrune
     tls: GreptimeTLS | None = None
     auth: FrontendAuth | None = None
+    datanode_http_port: int = 4000
     cluster: GreptimeDBCluster | None = None
 
 
@@ -145,6 +148,7 @@ def declared_database(greptimedb: GreptimeDB) -> Database:
         greptimedb.auto_prune,
         greptimedb.tls,
         greptimedb.auth,
+        greptimedb.datanode_http_port,
     )
 
 
@@ -177,6 +181,7 @@ def found_database(
         metadata_store=store,
         auto_prune=greptimedb.auto_prune,
         auth=greptimedb.auth,
+        datanode_http_port=found.datanodes[0].http_port,
         cluster=found,
     )
 
