@@ -37,6 +37,7 @@ BY_CALL = {
     **dict.fromkeys(("snapshot", "head", "claim", "advance_markers"), "etcd"),
     **dict.fromkeys(("get_config_map", "write_config_map"), "kube:ConfigMap"),
     "get_secret": "kube:Secret",
+    "get_greptimedb_cluster": "kube:GreptimeDBCluster",
     "is_terminating": "kube:Namespace",
     "list_claims": "kube:WALCluster",
     "post_event": "nobody reads events",

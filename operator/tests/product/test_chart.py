@@ -36,6 +36,7 @@ EVERYTHING = {
     "scope": {"namespaces": ["db-a", "db-b"], "releaseFinalizers": True},
     "secrets": {"names": ["kafka-ca", "kafka-user"]},
     "strimzi": {"enabled": True},
+    "greptimedbOperator": {"enabled": True},
     "networkPolicy": {"enabled": True},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "podMonitor": {"enabled": True},
@@ -385,6 +386,20 @@ def test_datanodes_are_restarted_only_where_their_stateful_sets_are_named(render
         assert found["statefulsets.apps"] == (["get", "patch"], ["datanode"])
         assert found["pods/eviction"] == (["create"], None)
         assert [rule["verbs"] for rule in role["rules"] if "pods" in rule["resources"]] == [["get"], ["list"]]
+
+
+@pytest.mark.parametrize(("scope", "kind"), [({"namespaces": ["db-a"]}, "Role"), ({"cluster": True}, "ClusterRole")])
+def test_greptimedbclusters_may_be_read_only_when_asked_for_and_never_written(
+    render: Render, scope: Values, kind: str
+) -> None:
+    def rights_of(*, enabled: bool) -> Any:
+        objects = render({"scope": scope, "greptimedbOperator": {"enabled": enabled}})
+        (role,) = (role for role in of_kind(objects, kind) if role["metadata"]["name"] == "seawall-ops")
+        return {name: right for name, right in rights(role).items() if name.endswith(".greptime.io")}
+
+    named = ("greptimedbclusters.greptime.io", "greptimedbstandalones.greptime.io")
+    assert rights_of(enabled=True) == dict.fromkeys(named, (["get"], None))
+    assert rights_of(enabled=False) == {}
 
 
 LISTS = dict.fromkeys(

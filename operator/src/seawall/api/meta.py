@@ -254,6 +254,7 @@ class ConditionType(StrEnum):
     REPLICATION_HEALTHY = "ReplicationHealthy"
     QUORUM_HEALTHY = "QuorumHealthy"
     DATANODES_HEALTHY = "DatanodesHealthy"
+    RESTARTS_GATED = "RestartsGated"
     SHARED_WITH_STRIMZI = "SharedWithStrimzi"
     OWN_KAFKA_USER = "OwnKafkaUser"
     BACKED_UP = "BackedUp"

@@ -83,7 +83,7 @@ def data_plane_status(cluster: WALCluster, observed: Observed) -> DataPlaneStatu
             "reporting": view.reporting,
             "regions": view.regions,
             "topics_in_use": view.topics_in_use,
-            "reads_marker_at_open": reads_marker_at_open(view.version or greptimedb.version),
+            "reads_marker_at_open": reads_marker_at_open(view.version or observed.declared_version(greptimedb) or ""),
         }
     )
 

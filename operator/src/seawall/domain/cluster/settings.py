@@ -8,6 +8,7 @@ reached; nothing is decided by what they say.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from seawall.api.meta import Condition, ConditionType, InvalidSpec
 from seawall.api.v1alpha1.cluster import WALCluster, WALClusterSpec, WALClusterStatus
@@ -16,6 +17,8 @@ from seawall.domain.cluster.observed import Observed
 from seawall.domain.cluster.reasons import Reason
 from seawall.domain.conditions import find_condition
 from seawall.domain.dataplane.connection import NoDataPlane
+from seawall.domain.dataplane.greptimedb_cluster import GreptimeDBCluster
+from seawall.domain.dataplane.pasted import not_pasted
 from seawall.domain.dataplane.view import DataPlaneView
 from seawall.domain.dataplane.wal_settings import (
     Declared,
@@ -26,8 +29,10 @@ from seawall.domain.dataplane.wal_settings import (
 )
 from seawall.domain.ledger.mode import cure_of
 from seawall.domain.step import Event, EventType
+from seawall.domain.walconfig.render import render_wal_config
 
 KIND = ConditionType.DATA_PLANE_CONFIG_DIFFERS
+MOST_NAMED = 4
 SHOWN = 5
 """Datanodes whose ids are in a message."""
 
@@ -49,7 +54,10 @@ def _found(
     build: Callable[..., Condition],
 ) -> Condition:
     before = find_condition(cluster.status.conditions, KIND)
+    pasted = _not_pasted(spec, observed)
     match observed.data_plane:
+        case None | NoDataPlane() if pasted is not None:
+            return build(KIND, "True", Reason.CONFIG_NOT_PASTED, pasted)
         case None if before is not None and before.observed_generation == cluster.metadata.generation:
             return before
         case None:
@@ -57,28 +65,34 @@ def _found(
         case NoDataPlane():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the data plane does not answer")
         case DataPlaneView() as view if view.wal is not None:
-            return _compared(spec, greptimedb, view, view.wal, build)
+            return _compared(Case(spec, greptimedb, observed), view, view.wal, build)
         case DataPlaneView():
             return build(KIND, "Unknown", Reason.SETTINGS_UNKNOWN, "the metasrv does not answer GET /config")
 
 
-def _compared(
-    spec: WALClusterSpec,
-    greptimedb: GreptimeDB,
-    view: DataPlaneView,
-    wal: WALSettings,
-    build: Callable[..., Condition],
-) -> Condition:
-    found = differences(wal, _declared(spec, greptimedb))
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is declared, and what was observed."""
+
+    spec: WALClusterSpec
+    greptimedb: GreptimeDB
+    observed: Observed
+
+
+def _compared(case: Case, view: DataPlaneView, wal: WALSettings, build: Callable[..., Condition]) -> Condition:
+    found = differences(wal, _declared(case.spec, case.greptimedb))
     listed = "; ".join(map(str, found))
     if wal.deletes:
-        cure = cure_of(view.version or greptimedb.version)
+        cure = cure_of(view.version or case.observed.declared_version(case.greptimedb) or "")
         said = f"; {listed}" if found else ""
-        said = "".join([said, *(f"; {each}" for each in _of_datanodes(spec, view))])
+        said = "".join([said, *(f"; {each}" for each in _of_datanodes(case.spec, view))])
         message = f"the database deletes records by itself, through any hold: set {cure} in every metasrv's [wal]{said}"
         return build(KIND, "True", Reason.SECOND_PRUNER, message)
     differing = [f"in the metasrv's [wal] {listed}"] if found else []
-    differing += _of_datanodes(spec, view)
+    differing += _of_datanodes(case.spec, view)
+    pasted = _not_pasted(case.spec, case.observed)
+    if pasted is not None:
+        return build(KIND, "True", Reason.CONFIG_NOT_PASTED, "; ".join([pasted, *differing]))
     if differing:
         return build(KIND, "True", Reason.CONFIG_DIFFERS, f"{'; '.join(differing)}; what runs counts{_unread(view)}")
     datanodes = f", and that of {_counted(len(view.datanode_wal))}" if view.datanode_wal else ""
@@ -106,6 +120,24 @@ def _unread(view: DataPlaneView) -> str:
 
 def _counted(datanodes: int) -> str:
     return "1 datanode" if datanodes == 1 else f"{datanodes} datanodes"
+
+
+def _not_pasted(spec: WALClusterSpec, observed: Observed) -> str | None:
+    """What of the rendered `[wal]` a GreptimeDBCluster lacks, and where to paste it; None: nothing."""
+    found = observed.greptimedb_cluster
+    if not isinstance(found, GreptimeDBCluster) or spec.wal_config is None or spec.greptimedb is None:
+        return None
+    rendered = render_wal_config(spec, observed.declared_version(spec.greptimedb))
+    lacking = not_pasted(found, rendered)
+    if not lacking:
+        return None
+    listed = "; ".join(f"in {where} {difference}" for where, difference in lacking[:MOST_NAMED])
+    more = f" (and {len(lacking) - MOST_NAMED} more)" if len(lacking) > MOST_NAMED else ""
+    name = spec.wal_config.config_map_name
+    return (
+        f"GreptimeDBCluster {found.key.name}: {listed}{more}; paste [wal] of ConfigMap {name}: metasrv.toml into"
+        " spec.meta.config, datanode.toml into the config of the datanodes"
+    )
 
 
 def _declared(spec: WALClusterSpec, greptimedb: GreptimeDB) -> Declared:

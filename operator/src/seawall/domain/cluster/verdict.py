@@ -204,9 +204,11 @@ def _version_differs(case: Case) -> Verdict | None:
     view, declared = case.observed.data_plane, case.spec.greptimedb
     if declared is None or not isinstance(view, DataPlaneView) or view.version is None:
         return None
-    if not is_older_than_declared(view.version, declared.version):
+    version = case.observed.declared_version(declared)
+    if version is None or not is_older_than_declared(view.version, version):
         return None
-    message = f"GreptimeDB {view.version} runs and dataPlane.greptimedb.version declares {declared.version}"
+    where = "dataPlane.greptimedb.version declares" if declared.version else "the GreptimeDBCluster's image declares"
+    message = f"GreptimeDB {view.version} runs and {where} {version}"
     return Verdict(Outlook.STALLED, Reason.VERSION_DIFFERS, f"{message}: declare what runs, or finish the upgrade")
 
 

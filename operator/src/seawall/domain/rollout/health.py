@@ -53,7 +53,7 @@ def datanodes_health(restart: RestartStatus, observed: Observed) -> Finding | No
 
 def _of_datanodes(restart: RestartStatus, observed: Observed) -> Finding | None:
     facts, left_on = observed.facts, _left_on(restart, observed)
-    if facts.statefulset is None:
+    if not facts.statefulsets:
         return left_on or Finding(
             "Unknown", Reason.NO_STATEFUL_SET, facts.statefulset_problem or "there is no such StatefulSet"
         )
@@ -76,7 +76,7 @@ def _of_datanodes(restart: RestartStatus, observed: Observed) -> Finding | None:
 def count_datanodes(restart: RestartStatus, observed: Observed) -> Mapping[str, int]:
     """How many there are, by how they are. While nobody can look, only what their pods tell."""
     facts = observed.facts
-    if facts.statefulset is None:
+    if not facts.statefulsets:
         return {}
     is_unsure = facts.observation_problem is not None or observed.is_settling
     found = [
