@@ -17,8 +17,8 @@ from seawall.domain.times import CLI_POLL_SECONDS
 from seawall.settings import Settings
 
 
-def main() -> int:
-    """Parses the command line and runs the command; returns the exit status."""
+def build_parser() -> argparse.ArgumentParser:
+    """What may be typed."""
     parser = argparse.ArgumentParser(prog="seawall", description="Keeps Kafka write-ahead logs safe and replayable.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run the operator (settings: environment variables SEAWALL_*)")
@@ -32,7 +32,12 @@ def main() -> int:
     hold.add_arguments(commands.add_parser("hold", help="renew a WALHold"))
     backup.add_arguments(commands.add_parser("backup", help="make a restore point, and list backups"))
     restore.add_arguments(commands.add_parser("restore", help="read the plan of a WALRestore, and approve it"))
-    arguments = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Parses the command line and runs the command; returns the exit status."""
+    arguments = build_parser().parse_args()
     if arguments.command == "run":
         _run_operator()
         return 0
