@@ -122,10 +122,18 @@ def due_time(policy: str, drill: str) -> datetime | None:
     return _TIME.read_after(f"{policy}-{_MARK}", drill)
 
 
-def expected_drills(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
-    """The time from the next drill to the one after; None where none are expected."""
+def expects_drills(policy: WALBackupPolicy) -> bool:
+    """Whether drills are to begin, as far as anybody can read: a schedule that is wrong was meant to do that."""
     spec = policy.spec
-    if isinstance(spec, InvalidSpec) or spec.drill is None or spec.suspend or policy.metadata.is_paused:
+    if policy.status.drill is None or policy.metadata.is_paused:
+        return False
+    return isinstance(spec, InvalidSpec) or not (spec.drill is None or spec.suspend)
+
+
+def expected_drills(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
+    """The time from the next drill to the one after; None where none are expected, or nobody can read when."""
+    spec = policy.spec
+    if isinstance(spec, InvalidSpec) or spec.drill is None or not expects_drills(policy):
         return None
     cron = read_cron(spec.drill.schedule, spec.time_zone, policy.metadata.creation_timestamp)
     return None if isinstance(cron, BadSchedule) else period(cron, now)
