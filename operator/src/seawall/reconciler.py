@@ -20,11 +20,12 @@ from seawall.api.meta import Condition, Key, StatusModel
 from seawall.api.resource import Resource
 from seawall.domain.decision import REFUSED, UNANSWERED, Decision, Failure, settle
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
+from seawall.domain.events import EventReason
 from seawall.domain.step import Act, Event, EventType, Record, Wait
 
 _log = logging.getLogger(__name__)
 
-STATUS_NOT_WRITTEN = "StatusNotWritten"
+STATUS_NOT_WRITTEN = EventReason.STATUS_NOT_WRITTEN
 """The reason of the event when the API server refuses a status, or does not answer: no condition can say that."""
 
 ObjectT = TypeVar("ObjectT", bound=Resource[Any, Any])

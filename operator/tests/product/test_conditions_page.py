@@ -14,7 +14,8 @@ import pytest
 
 import seawall.api.v1alpha1
 import seawall.domain
-from seawall.crdgen.conditions import BEGIN, STATES, PageError, docstrings, split, table, with_tables
+from seawall.crdgen.conditions import BEGIN, STATES, docstrings, split, table, with_tables
+from seawall.crdgen.markdown import PageError
 from seawall.domain.backup.reasons import PolicyReason as BackupPolicyReason
 from seawall.domain.backup.reasons import Reason as BackupReason
 from seawall.domain.brokers.reasons import Reason as BrokersReason

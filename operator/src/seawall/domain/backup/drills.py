@@ -24,6 +24,7 @@ from seawall.api.v1alpha1.restore import RestoreSource, RestoreTarget, ScratchTo
 from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.backup.reasons import DrillReason
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, as_status, find_condition
+from seawall.domain.events import EventReason
 from seawall.domain.schedule import BadSchedule, TimeInName, beyond_history, controlled_by, newest, period, read_cron
 from seawall.domain.step import Event, EventType
 
@@ -41,7 +42,7 @@ class CreateDrill:
     def event(self) -> Event:
         """What the event says."""
         message = f"Created WALRestore {self.key.name}: it restores {self.spec.source.backup} into scratch topics"
-        return Event(EventType.NORMAL, "DrillCreated", message)
+        return Event(EventType.NORMAL, EventReason.DRILL_CREATED, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class RemoveDrill:
     def event(self) -> Event:
         """What the event says."""
         name = self.drill.metadata.name
-        return Event(EventType.NORMAL, "DrillDeleted", f"Deleted WALRestore {name}: newer ones are kept")
+        return Event(EventType.NORMAL, EventReason.DRILL_DELETED, f"Deleted WALRestore {name}: newer ones are kept")
 
 
 DrillAction = CreateDrill | RemoveDrill

@@ -41,11 +41,13 @@ class WALTelemetry:
 
     def _of_ledger(self, registry: CollectorRegistry) -> None:
         """Gauges of ledgers and holds."""
-        self._can_observe = self._gauge("seawall_wal_can_look", "1 while the ledger can be looked at")
+        self._can_observe = self._gauge(
+            "seawall_wal_can_look", "1 while the ledger can be looked at; its other numbers are absent while not"
+        )
         self._last_observation = self._gauge(
             "seawall_wal_last_look_timestamp_seconds", "When the ledger was last looked at"
         )
-        self._intact = self._gauge("seawall_wal_intact", "0 when a log is not what the database needs (WALIntact)")
+        self._intact = self._gauge("seawall_wal_intact", "0 when WALIntact is False; absent while unknown")
         self._topics = self._gauge(
             "seawall_wal_topics", "Topics by the reason for leaving them alone, or Purgeable", "reason"
         )
@@ -81,9 +83,13 @@ class WALTelemetry:
             "seawall_purge_duration_seconds", "Duration of runs", ["result"], registry=registry, buckets=RUN_BUCKETS
         )
         self._last_success = self._gauge(
-            "seawall_policy_last_success_timestamp_seconds", "When a run last completed, or else the policy's creation"
+            "seawall_policy_last_success_timestamp_seconds",
+            "When a run last completed, or else the policy's creation; absent while no run is expected",
         )
-        self._period = self._gauge("seawall_policy_period_seconds", "Time from one run of the policy to the next")
+        self._period = self._gauge(
+            "seawall_policy_period_seconds",
+            "Time from one run of the policy to the next; that of before while the schedule cannot be read",
+        )
 
     def _of_verifications(self, registry: CollectorRegistry) -> None:
         """What is counted of verifications, and when the log was last verified."""
