@@ -603,8 +603,10 @@ def test_alerts_and_dashboard_use_metrics_that_exist(render: Render) -> None:
     published = {metric.name for metric in Telemetry(per_topic=False).registry.collect()}
     assert metrics_of(panels) == published - {"seawall_topic_state"}, "the dashboard shows all of them"
     assert metrics_of(alerts) < published
-    assert all(rule["annotations"].keys() == {"summary", "description"} for rule in group["rules"])
+    assert all(rule["annotations"].keys() == {"runbook_url", "summary", "description"} for rule in group["rules"])
     assert all("{{" not in expression for expression in (*alerts, *panels))
+    of_one_scrape = re.compile(r"\b(job|service|endpoint|container)\s*[=!,)]")
+    assert not [each for each in (*alerts, *panels) if of_one_scrape.search(each)]
 
 
 def test_panels_have_ids_and_places_of_their_own(render: Render) -> None:

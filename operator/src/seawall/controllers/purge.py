@@ -19,6 +19,7 @@ from seawall.controllers.permission import (
 )
 from seawall.controllers.targets import write_targets
 from seawall.domain.errors import Conflict, OutsideUnavailable, SeawallError
+from seawall.domain.events import EventReason
 from seawall.domain.frozen_targets import Written
 from seawall.domain.kafka_log import DeleteRefused, DeleteUnknown, DescribedTopic
 from seawall.domain.ledger.actions import ClaimDatabase
@@ -152,7 +153,7 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
             return action.event()
         region, failure = next(iter(failures.items()))
         count = f"{len(failures)} of {len(action.region_ids)} regions were not flushed"
-        return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
+        return Event(EventType.WARNING, EventReason.FLUSH_FAILED, f"{count}; region {region}: {failure.message}")
 
     def _announce(self, obj: WALPurge, action: Announce) -> None:
         """Moves the markers; one that changed since it was read is left for the next look."""

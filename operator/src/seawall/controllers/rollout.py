@@ -11,6 +11,7 @@ from seawall.api.v1alpha1.cluster import WALCluster, WALClusterStatus
 from seawall.api.v1alpha1.rollout import RestartStatus
 from seawall.controllers.controller import Controller
 from seawall.domain.errors import Conflict, SeawallError
+from seawall.domain.events import EventReason
 from seawall.domain.rollout.actions import (
     AddFinalizer,
     Evict,
@@ -121,7 +122,7 @@ class RestartController(Controller[WALCluster, Observed, WALClusterStatus, Resta
             return action.event()
         region, failure = next(iter(failures.items()))
         count = f"{len(failures)} of {len(action.regions)} regions were not flushed"
-        return Event(EventType.WARNING, "FlushFailed", f"{count}; region {region}: {failure.message}")
+        return Event(EventType.WARNING, EventReason.FLUSH_FAILED, f"{count}; region {region}: {failure.message}")
 
     def _evict(self, obj: WALCluster, action: Evict) -> None:
         self._require_unchanged(obj)

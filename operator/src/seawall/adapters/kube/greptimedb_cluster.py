@@ -13,8 +13,8 @@ from seawall.adapters.kube.api import KubeApi
 from seawall.api.meta import Key
 from seawall.domain.dataplane.greptimedb_cluster import Absence, DatanodeSet, GreptimeDBCluster, Storage
 
-GROUP = "/apis/greptime.io"
-VERSION = f"{GROUP}/v1alpha1"
+_GROUP = "/apis/greptime.io"
+_VERSION = f"{_GROUP}/v1alpha1"
 
 _HTTP_PORT, _REPLICAS = 4000, 1
 """`DefaultHTTPPort` and `DefaultReplicas` of its `apis/v1alpha1/constants.go`."""
@@ -27,13 +27,13 @@ def read_greptimedb_cluster(api: KubeApi, key: Key) -> GreptimeDBCluster | Absen
     raw = api.get(_path(key, "greptimedbclusters"))
     if raw is not None:
         return _cluster(key, raw["spec"])
-    if api.get(GROUP) is None:
+    if api.get(_GROUP) is None:
         return Absence.NO_CRD
     return Absence.MISSING if api.get(_path(key, "greptimedbstandalones")) is None else Absence.STANDALONE
 
 
 def _path(key: Key, plural: str) -> str:
-    return f"{VERSION}/namespaces/{key.namespace}/{plural}/{key.name}"
+    return f"{_VERSION}/namespaces/{key.namespace}/{plural}/{key.name}"
 
 
 def _cluster(key: Key, spec: Raw) -> GreptimeDBCluster:

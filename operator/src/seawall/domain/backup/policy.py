@@ -92,8 +92,13 @@ def last_run_time(policy: WALBackupPolicy, own: OwnBackups, now: datetime) -> da
     return newest(times, now)
 
 
+def expects_backups(policy: WALBackupPolicy) -> bool:
+    """Whether backups are to begin, as far as anybody can read: a schedule that is wrong was meant to do that."""
+    return isinstance(policy.spec, InvalidSpec) or not policy.spec.suspend
+
+
 def expected_period(policy: WALBackupPolicy, now: datetime) -> timedelta | None:
-    """The time from the next backup to the one after; None where none are expected."""
+    """The time from the next backup to the one after; None where none are expected, or nobody can read when."""
     spec = policy.spec
     if isinstance(spec, InvalidSpec) or spec.suspend:
         return None

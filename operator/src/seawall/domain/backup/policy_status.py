@@ -23,6 +23,7 @@ from seawall.domain.conditions import (
     loss_event,
     transition_events,
 )
+from seawall.domain.events import EventReason
 from seawall.domain.step import Event, EventType
 
 
@@ -91,7 +92,9 @@ def events_of(case: Case, status: WALBackupPolicyStatus) -> tuple[Event, ...]:
     before, conditions = case.policy.status.active, case.policy.status.conditions
     events: list[Event] = []
     if before is not None and before not in {each.metadata.name for each in case.own.all}:
-        events.append(Event(EventType.WARNING, "BackupGone", f"WALBackup {before} was deleted before it ended"))
+        events.append(
+            Event(EventType.WARNING, EventReason.BACKUP_GONE, f"WALBackup {before} was deleted before it ended")
+        )
     watched = {
         ConditionType.BACKED_UP: "backed up again",
         ConditionType.RETENTION_APPLIED: "retention is applied again",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from seawall.domain.dataplane.flush import Flushed
 from seawall.domain.dataplane.metadata import MarkerMove
 from seawall.domain.errors import Refused
+from seawall.domain.events import EventReason
 from seawall.domain.frozen_targets import Target
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.observation import ObservedCluster
@@ -24,7 +25,7 @@ class FlushRegions:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "FlushAsked", f"Asked {len(self.region_ids)} regions to flush")
+        return Event(EventType.NORMAL, EventReason.FLUSH_ASKED, f"Asked {len(self.region_ids)} regions to flush")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ class WriteTargets:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "TargetsWritten", f"Wrote what was seen of {len(self.targets)} topics")
+        return Event(
+            EventType.NORMAL, EventReason.TARGETS_WRITTEN, f"Wrote what was seen of {len(self.targets)} topics"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Announce:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "Announced", f"Moved the pruned markers of {len(self.moves)} topics")
+        return Event(EventType.NORMAL, EventReason.ANNOUNCED, f"Moved the pruned markers of {len(self.moves)} topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class WriteIntents:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "IntentsWritten", f"Wrote the records of {self.topics} topics")
+        return Event(EventType.NORMAL, EventReason.INTENTS_WRITTEN, f"Wrote the records of {self.topics} topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class DeleteRecords:
 
     def event(self) -> Event:
         """What the event says."""
-        return Event(EventType.NORMAL, "RecordsDeleted", f"Deleted records of {len(self.before)} topics")
+        return Event(EventType.NORMAL, EventReason.RECORDS_DELETED, f"Deleted records of {len(self.before)} topics")
 
 
 PurgeAction = FlushRegions | ClaimDatabase | WriteTargets | Announce | WriteIntents | DeleteRecords

@@ -10,7 +10,8 @@ from enum import StrEnum
 from seawall.api.meta import GROUP, Key
 
 RESTART_ANNOTATION = f"{GROUP}/restart"
-"""On a WALCluster, any new value: restart all datanodes. On a pod of one, any value: restart this one."""
+"""On a WALCluster, any new value: restart all datanodes. On a pod of one, any value: restart this one
+(docs/restarting.md)."""
 
 OVERRIDE_ANNOTATION = f"{GROUP}/override-restart-gate"
 """On a WALCluster, `<reason>@<expiry>`: a person lets restarts through a gate that is shut."""
