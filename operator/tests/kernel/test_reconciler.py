@@ -122,7 +122,7 @@ def test_a_refused_action_does_not_hold_up_the_others() -> None:
     assert {"wal_0", "wal_1", "wal_2"} <= set(world.kafka.topics)
     ready = find_condition(read(world).status.conditions, ConditionType.READY)
     assert ready is not None
-    assert ready.reason == "ChangeRefused"
+    assert ready.reason == "NotSupportedByKafka"
     assert "Policy says no." in ready.message
 
 

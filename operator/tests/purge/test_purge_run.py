@@ -393,11 +393,24 @@ def test_what_kafka_refuses_to_delete_is_told_and_not_asked_again() -> None:
     world.start_run()
     run = world.settle()
     assert world.log_starts() == {**FULL, "wal_1": 0}
-    assert skipped(run) == {"wal_1": "DeleteRefused"}
+    assert skipped(run) == {"wal_1": "NotSupportedByKafka"}
     assert run.status.topics is not None
     assert run.status.topics.failed == 1
-    assert [row.topic for row in run.status.refused] == ["wal_1"]
+    assert [(row.topic, row.reason) for row in run.status.refused] == [("wal_1", "NotSupportedByKafka")]
     assert run.status.refused[0].message.endswith("Broker: Topic authorization failed")
+
+
+def test_a_kafka_that_deletes_nothing_is_named_also_by_an_operator_that_starts_anew() -> None:
+    world = World()
+    world.kafka.refuse_delete = lambda topic: "Broker: Policy violation" if topic == "wal_1" else "Broker: out of luck"
+    world.start_run()
+    process = world.process()
+    while not world.run().status.refused:
+        process.tick(RUN)
+        world.time.time += timedelta(seconds=20)
+    run = world.settle(world.process())
+    assert skipped(run) == {**dict.fromkeys(TOPICS, "DeleteRefused"), "wal_1": "NotSupportedByKafka"}
+    assert not [event for event in world.kube.events if event.reason == "NotSupportedByKafka"], "not all are so"
 
 
 def test_an_answer_that_is_lost_is_read_again() -> None:

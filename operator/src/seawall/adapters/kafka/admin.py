@@ -20,7 +20,7 @@ from confluent_kafka.admin import NewTopic as ClientNewTopic
 from kafka.protocol.admin import DeleteTopicsRequest
 
 from seawall.adapters.kafka.client import SharedClient, drain
-from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refuse_repeated, wait_for
+from seawall.adapters.kafka.errors import ALREADY_EXISTS, UNKNOWN_TOPIC, Failures, refusal_of, refuse_repeated, wait_for
 from seawall.adapters.kafka.logs import ConfluentKafkaLogs
 from seawall.adapters.kafka.raw import Silence, answered, connect
 from seawall.adapters.kafka.reassigner import RawReassigner
@@ -34,7 +34,7 @@ from seawall.adapters.kafka.topic_answers import (
     records_of_topic,
 )
 from seawall.adapters.kafka.values import alteration_of, overrides_of
-from seawall.domain.errors import OutsideUnavailable, Refused
+from seawall.domain.errors import OutsideUnavailable
 from seawall.domain.kafka import ConfigChange, Configs, KafkaConnection, KafkaView, NewTopic, NoKafka
 
 UNKNOWN_ID = UNKNOWN_TOPIC | {KafkaError.UNKNOWN_TOPIC_ID}
@@ -212,7 +212,8 @@ class ConfluentKafkaAdmin:
                 futures = ask(client, batch)
             except KafkaException as failure:
                 # The client refuses the request as a whole, before it is sent.
-                raise Refused(f"Kafka's client refused the request: {failure.args[0].str()}") from None
+                error = failure.args[0]
+                raise refusal_of(error, f"Kafka's client refused the request: {error.str()}") from None
             values, errors = wait_for(futures, self._request_timeout)
             drain(client)
             keep(values)
