@@ -75,7 +75,7 @@ def wait_for(futures: Mapping[str, Future[Any]], timeout: float) -> tuple[dict[s
         except KafkaException as failure:
             errors[topic] = failure.args[0]
         except FutureTimeoutError:
-            raise OutsideUnavailable(f"Kafka's client gave no answer for {_named(list(futures))}") from None
+            raise OutsideUnavailable(f"Kafka's client gave no answer for {named_topics(list(futures))}") from None
     return values, errors
 
 
@@ -117,10 +117,10 @@ class Failures:
         """
         if self._refused:
             first = next(iter(self._refused.values()))
-            raise refusal_of(first, f"Kafka refused {_named(list(self._refused))}: {first.str()}")
+            raise refusal_of(first, f"Kafka refused {named_topics(list(self._refused))}: {first.str()}")
         if self._unanswered:
             first = next(iter(self._unanswered.values()))
-            raise OutsideUnavailable(f"Kafka did not answer for {_named(list(self._unanswered))}: {first.str()}")
+            raise OutsideUnavailable(f"Kafka did not answer for {named_topics(list(self._unanswered))}: {first.str()}")
 
 
 def refuse_repeated(names: Iterable[str]) -> None:
@@ -134,7 +134,8 @@ def refuse_repeated(names: Iterable[str]) -> None:
         raise Refused(f"One request names topic {repeated[0]} more than once")
 
 
-def _named(topics: list[str]) -> str:
+def named_topics(topics: list[str]) -> str:
+    """`topic a`, or `topic a and 2 others`."""
     others = len(topics) - 1
     if others == 0:
         return f"topic {topics[0]}"
