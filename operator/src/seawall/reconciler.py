@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from seawall.api.meta import Condition, Key, StatusModel
 from seawall.api.resource import Resource
-from seawall.domain.decision import REFUSED, UNANSWERED, Decision, Failure, settle
+from seawall.domain.decision import FAILURES, Decision, Failure, settle
 from seawall.domain.errors import Conflict, OutsideUnavailable, Refused, SeawallError
 from seawall.domain.events import EventReason
 from seawall.domain.step import Act, Event, EventType, Record, Wait
@@ -177,7 +177,7 @@ class Reconciler(Generic[ObjectT, ObservedT, StatusT, ActionT]):
                 self.controller.post(obj, event)
         if refusal is not None:
             return self._explain(key, obj, self._failed(obj, observed, decision, refusal), refusal)
-        self._is_over(key, REFUSED, UNANSWERED)
+        self._is_over(key, *FAILURES)
         return Ticked(Outcome.ACTED, 0.0, _conditions_of(obj.status))
 
     def _log_failure(self, key: Key, action: ActionT, what: str, error: SeawallError) -> None:

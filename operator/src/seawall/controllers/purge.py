@@ -32,6 +32,7 @@ from seawall.domain.purge.actions import (
     PurgeAction,
     WriteIntents,
     WriteTargets,
+    refused_deletes,
 )
 from seawall.domain.purge.decide import decide
 from seawall.domain.purge.stages import PurgeDecision
@@ -57,7 +58,7 @@ class _Known:
     uid: str
     asked_at: dict[int, int] = field(default_factory=dict)
     written: Written | None = None
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, DeleteRefused] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +172,9 @@ class WALPurgeController(Controller[WALPurge, Observed, WALPurgeStatus, PurgeAct
         before = _of_same_logs(opened, action)
         self._still_may(obj, action.cluster)
         outcomes = opened.logs.delete_records(before, action.topic_ids)
-        refused = {topic: out.message for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
+        refused = {topic: out for topic, out in outcomes.items() if isinstance(out, DeleteRefused)}
         if refused:
-            raise DeletesRefused(refused)
+            raise refused_deletes(refused)
         unknown = [out.message for out in outcomes.values() if isinstance(out, DeleteUnknown)]
         if unknown:
             raise OutsideUnavailable(unknown[0])

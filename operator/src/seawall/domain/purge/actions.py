@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from seawall.domain.dataplane.flush import Flushed
 from seawall.domain.dataplane.metadata import MarkerMove
-from seawall.domain.errors import Refused
+from seawall.domain.errors import NotSupported, Refused
 from seawall.domain.events import EventReason
 from seawall.domain.frozen_targets import Target
+from seawall.domain.kafka_log import DeleteRefused
 from seawall.domain.ledger.actions import ClaimDatabase
 from seawall.domain.ledger.observation import ObservedCluster
 from seawall.domain.ledger.shards import IntentShard, PoolId
@@ -93,6 +94,16 @@ PurgeAction = FlushRegions | ClaimDatabase | WriteTargets | Announce | WriteInte
 class DeletesRefused(Refused):
     """Kafka refused to delete records of some topics of a batch; by topic its own words."""
 
-    def __init__(self, topics: Mapping[str, str]) -> None:
-        super().__init__(next(iter(topics.values())))
+    def __init__(self, topics: Mapping[str, DeleteRefused]) -> None:
+        super().__init__(next(iter(topics.values())).message)
         self.topics = topics
+
+
+class DeletesNotSupported(DeletesRefused, NotSupported):
+    """It refused them all because it deletes no records for us."""
+
+
+def refused_deletes(topics: Mapping[str, DeleteRefused]) -> DeletesRefused:
+    """The refusal of these topics."""
+    is_none = all(refused.unsupported for refused in topics.values())
+    return DeletesNotSupported(topics) if is_none else DeletesRefused(topics)

@@ -10,7 +10,7 @@ from seawall.api.meta import Condition, ConditionType
 from seawall.api.v1alpha1.cluster import WALClusterStatus
 from seawall.api.v1alpha1.rollout import RestartStatus, RollStage
 from seawall.domain.conditions import ConditionBuilder, ConditionStatus, find_condition, with_own
-from seawall.domain.decision import REFUSED, UNANSWERED
+from seawall.domain.decision import FAILURES
 from seawall.domain.rollout.diagnosis import Diagnosis, diagnose
 from seawall.domain.rollout.maintenance import is_left_on, is_of_others, left_on_message, of_others_message
 from seawall.domain.rollout.observed import Observed
@@ -115,7 +115,7 @@ def with_maintenance(
 
 def _trouble(restart: RestartStatus) -> str:
     """What the roll tried and failed to do, to be added to the sentence."""
-    return f"; {restart.message}" if restart.reason in {REFUSED, UNANSWERED} else ""
+    return f"; {restart.message}" if restart.reason in FAILURES else ""
 
 
 def without_datanodes(status: WALClusterStatus) -> WALClusterStatus:
