@@ -53,14 +53,9 @@ def count(metric: str) -> Story:
     return Story({metric: "0 0 0 1+0x20"}, {metric: "7+0x23"}, 6, 2)
 
 
-def condition(kind: str, status: str, reason: str = "ChangeRefused") -> str:
+def condition(name: str, status: str, kind: str = "WALPurge") -> str:
     """One condition of an object."""
-    return f'seawall_object_condition{{kind="WALPurge",type="{kind}",status="{status}",reason="{reason}"}}'
-
-
-def stalled(status: str, reason: str = "ChangeRefused") -> str:
-    """Whether a person has to do something."""
-    return condition("Stalled", status, reason)
+    return f'seawall_object_condition{{kind="{kind}",type="{name}",status="{status}",reason="ChangeRefused"}}'
 
 
 DAY = 24 * 60
@@ -78,8 +73,14 @@ STORIES: Mapping[str, Story] = {
         10,
     ),
     "SeawallStalled": Story(
-        {stalled("True"): "1+0x20", condition("Ready", "False"): "1+0x20"},
-        {stalled("True"): "1+0x20", condition("Failed", "True"): "1+0x20", stalled("False", "Good"): "1+0x20"},
+        {condition("Stalled", "True"): "1+0x20", condition("Failed", "False"): "1+0x20"},
+        {
+            condition("Stalled", "False", "WALCluster"): "1+0x20",
+            condition("Stalled", "True"): "1+0x20",
+            condition("Failed", "True"): "1+0x20",
+            condition("Stalled", "True", "WALHold"): "1+0x20",
+            condition("Lost", "True", "WALHold"): "1+0x20",
+        },
         16,
         14,
     ),
@@ -205,6 +206,7 @@ def test_each_alert_fires_when_it_should_and_not_before_and_not_when_all_is_well
         ("SeawallThrottleLeft", ("unless on (namespace, name)", "or")),
         ("SeawallStalled", ('status="True"', 'status="False"')),
         ("SeawallStalled", ("Failed|Lost", "Lost")),
+        ("SeawallStalled", ("Failed|Lost", "Failed")),
     ],
 )
 def test_a_rule_that_is_wrong_is_found(
