@@ -71,7 +71,7 @@ def test_each_name_in_metadata_has_a_row() -> None:
     """Whatever the sources and the pages say that begins with our group."""
     texts = [path.read_text() for path in (*SOURCE.rglob("*.py"), *PAGES)]
     said = {name for text in texts for name in re.findall(r"(?<!/)\bseawall\.dev/[a-z0-9]+(?:-[a-z]+)*", text)}
-    said |= {f"seawall.dev/{name}" for text in texts for name in re.findall(r"\{GROUP\}/([a-z]+(?:-[a-z]+)*)", text)}
+    said |= {f"seawall.dev/{name}" for text in texts for name in re.findall(r"\{GROUP\}/([a-z0-9]+(?:-[a-z]+)*)", text)}
     assert {each.name for each in metadata_names()} == said - {API_VERSION}
     assert {each.name for each in metadata_names()} <= rows().keys()
 
