@@ -6,7 +6,7 @@ Two brokers play it. What a service gives its users is given by ACLs; what it re
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka.admin import AclOperation
 
 from seawall.adapters.kafka.admin import ConfluentKafkaAdmin
+from seawall.domain.errors import NotSupported
 from seawall.domain.kafka import ConfigChange, KafkaConnection
 from seawall_e2e.commands import run
 from seawall_e2e.loopback import KafkaProcesses, OperatorProcess
@@ -23,6 +24,7 @@ from seawall_e2e.loopback.refdb import RefDbProcesses
 from seawall_e2e.waiting import wait_until
 from tests.support.kube import OBJECTS, KubeClient, Object
 from tests.support.rights import AUTHORIZER, Right, Rights, RightsOf
+from tests.support.secure_kafka import by_password
 from tests.support.site import Site, condition, new_site
 
 pytestmark = pytest.mark.integration
@@ -60,6 +62,20 @@ def corner(kube: KubeClient, managed: KafkaProcesses, operator: OperatorProcess)
     found.clear()
 
 
+@pytest.fixture
+def rights_on(managed: KafkaProcesses) -> Iterator[Callable[[str], RightsOf]]:
+    """What the user may with topics of a prefix; at the end it may nothing, for the sake of other tests."""
+    made: list[RightsOf] = []
+
+    def make(prefix: str) -> RightsOf:
+        made.append(RightsOf(managed, prefix))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.give(frozenset())
+
+
 def as_user(site: Site) -> Mapping[str, Any]:
     """`spec.kafka.external` of the user with few rights; its Secrets are made."""
     secure = site.kafka.secure
@@ -70,6 +86,15 @@ def as_user(site: Site) -> Mapping[str, Any]:
         "tls": {"caSecretRef": {"name": "ca"}},
         "sasl": {"credentialsSecretRef": {"name": "user"}},
     }
+
+
+def may_not_alter(kafka: KafkaProcesses, topic: str) -> bool:
+    """Whether Kafka refuses the user what would change nothing."""
+    try:
+        ConfluentKafkaAdmin(by_password(kafka.secure)).alter_configs([ConfigChange(topic, {"retention.ms": "-1"})])
+    except NotSupported:
+        return True
+    return False
 
 
 def purge(site: Site, name: str) -> Object:
@@ -112,18 +137,19 @@ def wait_granted(site: Site) -> None:
 
 
 def test_a_user_who_may_neither_alter_nor_delete_has_a_pool_and_holds_and_is_told_of_the_rest(
-    corner: Site, managed: KafkaProcesses, etcd: EtcdProcess
+    corner: Site, managed: KafkaProcesses, etcd: EtcdProcess, rights_on: Callable[[str], RightsOf]
 ) -> None:
     boss = ConfluentKafkaAdmin(KafkaConnection(managed.bootstrap_servers))
     with RefDbProcesses(managed.bootstrap_servers, etcd, datanodes=1) as database:
         prefix = f"wal_{database.prefix}"
-        rights = RightsOf(managed, prefix)
+        rights = rights_on(prefix)
         rights.give(GIVEN | {Right(AclOperation.ALTER_CONFIGS)})  # the database has made the topics itself
         greptimedb = database.declared(autoPrune="Disabled")
         topics = {"prefix": prefix, "replicationFactor": 1, "count": 3}
         corner.declare(topics=topics, external=as_user(corner), greptimedb=greptimedb)
         corner.wait_ready()
         rights.give(GIVEN)
+        wait_until(lambda: may_not_alter(managed, f"{prefix}_1"), "the brokers know what the user may not any more")
 
         boss.alter_configs([ConfigChange(f"{prefix}_0", {"retention.ms": "86400000"})])
         sentence = corner.wait_stalled(NOT_SUPPORTED)
@@ -162,10 +188,10 @@ def test_a_user_who_may_neither_alter_nor_delete_has_a_pool_and_holds_and_is_tol
 
 
 def test_replicas_that_may_not_be_moved_are_told_and_topics_are_made_all_the_same(
-    corner: Site, managed: KafkaProcesses
+    corner: Site, rights_on: Callable[[str], RightsOf]
 ) -> None:
     see = frozenset({Right(AclOperation.DESCRIBE, on_cluster=True), Right(AclOperation.DESCRIBE_CONFIGS, True)})
-    RightsOf(managed, corner.prefix).give(GIVEN | see)
+    rights_on(corner.prefix).give(GIVEN | see)
     corner.declare(topics={"replicationFactor": 1}, external=as_user(corner))
     corner.wait_ready()
     corner.wait_brokers_told()
