@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seawall.api.meta import Key
-from seawall.api.v1alpha1.restore import RestoreStage
+from seawall.api.v1alpha1.restore_status import RestoreStage
 from seawall.domain.restore.case import DatabaseNow
 from seawall.domain.restore.database import judge_pods, judge_reports, judge_sets, newest_of
 from seawall.domain.times import RESTORE_SILENT_AFTER
