@@ -57,11 +57,12 @@ class Side:
     def create(self, *names: str, config: Mapping[str, str] | None = None) -> None:
         """Makes topics, and waits until they are known; one of that name may be on its way out."""
         before = {name: found.topic_id for name, found in self.state.topics(names).items()}
+        admin = AdminClient(dict[str, str | int | float | bool](self.options))
 
         def made(name: str) -> bool:
             new = NewTopic(name, 1, self.replicas, config={**GUARDED, **(config or {})})
             try:
-                AdminClient(dict(self.options)).create_topics([new], operation_timeout=TIMEOUT)[name].result(TIMEOUT)
+                admin.create_topics([new], operation_timeout=TIMEOUT)[name].result(TIMEOUT)
             except KafkaException:
                 return False
             return True
@@ -101,7 +102,7 @@ class Mirror:
     source: Side
     target: Side
     starts: dict[str, int] = field(default_factory=dict)
-    producer: Producer = Producer(-1, -1)
+    producer: Producer = field(init=False)
 
     def __post_init__(self) -> None:
         self.producer = new_producer(self.target)

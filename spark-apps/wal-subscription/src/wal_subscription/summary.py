@@ -11,7 +11,9 @@ from wal_subscription.stops import Stop
 
 VERSION = 1
 MOST_BYTES = 4096
-_MOST_MESSAGE = 400
+_MOST_SHOWN = 40
+_MOST_MESSAGE = 300
+"""Characters, so that there is room for a topic at least: one that is never shown would stop every run."""
 
 
 class Outcome(StrEnum):
@@ -32,7 +34,9 @@ class Outcome(StrEnum):
 
 def summarize(outcome: Outcome, message: str, digest: str | None, stops: Sequence[Stop] = ()) -> bytes:
     """The summary; of many topics the first ones, and how many there are."""
-    shown: list[dict[str, Any]] = [{**stop.to_json(), "message": stop.message[:_MOST_MESSAGE]} for stop in stops]
+    shown: list[dict[str, Any]] = [
+        {**stop.to_json(), "message": stop.message[:_MOST_MESSAGE]} for stop in stops[:_MOST_SHOWN]
+    ]
     head = {
         "version": VERSION,
         "requestDigest": digest,
@@ -41,7 +45,7 @@ def summarize(outcome: Outcome, message: str, digest: str | None, stops: Sequenc
         "stoppedTopics": len(stops),
     }
     while True:
-        content = json.dumps({**head, "stopped": shown}, separators=(",", ":")).encode()
+        content = json.dumps({**head, "stopped": shown}, separators=(",", ":"), ensure_ascii=False).encode()
         if len(content) <= MOST_BYTES or not shown:
             return content
         shown.pop()
