@@ -10,6 +10,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
+from kafka.protocol.admin import DescribeProducersRequest
 from kafka.protocol.producer import InitProducerIdRequest
 from wal_topics import TIMEOUT, Topics
 
@@ -163,6 +164,15 @@ class Mirror:
     def has_all(self, name: str) -> bool:
         """Whether both end alike."""
         return self.source.of(name).end == self.target.of(name).end
+
+    def known_producers(self, name: str) -> list[int]:
+        """The ids of the producers that the target's broker remembers."""
+        partition = DescribeProducersRequest.TopicRequest(name=name, partition_indexes=[0])
+        with Connection(self.target.options) as connection:
+            leader = connection.leader(name, self.target.of(name).topic_id)
+            assert isinstance(leader, int)
+            answer = connection.ask(DescribeProducersRequest(topics=[partition]), leader)
+        return [each.producer_id for each in answer.topics[0].partitions[0].active_producers]
 
     def require_equal(self, *names: str) -> int:
         """Every record is where it was, nulls are at all other offsets; how many records there are."""

@@ -62,7 +62,7 @@ class _Sent(NamedTuple):
     line: Line
     answer: Any
     offset: int
-    number: int
+    batch: Batch
 
 
 class LogTarget:
@@ -123,7 +123,7 @@ class LogTarget:
             raise Trouble(f"what is known of the end of topic {self._topic.name} is too old")
         records = to_bytes(batch, self._producer, offset % _SEQUENCES)
         request = produce_request(self._topic.name, self._topic.target_id, records, _ANSWER_SECONDS)
-        return _Sent(self._line, self._line.send(request), offset, batch.count)
+        return _Sent(self._line, self._line.send(request), offset, batch)
 
     def _settle(self, sent: _Sent) -> None:
         (result,) = sent.line.wait(sent.answer).responses[0].partition_responses
@@ -136,9 +136,10 @@ class LogTarget:
                 min(sent.offset, result.base_offset),
                 f"put a record that belongs at offset {sent.offset} at {result.base_offset}: something else wrote",
             )
-        if result.log_append_time_ms != _NO_TIME:
+        # A batch that the log had already is answered with its own time.
+        if result.log_append_time_ms not in {_NO_TIME, sent.batch.most_timestamp}:
             raise self._stop(Reason.TARGET_UNSUITABLE, sent.offset, "gives records its own time (LogAppendTime)")
-        self.position, self.is_known, self._asked = sent.offset + sent.number, True, _clock()
+        self.position, self.is_known, self._asked = sent.offset + sent.batch.count, True, _clock()
 
     def _raise(self, code: int, said: str, offset: int) -> None:
         if code in _ELSEWHERE:
