@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from mirror_writers import CONDITION, FALLS_ASLEEP, NO_CONDITION, Writers, written_to
 from mirrors import Mirror, side_of
-from writers import CONDITION, FALLS_ASLEEP, NO_CONDITION, Writers, written_to
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until

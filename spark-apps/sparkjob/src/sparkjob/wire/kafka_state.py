@@ -118,7 +118,7 @@ def answer(ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
         except (KafkaException, TimeoutError) as error:
             may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING | passing
             if not may_pass or time.monotonic() > give_up:
-                raise Interrupted(f"Kafka does not answer: {error}") from error
+                raise Interrupted(f"Kafka does not answer{f': {error}' if str(error) else ' in time'}") from error
         time.sleep(_PAUSE)
 
 

@@ -23,6 +23,8 @@ from mirrors import run_here
 
 from seawall_e2e.loopback.processes import STARTER
 from sparkjob.errors import Interrupted, Refused
+from sparkjob.wire.batches import Batch, to_bytes
+from sparkjob.wire.batches import Producer as Identity
 from sparkjob.wire.connection import Line
 from wal_subscription import copier, planner, target
 from wal_subscription.micro_batches import MicroBatches
@@ -91,10 +93,9 @@ def hesitate(patch: pytest.MonkeyPatch, *, falls_asleep: bool) -> None:
 
 def take_condition_away(patch: pytest.MonkeyPatch) -> None:
     """Batches as a plain producer sends them."""
-    honest = target.to_bytes
 
-    def plain(batch: target.Batch, _: target.Producer, __: int) -> bytes:
-        return honest(batch, target.Producer(-1, -1), -1)
+    def plain(batch: Batch, _: Identity, __: int) -> bytes:
+        return to_bytes(batch, Identity(-1, -1), -1)
 
     patch.setattr(target, "to_bytes", plain)
     patch.setattr(target, "require_ours", lambda *_: None)
@@ -122,7 +123,7 @@ class Writers:
 
     def __post_init__(self) -> None:
         self._context: ForkServerContext = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["writers"])
+        self._context.set_forkserver_preload(["mirror_writers"])
         self._counted = self.request.with_suffix(".counts")
         self._running = [self._start() for _ in range(self.number)]
 
