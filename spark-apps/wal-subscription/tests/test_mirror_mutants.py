@@ -114,10 +114,6 @@ class TestOnKafka:
             (rewritten(Copier, "_made", "and begin == batch.base", ""), begins),
             (rewritten(Copier, "_copy", "nulls(topic.start - target.position, PADDING_TIME)", "()"), begins),
             (rewritten(Copier, "_made", "if batch.is_empty", "if False"), tell.markers_become_nulls),
-            (
-                rewritten(Copier, "_made", "nulls(batch.end - begin, batch.first_timestamp)", "()"),
-                tell.markers_become_nulls,
-            ),
             (property_is("passes", value=True), tell.a_log_with_its_own_time_keeps_it),
             (rewritten(LogTarget, "_settle", "result.base_offset != sent.offset", "False"), foreign),
             (rewritten(LogTarget, "append", "WINDOW if self.is_known else 1", "WINDOW"), foreign),
