@@ -81,7 +81,7 @@ def test_the_rights_of_the_contract_are_enough_and_without_any_of_them_nothing_i
     strict: tuple[KafkaProcesses, KafkaProcesses], tmp_path: Path
 ) -> None:
     (source, target), sides = strict, [side_of(kafka) for kafka in strict]
-    mirror, name = Mirror(*sides), "rights"
+    mirror, name = Mirror(sides[0], sides[1]), "rights"
     mirror.make(name)
     sides[0].topics.append({name: RECORDS})
     request = {"source": as_user(source, tmp_path / "source"), "target": as_user(target, tmp_path / "target")}
@@ -113,7 +113,7 @@ def test_a_right_that_is_taken_away_later_is_told_and_a_password_that_changes_is
     strict: tuple[KafkaProcesses, KafkaProcesses], tmp_path: Path
 ) -> None:
     (source, target), sides = strict, [side_of(kafka) for kafka in strict]
-    mirror, name = Mirror(*sides), "rotated"
+    mirror, name = Mirror(sides[0], sides[1]), "rotated"
     mirror.make(name)
     request = {"source": as_user(source, tmp_path / "source"), "target": as_user(target, tmp_path / "target")}
     for side, kafka, rights in zip(sides, strict, (SOURCE_RIGHTS, TARGET_RIGHTS), strict=True):
