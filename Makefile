@@ -98,10 +98,11 @@ spark-images: ## Build the images of `make spark`; the first test that needs the
 	@spark-apps/image.sh wal-backup --build
 	@spark-apps/image.sh wal-subscription --build
 
-tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka and of Spark's connector
+tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
 	@$(PLATFORM)/spark/jars.sh >/dev/null
+	@$(PLATFORM)/mirror-maker/jars.sh >/dev/null
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null
