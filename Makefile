@@ -19,7 +19,7 @@ CACHE := $(or $(SEAWALL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/seawall)
 help: ## Explain the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/sparkjob/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
+.venv/.stamp: requirements/dev.lock requirements/uv.lock operator/pyproject.toml spark-apps/sparkjob/pyproject.toml spark-apps/walrecord/pyproject.toml spark-apps/replay-verification/pyproject.toml spark-apps/wal-backup/pyproject.toml spark-apps/wal-subscription/pyproject.toml e2e/pyproject.toml e2e/refdb/pyproject.toml e2e/checker/pyproject.toml
 	@requirements/venv.sh
 
 demo: .venv/.stamp ## The main job from nothing: cluster, Kafka, operator, 64 topics; grow, repair, refuse, lose a broker, move replicas, recover rows, purge, verify on Spark, restart datanodes, end a crash loop
@@ -90,16 +90,19 @@ spark: cluster ## Install the Spark Operator into the cluster, and load the imag
 	@$(PLATFORM)/spark/deploy.sh
 	@spark-apps/image.sh replay-verification
 	@spark-apps/image.sh wal-backup
+	@spark-apps/image.sh wal-subscription
 
 spark-images: ## Build the images of `make spark`; the first test that needs them loads them, while others go on
 	@$(PLATFORM)/spark/deploy.sh --build
 	@spark-apps/image.sh replay-verification --build
 	@spark-apps/image.sh wal-backup --build
+	@spark-apps/image.sh wal-subscription --build
 
-tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka and of Spark's connector
+tools: ## Build or find the binaries of the cluster and of the Spark Operator, and the jars of Kafka, of MirrorMaker 2 and of Spark's connector
 	@$(PLATFORM)/binaries.sh >/dev/null
 	@$(PLATFORM)/kafka/jars.sh >/dev/null
 	@$(PLATFORM)/spark/jars.sh >/dev/null
+	@$(PLATFORM)/mirror-maker/jars.sh >/dev/null
 	@$(PLATFORM)/spark/operator.sh >/dev/null
 	@$(PLATFORM)/store.sh >/dev/null
 	@$(PLATFORM)/promtool.sh >/dev/null

@@ -42,7 +42,7 @@ BATCH_BYTES = 16_384
 """Of a batch of entries: GreptimeDB's datanode sends what came since the last (log-store/src/kafka/producer.rs)."""
 TASK = """
 import json, sys
-from wal_backup.plan import Range
+from sparkjob.wire.reader import Range
 from wal_backup.store import parse_place
 from wal_backup.task import write_object
 from sparkjob.fields import Fields

@@ -6,7 +6,6 @@ The last line of stdout is JSON: a list of `Samples`. CPU is this process's and 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -15,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import plain_backup
+from process_cpu import cpu_of
 from pyspark.sql import SparkSession
 from warm_session import run_job
 
 from sparkjob.session import open_session
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 TENTH = 10
 
 
@@ -114,9 +113,9 @@ class Rounds:
         return samples
 
     def _measure(self, act: Callable[[], object]) -> tuple[float, float]:
-        began, cpu = time.monotonic(), time.process_time() + _cpu_of(self._java)
+        began, cpu = time.monotonic(), time.process_time() + cpu_of(self._java)
         act()
-        return time.process_time() + _cpu_of(self._java) - cpu, time.monotonic() - began
+        return time.process_time() + cpu_of(self._java) - cpu, time.monotonic() - began
 
     def _back_up(self, part: int) -> None:
         self._runs += 1
@@ -135,27 +134,6 @@ class Rounds:
         )
         if part == 1:
             self.samples.loop_stored = stored
-
-
-def _cpu_of(root: int) -> float:
-    """CPU seconds of a process, of all below it, and of those that these have waited for."""
-    stats = dict(_stats())
-    below = {root}
-    while more := {pid for pid, (parent, _) in stats.items() if parent in below} - below:
-        below |= more
-    return sum(stats[pid][1] for pid in below if pid in stats) / _TICKS
-
-
-def _stats() -> list[tuple[int, tuple[int, int]]]:
-    """Each process with its parent and its ticks of CPU (proc(5), the fields ppid, utime, stime, cutime, cstime)."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended
-        found.append((int(path.parent.name), (int(fields[1]), sum(map(int, fields[11:15])))))
-    return found
 
 
 def main() -> None:

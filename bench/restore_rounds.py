@@ -21,7 +21,7 @@ from wal_load import TIMEOUT, flush, send
 from warm_session import run_job
 
 from sparkjob.session import open_session
-from wal_backup.kafka_state import KafkaState
+from sparkjob.wire.kafka_state import KafkaState
 from wal_backup.restore.appender import Appender
 from wal_backup.restore.task import PADDING_TIME, pad
 

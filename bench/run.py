@@ -23,6 +23,7 @@ PROGRAMS = {
     "verify": "verify.py",
     "backup": "backup.py",
     "restore": "restore.py",
+    "subscription": "subscription.py",
     "refdb": "reference_database.py",  # a module with the package's name would stand in its way
     "roll": "roll.py",
 }

@@ -12,5 +12,5 @@ python() {
 }
 [ -x .venv/bin/python ] || "$uv" venv --quiet --python "$(python)" .venv
 "$uv" pip sync --quiet --require-hashes requirements/dev.lock
-"$uv" pip install --quiet --no-deps --no-build-isolation -e operator -e spark-apps/sparkjob -e spark-apps/walrecord -e spark-apps/replay-verification -e spark-apps/wal-backup -e e2e -e e2e/refdb -e e2e/checker
+"$uv" pip install --quiet --no-deps --no-build-isolation -e operator -e spark-apps/sparkjob -e spark-apps/walrecord -e spark-apps/replay-verification -e spark-apps/wal-backup -e spark-apps/wal-subscription -e e2e -e e2e/refdb -e e2e/checker
 touch .venv/.stamp

@@ -19,6 +19,7 @@ import reference_database
 import restore
 import result_format
 import run
+import subscription
 import topics
 import verify
 from beds import Beds
@@ -105,6 +106,12 @@ def test_verify(kafka: KafkaProcesses, tmp_path: Path) -> None:
 def test_restore(kafka: KafkaProcesses, tmp_path: Path) -> None:
     restore.main(small(tmp_path), Beds(kafka))
     assert {restore.LOOP, restore.NULLS} == peers_of(tmp_path, "restore")
+
+
+@pytest.mark.integration
+def test_subscription(kafka: KafkaProcesses, tmp_path: Path) -> None:
+    subscription.main(small(tmp_path), Beds(kafka))
+    assert {subscription.LOOP, subscription.MM2, "MirrorMaker 2"} == peers_of(tmp_path, "subscription")
 
 
 @pytest.mark.integration

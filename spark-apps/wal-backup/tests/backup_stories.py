@@ -21,16 +21,17 @@ from test_injected_faults import FAULTS
 from test_round_trip import transaction
 from wal_logs import clean_log
 
-from wal_backup import reader
+from sparkjob.wire import reader
+from sparkjob.wire.kafka_state import TopicState
+from sparkjob.wire.reader import Range
 from wal_backup.backup import Backup
 from wal_backup.chain import StoredManifest, longest_path
 from wal_backup.check import check_object, objects_of
-from wal_backup.kafka_state import TopicState, find_trouble
 from wal_backup.manifest import Manifest, Parent, parse_manifest
-from wal_backup.plan import Range
 from wal_backup.request import TopicRange
 from wal_backup.store import Folder
 from wal_backup.task import TaskResult, write_object
+from wal_backup.trouble import find_trouble
 
 EXAMPLE = Path(__file__).parents[1] / "contract/manifest.json"
 TIME = 1_700_000_000_000

@@ -16,14 +16,13 @@ from wal_topics import Topics
 
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.loopback.s3 import S3Process
+from sparkjob.wire.kafka_state import KafkaState
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import Record
 from wal_backup.__main__ import main
-from wal_backup.kafka_state import KafkaState
 from wal_backup.layout import chain_folder
 from wal_backup.manifest import Manifest, parse_manifest
 from wal_backup.parquet import read_section
-from wal_backup.plan import Range
-from wal_backup.reader import Reader
-from wal_backup.records import Record
 
 CHAIN = "greptimedb"
 

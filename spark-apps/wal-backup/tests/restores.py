@@ -16,13 +16,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from wal_topics import TIMEOUT, Topics
 
 from seawall_e2e.waiting import wait_until
-from wal_backup.kafka_state import KafkaState, TopicState
+from sparkjob.wire.batches import Batch, batches
+from sparkjob.wire.kafka_state import KafkaState, TopicState
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import Record
 from wal_backup.layout import chain_folder
-from wal_backup.plan import Range
-from wal_backup.reader import Reader
-from wal_backup.records import Record
 from wal_backup.restore.appender import Appender
-from wal_backup.restore.batches import Batch, batches
 from wal_backup.restore.planner import make_plan
 from wal_backup.restore.request import PlanRequest, parse_plan
 from wal_backup.restore.target import TargetKafka

@@ -23,8 +23,8 @@ from spark_marks import WITH_SPARK
 from stuck_objects import PATIENCE_SECONDS, StuckObject, ancestors
 
 from sparkjob.errors import Interrupted
+from sparkjob.wire.reader import Range
 from wal_backup.layout import object_path
-from wal_backup.plan import Range
 from wal_backup.store import S3, Folder
 from wal_backup.task import write_object
 
@@ -37,7 +37,7 @@ BYTES = 10_000
 EXECUTOR = "CoarseGrainedExecutorBackend"
 TASK = """
 import json, sys
-from wal_backup.plan import Range
+from sparkjob.wire.reader import Range
 from wal_backup.store import Folder
 from wal_backup.task import write_object
 ranges, options, place, folder, path = json.loads(sys.argv[1])

@@ -13,14 +13,15 @@ import test_plans as plans
 import test_round_trip as round_trips
 from backups import Bed, bed_in_folder
 from pyspark.sql import SparkSession
-from source_mutants import rewritten
 from spark_marks import WITH_SPARK
 
 from seawall_e2e.loopback import KafkaProcesses
+from sparkjob.wire import records
+from sparkjob.wire.reader import Reader
 from tests.support.mutants import Mutant, find_survivors
-from wal_backup import backup, chain, check, kafka_state, records, task
+from tests.support.source_mutants import rewritten
+from wal_backup import backup, chain, check, task, trouble
 from wal_backup.backup import Backup
-from wal_backup.reader import Reader
 from wal_backup.verify import Verifier
 
 pytest_plugins = ("spark_beds", "backup_beds")
@@ -45,7 +46,7 @@ PURE: tuple[Mutant, ...] = (
     (without_lengths, round_trips.test_digests_tell_null_from_empty_and_every_part_from_the_next),
     (no_offset_is_uncovered, plans.test_offsets_that_nobody_has_are_found),
     *(
-        (rewritten(kafka_state, "find_trouble", guard, "False", stories), stories.a_log_that_is_another_one)
+        (rewritten(trouble, "find_trouble", guard, "False", stories), stories.a_log_that_is_another_one)
         for guard in ("state.topic_id != topic.topic_id", "state.start > topic.start", "state.end < topic.end")
     ),
     *(

@@ -14,9 +14,8 @@ from confluent_kafka import Producer
 from spark_marks import WITH_SPARK
 
 from sparkjob.errors import Interrupted
+from sparkjob.wire.reader import Range, Reader
 from wal_backup.manifest import digest_of_manifest
-from wal_backup.plan import Range
-from wal_backup.reader import Reader
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK

@@ -11,10 +11,10 @@ from pathlib import Path
 import expiry_stories as stories
 import pytest
 from expiry_stories import ALL, Stock
-from source_mutants import rewritten
 
 from seawall_e2e.loopback.s3 import S3Process
 from tests.support.mutants import find_survivors
+from tests.support.source_mutants import rewritten
 from wal_backup import expiry
 from wal_backup.expiry import Problem
 

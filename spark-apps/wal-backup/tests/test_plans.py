@@ -7,11 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as some
 
+from sparkjob.wire.reader import Range
 from wal_backup.check import first_uncovered
 from wal_backup.gaps import merge, width
 from wal_backup.manifest import TopicBackup
 from wal_backup.parquet import Section
-from wal_backup.plan import LEAST_OFFSETS, MOST_OFFSETS, Range, plan_tasks
+from wal_backup.plan import LEAST_OFFSETS, MOST_OFFSETS, plan_tasks
 
 RANGES = some.lists(some.tuples(some.integers(0, 10**7), some.integers(0, 3 * 10**6)), max_size=20)
 

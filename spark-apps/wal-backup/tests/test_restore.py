@@ -14,10 +14,10 @@ from test_round_trip import transaction
 from seawall_e2e.loopback import KafkaProcesses
 from seawall_e2e.waiting import wait_until
 from sparkjob.errors import Refused
-from wal_backup.records import Record
+from sparkjob.wire.batches import batches
+from sparkjob.wire.raw_options import raw_options
+from sparkjob.wire.records import Record
 from wal_backup.restore.appender import Appender
-from wal_backup.restore.batches import batches
-from wal_backup.restore.raw_options import raw_options
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK

@@ -10,8 +10,9 @@ from restores import before_batch
 from spark_marks import WITH_SPARK
 from test_restore_deaths import PAD, RECORDS, START, Story, write_foreign
 
+from sparkjob.wire import batches
 from tests.support.mutants import Mutant, find_survivors
-from wal_backup.restore import batches, read_back, run, target, task
+from wal_backup.restore import read_back, run, target, task
 from wal_backup.restore.appender import Appender, NotOurs
 from wal_backup.restore.task import WrittenSection, restore_topic, write_topic
 

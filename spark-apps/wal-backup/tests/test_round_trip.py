@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as some
 from spark_marks import WITH_SPARK
 
-from wal_backup.records import Record, digest_of
+from sparkjob.wire.records import Record, digest_of
 
 pytest_plugins = ("spark_beds", "backup_beds")
 pytestmark = WITH_SPARK

@@ -16,19 +16,20 @@ from pyspark.sql import SparkSession
 
 from sparkjob.errors import Interrupted, Refused
 from sparkjob.kafka_options import librdkafka_options
+from sparkjob.wire.kafka_state import KafkaState
+from sparkjob.wire.reader import Range, RangeGone, Reader
+from sparkjob.wire.records import digest_of
 from wal_backup.chain import read_parent
 from wal_backup.findings import Finding
 from wal_backup.gaps import Gap, merge, width
-from wal_backup.kafka_state import KafkaState, find_trouble
 from wal_backup.layout import manifests_folder, object_path
 from wal_backup.manifest import LastRecord, Manifest, StoredObject, TopicBackup, digest_of_manifest
 from wal_backup.parquet import Section
-from wal_backup.plan import Range, plan_tasks
-from wal_backup.reader import RangeGone, Reader
-from wal_backup.records import digest_of
+from wal_backup.plan import plan_tasks
 from wal_backup.request import BackupRequest, TopicRange
 from wal_backup.store import Store
 from wal_backup.task import RangeRead, TaskResult, write_object
+from wal_backup.trouble import find_trouble
 from wal_backup.verify import Verifier
 
 

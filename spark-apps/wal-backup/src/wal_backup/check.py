@@ -12,10 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sparkjob.wire.records import digest_of, no_search_for_cycles
 from wal_backup.findings import Finding, Kind
 from wal_backup.manifest import Manifest, StoredObject, TopicBackup
 from wal_backup.parquet import Section, read_section, sha256_of
-from wal_backup.records import digest_of, no_search_for_cycles
 from wal_backup.store import Damaged, Place, Store
 
 

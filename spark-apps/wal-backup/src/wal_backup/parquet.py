@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wal_backup.records import Record, digest_of, most_in_batch, size_of
+from sparkjob.wire.records import Record, digest_of, most_in_batch, size_of
 
 MOST_RECORDS = 65_536
 MOST_BYTES = 64 << 20

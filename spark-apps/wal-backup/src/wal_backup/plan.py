@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from sparkjob.wire.reader import Range
 
 MOST_OFFSETS = 1_000_000
 """Of one task: about 128 MiB of an object when records have some hundred bytes."""
 LEAST_OFFSETS = 65_536
 """Smaller tasks cost more to start than to run."""
-
-
-class Range(NamedTuple):
-    """Offsets [start, end) of a topic's partition 0."""
-
-    topic: str
-    start: int
-    end: int
 
 
 def plan_tasks(ranges: Iterable[Range], cores: int) -> list[list[Range]]:

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sparkjob.wire.reader import Range, Reader
+from sparkjob.wire.records import Record, digest_of, no_search_for_cycles
 from wal_backup.gaps import Gap, merge
 from wal_backup.manifest import LastRecord, StoredObject
 from wal_backup.parquet import Section, SectionWriter, sha256_of
-from wal_backup.plan import Range
-from wal_backup.reader import Reader
-from wal_backup.records import Record, digest_of, no_search_for_cycles
 from wal_backup.store import Place, Store
 
 

@@ -10,9 +10,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from sparkjob.integrity.schemas import RECORDS, RECORDS_ARROW
+from sparkjob.wire.reader import Range, Reader
 from wal_backup.decode import Decoded, judge_records
-from wal_backup.plan import Range
-from wal_backup.reader import Reader
 from wal_backup.restore.plan import TopicPlan
 from wal_backup.restore.task import TopicJob
 from walrecord import drops_repeated_middle

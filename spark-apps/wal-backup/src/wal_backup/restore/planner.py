@@ -6,13 +6,13 @@ from fnmatch import fnmatchcase
 from itertools import chain as joined
 
 from sparkjob.errors import Refused
+from sparkjob.wire.records import Record
 from wal_backup.chain import StoredManifest
 from wal_backup.check import ObjectToCheck, find_missing_objects, find_unnamed, objects_of
 from wal_backup.decode import starts_of
 from wal_backup.layout import chain_folder
 from wal_backup.manifest import Manifest, Parent, RestorePoint
 from wal_backup.parquet import Section
-from wal_backup.records import Record
 from wal_backup.restore.plan import Plan, Stretch, TopicPlan, find_stretch, plan_topic
 from wal_backup.restore.request import Before, Ends, Latest, Needs, PlanRequest, Point, text_of
 from wal_backup.restore.section_reader import SectionChanged, SectionReader

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from sparkjob.wire.kafka_state import KafkaState, TopicState
+from sparkjob.wire.reader import Range, RangeGone, Reader
+from sparkjob.wire.records import Record, encode
 from wal_backup.findings import Finding, Kind
 from wal_backup.gaps import Gap, merge
-from wal_backup.kafka_state import KafkaState, TopicState
-from wal_backup.plan import Range
-from wal_backup.reader import RangeGone, Reader
-from wal_backup.records import Record, encode
 from wal_backup.restore.plan import TopicPlan
 from wal_backup.restore.task import TopicJob, WrittenSection
 

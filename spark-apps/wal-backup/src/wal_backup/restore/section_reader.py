@@ -8,10 +8,10 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sparkjob.wire.records import Record, digest_of
 from wal_backup.check import unreadable
 from wal_backup.findings import Finding, Kind
 from wal_backup.parquet import Section, read_section
-from wal_backup.records import Record, digest_of
 from wal_backup.store import Store
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from confluent_kafka import TopicCollection, TopicPartition
-from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, TopicDescription
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource
 
 from sparkjob.errors import Interrupted, Refused
-from wal_backup.kafka_state import SECONDS, UNKNOWN, KafkaState, TopicState, answer
+from sparkjob.wire.kafka_state import SECONDS, UNKNOWN, KafkaState, TopicState, answer
 from wal_backup.restore.plan import TopicPlan
 
 _HEARSAY_SECONDS, _PAUSE_SECONDS = 3.0, 0.2
@@ -68,7 +68,7 @@ class TargetKafka:
         found = self.find_topics(names)
         for name in names:
             require_empty(name, ids[name], found.get(name))
-        self._require_one_partition_and_rights(names)
+        self._state.require_rights(names, RIGHTS, "a restore")
         configs = answer(lambda: self._configs(names), UNKNOWN)
         for topic in topics:
             _require_configs(topic, configs[topic.name])
@@ -97,22 +97,6 @@ class TargetKafka:
         self._admin.list_topics(timeout=SECONDS)  # else librdkafka goes on with a leader that is none any more (ADR 18)
         (future,) = self._admin.delete_records([before], request_timeout=SECONDS).values()
         return int(future.result(SECONDS).low_watermark)
-
-    def _require_one_partition_and_rights(self, names: Iterable[str]) -> None:
-        asked = TopicCollection(list(names))
-
-        def describe() -> list[TopicDescription]:
-            futures = self._admin.describe_topics(asked, include_authorized_operations=True, request_timeout=SECONDS)
-            return [future.result(SECONDS) for future in futures.values()]
-
-        for found in answer(describe, UNKNOWN):
-            if len(found.partitions) != 1:
-                raise Refused(f"topic {found.name} has {len(found.partitions)} partitions: a WAL topic has one")
-            missing = RIGHTS.keys() - set(found.authorized_operations or RIGHTS)
-            if missing:
-                names_of = ", ".join(name for right, name in RIGHTS.items() if right in missing)
-                needed = ", ".join(RIGHTS.values())
-                raise Refused(f"the user of Kafka lacks {names_of} on topic {found.name}: a restore needs {needed}")
 
     def _configs(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
         asked = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names]

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pyspark import TaskContext
 
 from sparkjob.errors import Interrupted, Refused
+from sparkjob.wire.batches import batches, nulls
+from sparkjob.wire.records import Record, digest_of
 from wal_backup.findings import Finding, Kind
 from wal_backup.parquet import Section
-from wal_backup.records import Record, digest_of
 from wal_backup.restore.appender import Appender, NotOurs
-from wal_backup.restore.batches import batches, nulls
 from wal_backup.restore.plan import TopicPlan
 from wal_backup.restore.section_reader import SectionChanged, SectionReader
 from wal_backup.restore.target import TargetKafka, require_empty

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from sparkjob.errors import Interrupted, Refused
-from wal_backup.plan import Range
-from wal_backup.records import Record
+from sparkjob.wire.records import Record
 
 PATIENCE_SECONDS = 30.0
 """So long nothing new may come."""
@@ -19,15 +18,22 @@ _POLL_SECONDS = 0.1
 """What a range costs at most that ends in a gap; one that does not is answered at once."""
 _BATCH = 2_000
 _OPTIONS: dict[str, Any] = {
-    "group.id": "seawall-wal-backup",  # librdkafka wants one; nothing is committed to it
+    "group.id": "seawall",  # librdkafka wants one; nothing is committed to it
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
-    "isolation.level": "read_committed",
     "enable.partition.eof": True,
     "fetch.queue.backoff.ms": 5,  # with the default of a second, a fast reader waits when the queue was full
     "queued.max.messages.kbytes": 65_536,
     "check.crcs": True,
 }
+
+
+class Range(NamedTuple):
+    """Offsets [start, end) of a topic's partition 0."""
+
+    topic: str
+    start: int
+    end: int
 
 
 class RangeGone(Exception):  # noqa: N818 - the outcome's name
@@ -40,8 +46,10 @@ class Reader:
     librdkafka 2.16 takes a second, with nothing to do, to begin with another partition; a new consumer takes 10 ms.
     """
 
-    def __init__(self, options: Mapping[str, str], patience: float = PATIENCE_SECONDS) -> None:
-        self._options = {**_OPTIONS, **options}
+    def __init__(
+        self, options: Mapping[str, str], patience: float = PATIENCE_SECONDS, isolation: str = "read_committed"
+    ) -> None:
+        self._options = {**_OPTIONS, "isolation.level": isolation, **options}
         self._patience = patience
         self._consumer: Consumer | None = None
 

@@ -19,7 +19,7 @@ def raw_options(options: Mapping[str, str]) -> dict[str, Any]:
     protocol = options.get("security.protocol", "PLAINTEXT")
     return {
         "bootstrap_servers": options["bootstrap.servers"].split(","),
-        "client_id": "seawall-wal-backup",
+        "client_id": "seawall",
         "security_protocol": protocol,
         "ssl_context": _tls(options) if protocol.endswith("SSL") else None,
         "sasl_mechanism": options.get("sasl.mechanism"),

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from sparkjob.errors import Interrupted
-from wal_backup.kafka_state import answer
+from sparkjob.wire.kafka_state import answer
 
 
 class Kafka:

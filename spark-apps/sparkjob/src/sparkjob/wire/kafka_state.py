@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
 from sparkjob.errors import Interrupted, Refused
-from wal_backup.request import TopicRange
 
 SECONDS = 30.0
 _PAUSE = 0.2
@@ -31,11 +30,12 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic's id, and its offsets [start, end)."""
+    """A topic's id, its offsets [start, end), and the leader epoch at its end; None: Kafka did not say."""
 
     topic_id: str
     start: int
     end: int
+    epoch: int | None = None
 
 
 class KafkaState:
@@ -66,15 +66,43 @@ class KafkaState:
         asked = self._admin.describe_topics(TopicCollection(wanted), request_timeout=SECONDS)
         ids = {name: found for name in wanted if (found := _id_of(name, asked[name])) is not None}
         starts, ends = self._offsets(ids, OffsetSpec.earliest()), self._offsets(ids, OffsetSpec.latest())  # type: ignore[no-untyped-call]
-        return {name: TopicState(topic_id, starts[name], ends[name]) for name, topic_id in ids.items()}
+        return {name: TopicState(topic_id, starts[name][0], *ends[name]) for name, topic_id in ids.items()}
 
-    def _offsets(self, names: Iterable[str], which: OffsetSpec) -> dict[str, int]:
+    def require_rights(self, names: Iterable[str], rights: Mapping[AclOperation, str], purpose: str) -> None:
+        """Refuses topics of several partitions, and a user who lacks a right on one of them (KIP-430).
+
+        Args:
+            names: topics that there are.
+            rights: their names, for people.
+            purpose: what needs them all.
+
+        Raises:
+            Refused: it is so.
+            Interrupted: as `cluster_id`.
+        """
+        asked = TopicCollection(list(names))
+
+        def describe() -> list[TopicDescription]:
+            futures = self._admin.describe_topics(asked, include_authorized_operations=True, request_timeout=SECONDS)
+            return [future.result(SECONDS) for future in futures.values()]
+
+        for found in answer(describe, UNKNOWN):
+            if len(found.partitions) != 1:
+                raise Refused(f"topic {found.name} has {len(found.partitions)} partitions: a WAL topic has one")
+            missing = rights.keys() - set(found.authorized_operations or rights)
+            if missing:
+                names_of = ", ".join(name for right, name in rights.items() if right in missing)
+                needed = ", ".join(rights.values())
+                raise Refused(f"the user of Kafka lacks {names_of} on topic {found.name}: {purpose} needs {needed}")
+
+    def _offsets(self, names: Iterable[str], which: OffsetSpec) -> dict[str, tuple[int, int | None]]:
         asked = {TopicPartition(name, 0): which for name in names}
         if not asked:
             return {}
         level = IsolationLevel.READ_UNCOMMITTED
         futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=SECONDS)
-        return {partition.topic: int(future.result(SECONDS).offset) for partition, future in futures.items()}
+        found = {partition.topic: future.result(SECONDS) for partition, future in futures.items()}
+        return {topic: (int(each.offset), each.leader_epoch) for topic, each in found.items()}
 
 
 UNKNOWN = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART})
@@ -90,23 +118,8 @@ def answer(ask: Callable[[], T], passing: frozenset[int] = frozenset()) -> T:
         except (KafkaException, TimeoutError) as error:
             may_pass = isinstance(error, KafkaException) and error.args[0].code() in _PASSING | passing
             if not may_pass or time.monotonic() > give_up:
-                raise Interrupted(f"Kafka does not answer: {error}") from error
+                raise Interrupted(f"Kafka does not answer{f': {error}' if str(error) else ' in time'}") from error
         time.sleep(_PAUSE)
-
-
-def find_trouble(topics: Iterable[TopicRange], found: Mapping[str, TopicState]) -> str | None:
-    """Why a range cannot be read of the log that was meant; None: each can."""
-    for topic in topics:
-        state = found.get(topic.name)
-        if state is None:
-            return f"topic {topic.name} is gone"
-        if state.topic_id != topic.topic_id:
-            return f"topic {topic.name} was made again: it is {state.topic_id}, not {topic.topic_id}"
-        if state.start > topic.start:
-            return f"topic {topic.name} begins at offset {state.start}: records from {topic.start} on are gone"
-        if state.end < topic.end:
-            return f"topic {topic.name} ends at offset {state.end}: it lost its records up to {topic.end}"
-    return None
 
 
 def _id_of(name: str, future: object) -> str | None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from kafka.record.default_records import DefaultRecordBatch
 
-from wal_backup.records import Record, most_in_batch, size_of
-from wal_backup.restore.batches import Batch, Producer, batches, nulls, to_bytes
+from sparkjob.wire.batches import Batch, Producer, batches, nulls, to_bytes
+from sparkjob.wire.records import Record, most_in_batch, size_of
 
 CONTENTS = some.none() | some.binary(max_size=80)
 HEADERS = some.none() | some.lists(some.tuples(some.text(max_size=3), CONTENTS), min_size=1, max_size=3)

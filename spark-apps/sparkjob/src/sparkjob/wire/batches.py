@@ -16,7 +16,7 @@ from typing import NamedTuple
 import google_crc32c
 import pyarrow as pa
 
-from wal_backup.records import Headers, Record
+from sparkjob.wire.records import Headers, Record
 
 MOST_NULLS = 100_000
 """Records of one batch of padding: 59 KB."""

@@ -1,0 +1,1 @@
+"""Mirrors a write-ahead log to another Kafka, at the same offsets."""

@@ -1,0 +1,70 @@
+"""The command `wal-subscription`: what goes in and what comes out is in `contract/README.md`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sparkjob.errors import Interrupted, Refused
+from sparkjob.request_file import check_digest, digest_of, read_bytes
+from sparkjob.session import open_session, sentence_of
+from wal_subscription.request import parse_request
+from wal_subscription.stops import Stop
+from wal_subscription.stream import mirror
+from wal_subscription.summary import Outcome, summarize
+
+LOG = logging.getLogger("wal_subscription")
+NONE = "-"
+
+
+def run() -> None:
+    """Entry point of the process."""
+    sys.exit(main())
+
+
+def main(arguments: Sequence[str] | None = None, spark: SparkSession | None = None) -> int:
+    """Mirrors until somebody must act, and returns the exit code; a summary is written whatever happens."""
+    parser = argparse.ArgumentParser(prog="wal-subscription", description=__doc__)
+    parser.add_argument("--request", required=True, help="file, gzipped when it ends in .gz")
+    parser.add_argument("--digest", help="SHA-256 of the request: another one is refused before anything is done")
+    parser.add_argument("--summary", required=True, help="file, at most 4 KiB; - for none")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    digest: str | None = None
+    stops: Sequence[Stop] = ()
+    try:
+        content = read_bytes(given.request)
+        digest = digest_of(content)
+        check_digest(digest, given.digest)
+        stops = _mirror(content, spark)
+        outcome, message = Outcome.STOPPED, stops[0].message
+    except Refused as refused:
+        outcome, message = Outcome.REFUSED, str(refused)
+    except Interrupted as interrupted:
+        outcome, message = Outcome.INTERRUPTED, str(interrupted)
+    except Exception as error:
+        LOG.exception("It broke off")
+        outcome, message = Outcome.INTERRUPTED, f"it broke off: {sentence_of(error)}"
+    LOG.info("%s: %s", outcome, message)
+    if given.summary != NONE:
+        Path(given.summary).write_bytes(summarize(outcome, message, digest, stops))
+    return outcome.exit_code
+
+
+def _mirror(content: bytes, given: SparkSession | None) -> Sequence[Stop]:
+    request = parse_request(content)
+    spark = given or open_session(f"wal-subscription {request.whom}")
+    try:
+        return mirror(spark, request)
+    finally:
+        if given is None:
+            spark.stop()
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,135 @@
+"""What the next micro-batch copies, and which topics must not go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sparkjob.wire.kafka_state import TopicState
+from wal_subscription.copier import Copied, Job
+from wal_subscription.request import Topic
+from wal_subscription.stops import Reason, Stop
+
+CERTAIN_SECONDS: Mapping[Reason, float] = {
+    Reason.SOURCE_GAP: 5.0,
+    Reason.IDENTITY_FENCE_BROKEN: 10.0,
+    Reason.TARGET_LOST: 10.0,
+    Reason.DIVERGED: 30.0,
+}
+"""So long it must be found again and again: a broker that has just started may know less than the others do."""
+_MOST_PAUSE_SECONDS = 10.0
+_PAUSE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is copied next, and what was found to be over since the last plan."""
+
+    jobs: tuple[Job, ...]
+    stops: tuple[Stop, ...]
+
+
+class Planner:
+    """Remembers nothing that a start would not find again: only since when something seems to be so."""
+
+    def __init__(self, topics: Iterable[Topic]) -> None:
+        self._topics = {topic.name: topic for topic in topics}
+        self._doubts: dict[str, tuple[Reason, float]] = {}
+        self._ends: dict[str, int] = {}
+        self._compared: dict[str, int | None] = {}
+        self._epochs: dict[str, int | None] = {}
+        self._troubles: dict[str, tuple[int, float]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The topics that go on."""
+        return list(self._topics)
+
+    def plan(self, sources: Mapping[str, TopicState], targets: Mapping[str, TopicState], now: float) -> Plan:
+        """Plans.
+
+        Args:
+            sources: what Kafka said of the topics that there are. It was asked before the target was: else another
+                driver's copying, and a purge after it, would look like a gap.
+            targets: the same of the target's.
+            now: seconds, of any clock that only goes on.
+        """
+        jobs, stops = list[Job](), list[Stop]()
+        for name, topic in list(self._topics.items()):
+            source, target = sources.get(name), targets.get(name)
+            stop = find_stop(topic, source, target, self._ends.get(name, 0))
+            if target is not None:
+                self._ends[name] = target.end
+            if stop is not None:
+                if self._is_certain(stop, now):
+                    stops.append(stop)
+                    self.stop(name)
+                continue
+            self._doubts.pop(name, None)
+            assert source is not None  # noqa: S101 - else it would have been a stop
+            assert target is not None  # noqa: S101 - as above
+            self._epochs[name] = source.epoch
+            compares = name not in self._compared or self._compared[name] != source.epoch
+            has_work = target.end < max(source.end, topic.start) or compares
+            if has_work and self._troubles.get(name, (0, now))[1] <= now:
+                jobs.append(Job(topic, source.end, compares, source.start))
+        return Plan(tuple(jobs), tuple(stops))
+
+    def note(self, copied: Copied, now: float) -> None:
+        """Remembers how a job went."""
+        name = copied.topic
+        if copied.stop is not None:
+            self.stop(name)
+            return
+        if copied.compared:
+            self._compared[name] = self._epochs.get(name)
+        if copied.trouble is None or copied.end > copied.start:
+            self._troubles.pop(name, None)
+            return
+        times = self._troubles.get(name, (0, now))[0] + 1
+        self._troubles[name] = (times, now + min(_MOST_PAUSE_SECONDS, _PAUSE_SECONDS * 2 ** min(times - 1, 9)))
+
+    def in_trouble(self, name: str) -> bool:
+        """Whether a topic's last job came to nothing."""
+        return name in self._troubles
+
+    def stop(self, name: str) -> None:
+        """Plans no more of a topic."""
+        self._topics.pop(name, None)
+
+    def _is_certain(self, stop: Stop, now: float) -> bool:
+        reason, since = self._doubts.get(stop.topic, (stop.reason, now))
+        if reason is not stop.reason:
+            since = now
+        self._doubts[stop.topic] = (stop.reason, since)
+        return now - since >= CERTAIN_SECONDS[stop.reason]
+
+
+def find_stop(topic: Topic, source: TopicState | None, target: TopicState | None, mirrored: int) -> Stop | None:
+    """Why a topic must not go on; `mirrored` is where the target ended before the source was asked."""
+    other = find_other(topic, source, target)
+    if other is not None or source is None or target is None:
+        return other
+    name, first = topic.name, max(target.end, topic.start)
+    if source.start > first:
+        message = f"topic {name} begins at offset {source.start} in the source: records from {first} on are gone"
+        return Stop(name, Reason.SOURCE_GAP, first, f"{message} before they were mirrored")
+    if mirrored > max(source.end, topic.start):
+        message = f"topic {name} ends at offset {source.end} in the source: it lost records that were mirrored"
+        return Stop(name, Reason.DIVERGED, source.end, f"{message}, up to {mirrored}")
+    return None
+
+
+def find_other(topic: Topic, source: TopicState | None, target: TopicState | None) -> Stop | None:
+    """A topic that is gone, or another one by now."""
+    name, position = topic.name, None if target is None else target.end
+    for side, state, topic_id, reason, offset in (
+        ("source", source, topic.source_id, Reason.IDENTITY_FENCE_BROKEN, position),
+        ("target", target, topic.target_id, Reason.TARGET_LOST, None),
+    ):
+        if state is None:
+            return Stop(name, reason, offset, f"topic {name} of the {side} is gone")
+        if state.topic_id != topic_id:
+            message = f"topic {name} of the {side} was made again: it is {state.topic_id}, not {topic_id}"
+            return Stop(name, reason, offset, message)
+    return None

@@ -1,0 +1,100 @@
+"""What is to be mirrored: the request of `contract/` as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkjob.errors import Refused
+from sparkjob.fields import Fields
+from sparkjob.kafka import Kafka, parse_kafka
+from sparkjob.request_file import digest_of, parse_json
+from sparkjob.wire.batches import Producer
+
+VERSION = 1
+_LEAST_MILLISECONDS, _MOST_MILLISECONDS = 100, 60_000
+_MOST_EPOCH = 2**15 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic that has this name on both sides.
+
+    Attributes:
+        start: below it the target has records of null.
+    """
+
+    name: str
+    source_id: str
+    target_id: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run of a subscription.
+
+    Attributes:
+        whom: the object that asks, for people.
+        producer: whom the target knows all writers of this mirror by.
+    """
+
+    digest: str
+    whom: str
+    run: int
+    source: Kafka
+    target: Kafka
+    producer: Producer
+    milliseconds: int
+    topics: tuple[Topic, ...]
+
+
+def parse_request(content: bytes) -> Request:
+    """Reads a request.
+
+    Raises:
+        Refused: it is none that this program can work on.
+    """
+    fields = parse_json(content)
+    fields.check_version(VERSION)
+    whom, producer = fields.object("object"), fields.object("producer")
+    source, target = (_kafka(fields.object(side)) for side in ("source", "target"))
+    if source.cluster_id == target.cluster_id:
+        raise Refused(f"source and target are one Kafka cluster, {source.cluster_id}: a log is not mirrored to itself")
+    return Request(
+        digest_of(content),
+        f"{whom.text('namespace')}/{whom.text('name')}",
+        fields.number("run"),
+        source,
+        target,
+        Producer(producer.number("id"), producer.number("epoch", _MOST_EPOCH)),
+        _milliseconds(fields),
+        _topics(fields),
+    )
+
+
+def _kafka(fields: Fields) -> Kafka:
+    kafka = parse_kafka(fields)
+    if kafka.cluster_id is None:
+        raise Refused(f"{fields.where}.clusterId is missing: a mirror must say which Kafka is meant")
+    return kafka
+
+
+def _milliseconds(fields: Fields) -> int:
+    value = fields.number("intervalMilliseconds")
+    if not _LEAST_MILLISECONDS <= value <= _MOST_MILLISECONDS:
+        raise Refused(
+            f"request.intervalMilliseconds is {value}, not a number from {_LEAST_MILLISECONDS} to {_MOST_MILLISECONDS}"
+        )
+    return value
+
+
+def _topics(fields: Fields) -> tuple[Topic, ...]:
+    topics = tuple(
+        Topic(row.text("name"), row.text("sourceTopicId"), row.text("targetTopicId"), row.number("from"))
+        for row in fields.objects("topics")
+    )
+    if not topics:
+        raise Refused("the request has no topics")
+    if len({topic.name for topic in topics}) < len(topics):
+        raise Refused("the request names a topic twice")
+    return topics

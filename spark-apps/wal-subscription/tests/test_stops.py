@@ -1,0 +1,251 @@
+"""What must stop a topic stops that topic alone, with its reason and offset, and is found again by the next start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from mirrors import Mirror, clock_at, run_here
+from wal_topics import TIMEOUT
+
+from seawall_e2e.waiting import wait_until
+from sparkjob.errors import Refused
+from sparkjob.wire.batches import Producer as Identity
+from sparkjob.wire.batches import nulls, to_bytes
+from sparkjob.wire.connection import Connection
+from sparkjob.wire.kafka_state import TopicState
+from sparkjob.wire.produce import produce_request
+from wal_subscription import copier
+from wal_subscription.micro_batches import MicroBatches
+from wal_subscription.request import Topic, parse_request
+from wal_subscription.stops import Reason, Stop
+from wal_subscription.target import LogTarget
+
+pytest_plugins = ("mirror_beds",)
+pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("mirror")]
+RECORDS = [(b"k", b"%d" % number) for number in range(40)]
+
+
+@pytest.fixture(autouse=True)
+def no_connection_is_left() -> Iterator[None]:
+    """Each test begins as a process does."""
+    yield
+    copier.forget_connections()
+
+
+def hurried(request: dict[str, Any]) -> MicroBatches:
+    """A run for which what must be certain is so at once."""
+    return MicroBatches(parse_request(json.dumps(request).encode()), run_here, clock_at())
+
+
+def stopped_by(mirror: Mirror, name: str, harm: Callable[[], None]) -> Stop:
+    """Mirrors two topics, harms one, and returns how it stopped: the other one goes on, and a restart says the same."""
+    other = f"{name}-other"
+    mirror.make(name, other)
+    mirror.source.topics.append({name: RECORDS, other: RECORDS})
+    assert mirror.run() == []
+    request = mirror.request()  # frozen: what follows changes ids
+    harm()
+    mirror.source.topics.append({other: RECORDS})
+    told = list[list[Stop]]()
+    for _ in range(2):
+        micro = hurried(request)
+
+        def is_over(micro: MicroBatches = micro) -> bool:
+            micro.once()
+            return micro.is_over
+
+        wait_until(is_over, f"{name} stops", within=60)
+        told.append(micro.stops)
+    assert told[0] == told[1]
+    (stop,) = told[0]
+    assert stop.topic == name
+    assert mirror.has_all(other)
+    del mirror.starts[name]
+    assert mirror.run() == []
+    assert mirror.require_equal(other) == 80
+    return stop
+
+
+def test_records_that_are_gone_before_they_were_mirrored(mirror: Mirror) -> None:
+    def harm() -> None:
+        mirror.source.topics.append({"gap": RECORDS})
+        mirror.source.topics.delete_records("gap", 45)
+
+    stop = stopped_by(mirror, "gap", harm)
+    assert (stop.reason, stop.offset) == (Reason.SOURCE_GAP, 40)
+    assert stop.message == (
+        "topic gap begins at offset 45 in the source: records from 40 on are gone before they were mirrored"
+    )
+
+
+def test_a_source_topic_that_was_made_again(mirror: Mirror) -> None:
+    def harm() -> None:
+        mirror.source.topics.delete("again")
+        mirror.source.create("again")
+        mirror.source.topics.append({"again": RECORDS * 2})
+
+    stop = stopped_by(mirror, "again", harm)
+    assert (stop.reason, stop.offset) == (Reason.IDENTITY_FENCE_BROKEN, 40)
+    assert mirror.target.of("again").end == 40
+
+
+def test_a_source_topic_that_is_gone(mirror: Mirror) -> None:
+    stop = stopped_by(mirror, "gone", lambda: mirror.source.topics.delete("gone"))
+    assert (stop.reason, stop.offset) == (Reason.IDENTITY_FENCE_BROKEN, 40)
+
+
+def test_a_target_topic_that_is_gone_is_not_made(mirror: Mirror) -> None:
+    stop = stopped_by(mirror, "lost", lambda: mirror.target.topics.delete("lost"))
+    assert (stop.reason, stop.offset) == (Reason.TARGET_LOST, None)
+    assert mirror.target.state.topics(["lost"]) == {}
+
+
+def test_a_target_topic_that_was_made_again_gets_nothing(mirror: Mirror) -> None:
+    def harm() -> None:
+        mirror.target.topics.delete("lost-again")
+        mirror.target.create("lost-again")
+
+    stop = stopped_by(mirror, "lost-again", harm)
+    assert (stop.reason, stop.offset) == (Reason.TARGET_LOST, None)
+    assert mirror.target.of("lost-again").end == 0
+
+
+def test_a_record_of_somebody_else_in_the_target(mirror: Mirror) -> None:
+    def harm() -> None:
+        mirror.target.topics.append({"foreign": RECORDS[:2]})
+        mirror.source.topics.append({"foreign": RECORDS})
+
+    stop = stopped_by(mirror, "foreign", harm)
+    assert (stop.reason, stop.offset) == (Reason.DIVERGED, 40)
+    assert mirror.target.of("foreign").end == 42
+
+
+def test_a_target_topic_that_was_not_empty(mirror: Mirror) -> None:
+    name = "not-empty"
+    mirror.make(name)
+    mirror.source.topics.append({name: RECORDS})
+    mirror.target.topics.append({name: [(b"other", b"record")] * 3})
+    (stop,) = mirror.run()
+    assert (stop.reason, stop.offset) == (Reason.DIVERGED, 2)
+    assert mirror.target.of(name).end == 3
+
+
+def test_a_source_that_lost_its_end(mirror: Mirror) -> None:
+    """As an unclean election leaves it: what Kafka says is the test's here, since one broker loses nothing."""
+    name = "cut"
+    mirror.make(name)
+    mirror.source.topics.append({name: RECORDS})
+    assert mirror.run() == []
+    micro = hurried(mirror.request())
+    micro.once()
+    honest = micro._source.topics
+
+    def cut(names: Iterable[str]) -> dict[str, TopicState]:
+        return {each: TopicState(state.topic_id, 0, 35) for each, state in honest(names).items()}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(micro._source, "topics", cut)
+        for _ in range(3):
+            micro.once()
+    (stop,) = micro.stops
+    assert (stop.reason, stop.offset) == (Reason.DIVERGED, 35)
+
+
+def test_other_content_at_the_last_offset_that_both_have(mirror: Mirror) -> None:
+    name = "other-content"
+    mirror.make(name)
+    mirror.source.topics.append({name: RECORDS})
+    with Connection(mirror.target.options) as connection:
+        topic = Topic(name, "", mirror.target.of(name).topic_id, 0)
+        log = LogTarget(connection, topic, mirror.producer)
+        log.open()
+        log.append(nulls(30, 0))
+    (stop,) = mirror.run()
+    assert (stop.reason, stop.offset) == (Reason.DIVERGED, 29)
+    assert mirror.target.of(name).end == 30
+
+
+def set_config(mirror: Mirror, name: str, key: str, value: str) -> None:
+    """Of a topic of the target."""
+    admin = AdminClient(dict[str, str | int | float | bool](mirror.target.options))
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=[entry])
+    admin.incremental_alter_configs([resource])[resource].result(TIMEOUT)
+
+    def is_known() -> bool:
+        asked = ConfigResource(ConfigResource.Type.TOPIC, name)
+        return bool(admin.describe_configs([asked])[asked].result(TIMEOUT)[key].value == value)
+
+    wait_until(is_known, "the config is known")
+
+
+def test_a_target_that_does_not_take_large_batches(mirror: Mirror) -> None:
+    def harm() -> None:
+        set_config(mirror, "small", "max.message.bytes", "500")
+        mirror.source.topics.append({"small": [(b"k", b"v" * 5_000)]})
+
+    stop = stopped_by(mirror, "small", harm)
+    assert (stop.reason, stop.offset) == (Reason.TARGET_UNSUITABLE, 40)
+
+
+def test_a_target_that_gives_its_own_time(mirror: Mirror) -> None:
+    name = "own-time"
+    mirror.make(name, target={"message.timestamp.type": "LogAppendTime"})
+    mirror.source.topics.append({name: RECORDS})
+    (stop,) = mirror.run()
+    assert (stop.reason, stop.offset) == (Reason.TARGET_UNSUITABLE, 0)
+
+
+def test_a_mirror_that_was_promoted(mirror: Mirror) -> None:
+    def harm() -> None:
+        (null,) = nulls(1, 0)
+        newer = Identity(mirror.producer.id, mirror.producer.epoch + 1)
+        records = to_bytes(null, newer, 0)  # a new epoch begins with sequence 0
+        topic_id = mirror.target.of("fenced").topic_id
+        with Connection(mirror.target.options) as connection:
+            leader = connection.leader("fenced", topic_id)
+            assert isinstance(leader, int)
+            answer = connection.ask(produce_request("fenced", topic_id, records), leader)
+        assert answer.responses[0].partition_responses[0].base_offset == 40
+        mirror.source.topics.append({"fenced": RECORDS})
+
+    stop = stopped_by(mirror, "fenced", harm)
+    assert (stop.reason, stop.offset) == (Reason.FENCED, 41)
+    assert mirror.target.of("fenced").end == 41
+
+
+def test_topics_that_stop_together_are_told_together(mirror: Mirror) -> None:
+    names = ["together-0", "together-1", "together-2"]
+    mirror.make(*names)
+    mirror.source.topics.append(dict.fromkeys(names, RECORDS))
+    assert mirror.run() == []
+    request = mirror.request()
+    mirror.source.topics.append(dict.fromkeys(names, RECORDS))
+    for name in names[:2]:
+        mirror.source.topics.delete_records(name, 50)
+    micro = hurried(request)
+    while not micro.is_over:
+        micro.once()
+    assert sorted(stop.topic for stop in micro.stops) == names[:2]
+
+
+def test_another_kafka_at_the_address_is_refused(mirror: Mirror) -> None:
+    mirror.make("whose")
+    wrong = {**mirror.request()["target"], "clusterId": "q1Sh-9_ISia_zwGINzRvyQ"}
+    with pytest.raises(Refused, match=rf"the Kafka cluster at \S+ is {mirror.target.cluster_id}, not q1Sh"):
+        mirror.start(target=wrong)
+
+
+def test_a_kafka_that_is_not_there_is_waited_for(mirror: Mirror) -> None:
+    mirror.make("waits")
+    micro = mirror.start()
+    micro._target = type(micro._target)({"bootstrap.servers": "127.0.0.1:9"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparkjob.wire.kafka_state.SECONDS", 1.0)
+        micro.once()
+    assert micro.stops == []
+    assert not micro.is_over
