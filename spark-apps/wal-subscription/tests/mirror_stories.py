@@ -24,7 +24,8 @@ from wal_subscription.source import LogSource
 from wal_subscription.stops import MustStop, Reason, Trouble
 from wal_subscription.target import LogTarget
 
-RECORDS = [(b"k", b"%d" % number) for number in range(40)]
+RECORDS = [(b"k", b"%d" % number * 80) for number in range(40)]
+"""Of a batch that is too large to be joined with others."""
 BATCHES = 6
 
 
@@ -42,6 +43,17 @@ class Stories:
         mirror.source.topics.delete_records(name, 57)
         mirror.starts[name] = 57
         self._is_equal(name)
+
+    def small_batches_are_joined_unless_the_target_takes_small_ones_only(self) -> None:
+        """What one of them is not too large for may be too small for all."""
+        for most_bytes, joins in (("1048588", True), ("500", False)):
+            mirror, name = self._made(target={"max.message.bytes": most_bytes})
+            for _ in range(BATCHES):
+                mirror.source.topics.append({name: [(b"k", secrets.token_bytes(300))]})
+            self._is_equal(name)
+            with Connection(mirror.target.options) as connection:
+                found = LogSource(connection, name, mirror.target.of(name).topic_id).fetch(0)
+            assert (len(found) == 1) is joins
 
     def markers_become_nulls(self) -> None:
         """Else all that follows moves."""

@@ -27,6 +27,7 @@ from sparkjob.wire.batches import Batch, to_bytes
 from sparkjob.wire.batches import Producer as Identity
 from sparkjob.wire.connection import Line
 from wal_subscription import copier, planner, target
+from wal_subscription.joining import joined
 from wal_subscription.micro_batches import MicroBatches
 from wal_subscription.request import parse_request
 
@@ -45,6 +46,8 @@ def write(request: str, counts: str, how: str) -> None:
             take_condition_away(patch)
         patch.setattr(planner, "_PAUSE_SECONDS", 0.01)  # the two shall meet, not make way
         hesitate(patch, falls_asleep=how == FALLS_ASLEEP)
+        # Two that cut a log alike are answered alike: what they append shall differ.
+        patch.setattr(copier, "joined", lambda fetched: joined(fetched) if random.random() < 0.5 else fetched)  # noqa: S311 - any will do
         honest = target.LogTarget._raise
 
         def raised(log: target.LogTarget, code: int, said: str, offset: int) -> None:

@@ -115,6 +115,14 @@ class TestOnKafka:
             (rewritten(Copier, "_copy", "nulls(topic.start - target.position, PADDING_TIME)", "()"), begins),
             (rewritten(Copier, "_made", "if batch.is_empty", "if False"), tell.markers_become_nulls),
             (property_is("passes", value=True), tell.a_log_with_its_own_time_keeps_it),
+            (
+                rewritten(Copier, "_append", "self._made(fetched, self._target.position)", "()"),
+                tell.small_batches_are_joined_unless_the_target_takes_small_ones_only,
+            ),
+            (
+                rewritten(Copier, "_append", "joined(fetched)", "fetched"),
+                tell.small_batches_are_joined_unless_the_target_takes_small_ones_only,
+            ),
             (rewritten(LogTarget, "_settle", "result.base_offset != sent.offset", "False"), foreign),
             (rewritten(LogTarget, "append", "WINDOW if self.is_known else 1", "WINDOW"), foreign),
             (

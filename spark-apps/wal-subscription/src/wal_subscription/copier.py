@@ -7,7 +7,7 @@ refused.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kafka.errors import KafkaError
@@ -16,11 +16,12 @@ from sparkjob.errors import Interrupted, Refused
 from sparkjob.wire.batches import Batch, Producer, batches, nulls
 from sparkjob.wire.connection import Connection, sentence_of_error
 from sparkjob.wire.reader import Range, RangeGone, Reader
+from wal_subscription.joining import joined
 from wal_subscription.log_batches import Damaged, LogBatch
 from wal_subscription.overlap import UNCOMMITTED, require_same
 from wal_subscription.request import Topic
 from wal_subscription.source import LogSource, connect
-from wal_subscription.stops import MustStop, Stop, Trouble
+from wal_subscription.stops import MustStop, Stop, TooLarge, Trouble
 from wal_subscription.target import Elsewhere, LogTarget
 
 MOST_SECONDS = 10.0
@@ -117,13 +118,20 @@ class Copier:
             fetched = self._source.fetch(target.position)
             if not fetched:
                 return
-            target.append(self._made(fetched, target.position))
+            self._append(fetched)
+
+    def _append(self, fetched: list[LogBatch]) -> None:
+        try:
+            self._target.append(self._made(joined(fetched), self._target.position))
+        except TooLarge:  # what was joined may be, and each batch is not
+            self._target.open()
+            self._target.append(self._made(fetched, self._target.position))
 
     def _compare(self, last: int) -> None:
         sides = self._sides
         require_same(self._job.topic.name, last, (self._source.fetch, sides.source), (self._back.fetch, sides.target))
 
-    def _made(self, fetched: list[LogBatch], position: int) -> Iterator[Batch]:
+    def _made(self, fetched: Iterable[LogBatch], position: int) -> Iterator[Batch]:
         """What is appended from `position` on, so that every record gets its offset."""
         for batch in fetched:
             if batch.end <= position:

@@ -50,5 +50,9 @@ class MustStop(Exception):  # noqa: N818 - what follows of it
         self.stop = stop
 
 
+class TooLarge(MustStop):
+    """The target does not take a batch of this size."""
+
+
 class Trouble(Exception):  # noqa: N818 - it may pass
     """A topic cannot go on now. The next micro-batch tries again, from what the target has then."""

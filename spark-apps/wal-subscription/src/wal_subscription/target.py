@@ -23,7 +23,7 @@ from sparkjob.wire.connection import PARTITION, Connection, Line, OtherTopic, na
 from sparkjob.wire.produce import produce_request
 from wal_subscription.request import Topic
 from wal_subscription.source import NOT_AUTHORIZED
-from wal_subscription.stops import MustStop, Reason, Stop, Trouble
+from wal_subscription.stops import MustStop, Reason, Stop, TooLarge, Trouble
 
 WINDOW = 4
 """Batches in flight. Kafka answers a batch that it has, if it is one of the last five, with the offset that it got."""
@@ -38,9 +38,10 @@ _ELSEWHERE = frozenset({45, 46, 59})
 """OUT_OF_ORDER_SEQUENCE_NUMBER, DUPLICATE_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID: the log ends elsewhere by now."""
 _FENCED = frozenset({47, 90})
 """INVALID_PRODUCER_EPOCH, PRODUCER_FENCED."""
-_UNSUITABLE = frozenset({10, 18, 32, 43, 76, 87})
-"""MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT,
-UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD."""
+_TOO_LARGE = frozenset({10, 18})
+"""MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE."""
+_UNSUITABLE = frozenset({32, 43, 76, 87})
+"""INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, INVALID_RECORD."""
 
 
 class Elsewhere(Exception):  # noqa: N818 - where the log ends
@@ -146,8 +147,9 @@ class LogTarget:
             raise Elsewhere(f"topic {self._topic.name} does not end at offset {offset}: {said}")
         if code in _FENCED:
             raise self._stop(Reason.FENCED, offset, f"knows a newer epoch of the producer: {said}")
-        if code in _UNSUITABLE:
-            raise self._stop(Reason.TARGET_UNSUITABLE, offset, f"does not take the batch at offset {offset}: {said}")
+        if code in _TOO_LARGE | _UNSUITABLE:
+            stop = self._stop(Reason.TARGET_UNSUITABLE, offset, f"does not take the batch at offset {offset}: {said}")
+            raise TooLarge(stop.stop) if code in _TOO_LARGE else stop
         if code in NOT_AUTHORIZED:
             raise Refused(f"the user of Kafka may not write to topic {self._topic.name} of the target: it needs Write")
         raise Trouble(f"topic {self._topic.name} of the target takes nothing at offset {offset}: {said}")

@@ -129,6 +129,14 @@ def batches(records: Iterable[Record], position: int, most_bytes: int) -> Iterat
     yield from made.close()
 
 
+def batch_of(count: int, first_timestamp: int, most_timestamp: int, plain: bytes) -> Batch:
+    """A batch of records that are encoded; compressed, if that makes them smaller."""
+    compressed = _CODEC.compress(plain, asbytes=True)
+    is_smaller = len(compressed) < len(plain)
+    attributes, records = (_ZSTD, compressed) if is_smaller else (0, plain)
+    return Batch(count, first_timestamp, most_timestamp, attributes, records)
+
+
 class _OpenBatch:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -152,11 +160,7 @@ class _OpenBatch:
     def close(self) -> Iterator[Batch]:
         """What is left."""
         if self._parts:
-            plain = b"".join(self._parts)
-            compressed = _CODEC.compress(plain, asbytes=True)
-            is_smaller = len(compressed) < len(plain)
-            attributes, records = (_ZSTD, compressed) if is_smaller else (0, plain)
-            yield Batch(len(self._parts), self._first, self._most, attributes, records)
+            yield batch_of(len(self._parts), self._first, self._most, b"".join(self._parts))
         self._parts, self._bytes = [], 0
 
 
@@ -164,21 +168,21 @@ def _record(delta: int, number: int, key: bytes | None, value: bytes | None, hea
     body = b"".join(
         (
             b"\x00",  # attributes, of which there are none
-            _varint(delta),
-            _varint(number),
-            _NULL if key is None else _varint(len(key)) + key,
-            _NULL if value is None else _varint(len(value)) + value,
+            varint(delta),
+            varint(number),
+            _NULL if key is None else varint(len(key)) + key,
+            _NULL if value is None else varint(len(value)) + value,
             _NO_HEADERS if headers is None else _headers(headers),
         )
     )
-    return _varint(len(body)) + body
+    return varint(len(body)) + body
 
 
 def _headers(headers: list[tuple[str, bytes | None]]) -> bytes:
-    parts = [_varint(len(headers))]
+    parts = [varint(len(headers))]
     for name, value in headers:
         encoded = name.encode()
-        parts += [_varint(len(encoded)), encoded, _NULL if value is None else _varint(len(value)) + value]
+        parts += [varint(len(encoded)), encoded, _NULL if value is None else varint(len(value)) + value]
     return b"".join(parts)
 
 
@@ -201,5 +205,6 @@ _SMALL = tuple(_encode_varint(number) for number in range(16_384))
 """Encoding costs more than all else of a record."""
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
+    """A number as Kafka has it within records: zigzag, seven bits a byte, the lowest first."""
     return _SMALL[number] if 0 <= number < len(_SMALL) else _encode_varint(number)
