@@ -20,13 +20,13 @@ from seawall.domain.kafka import NewTopic
 from seawall.domain.kafka_log import DescribedTopic, LogOffsets
 from seawall.domain.ledger.fence import ObservedLog, first_record
 from seawall.domain.ledger.intents import FenceRecord
+from seawall.domain.ledger.needs import record_end
 from seawall.domain.restore.actions import AdoptLogs, ClaimTopics, MakeTopics, RemoveTopics
 from seawall.domain.restore.attempt import freeze
 from seawall.domain.restore.case import NO_TOPIC, Case, DatabaseNow, PoolNow, RestoreDecision, without_topic
 from seawall.domain.restore.contract import logs_digest, plan_request, write_restore_request
 from seawall.domain.restore.inspecting import and_besides
 from seawall.domain.restore.kafka_now import is_shown, still_there, why_silent
-from seawall.domain.restore.needs import record_end
 from seawall.domain.restore.reasons import Reason
 from seawall.domain.spark_job.actions import RemoveApplication
 from seawall.domain.spark_job.attempt import MAX_ATTEMPTS

@@ -18,6 +18,7 @@ from seawall.handlers.metrics.ledger import WALTelemetry
 from seawall.handlers.metrics.object_labels import labels_of
 from seawall.handlers.metrics.reassignment import ReassignmentTelemetry
 from seawall.handlers.metrics.rollout import RestartTelemetry
+from seawall.handlers.metrics.subscription import SubscriptionTelemetry
 from seawall.reconciler import Outcome, Ticked
 
 
@@ -64,6 +65,7 @@ class Telemetry:
         self.brokers = BrokerTelemetry(self.registry)
         self.reassignments = ReassignmentTelemetry(self.registry)
         self.restarts = RestartTelemetry(self.registry)
+        self.subscriptions = SubscriptionTelemetry(self.registry)
         self._leader = Gauge("seawall_leader", "1 while this process is the leader", registry=self.registry)
         self._agree = Gauge(
             "seawall_clocks_agree",
@@ -137,6 +139,7 @@ class Telemetry:
             self.brokers.clear()
             self.reassignments.clear()
             self.restarts.clear()
+            self.subscriptions.clear()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus's text format."""
